@@ -1,0 +1,48 @@
+# Two commands do all the set-up on a fresh machine with Python >= 3.11: make demo, make test.
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+# The first interpreter that is new enough; override with make PYTHON=...
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+.PHONY: help demo test lint types layers fix bench clean slow
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/'
+
+$(BIN)/.ready: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "convexmetric needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(BIN)/.ready ## solve metric learning to rank on wine exactly; bounds, audit, one picture
+	$(BIN)/convexmetric demo
+
+test: $(BIN)/.ready lint types layers ## lint, types, layers and the test suite
+	$(BIN)/pytest -n 2
+
+slow: $(BIN)/.ready ## the reproductions that take minutes
+	$(BIN)/pytest -n 2 -m slow
+
+lint: $(BIN)/.ready ## ruff: lint and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(BIN)/.ready ## mypy
+	$(BIN)/mypy
+
+layers: $(BIN)/.ready ## import-linter: imports point downwards only
+	$(BIN)/lint-imports
+
+fix: $(BIN)/.ready ## apply the formatter and the safe fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(BIN)/.ready ## side-by-side timings (minutes)
+	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'
+	for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,56 @@
+"""Exceptions and warnings of the package.
+
+Every error a user can cause is a :class:`ConvexMetricError`; those about an argument are also
+``ValueError``, so code written for scikit-learn or NumPy catches them as it always did. Exceptions of
+third-party solvers are caught and re-raised as :class:`SolverError`.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConvexMetricError",
+    "DataNotFoundError",
+    "DualError",
+    "GapWarning",
+    "InfeasibleError",
+    "InputError",
+    "SolverError",
+    "SolverNotInstalledError",
+    "UnsupportedProblemError",
+]
+
+
+class ConvexMetricError(Exception):
+    """Base of all errors raised by convexmetric."""
+
+
+class InputError(ConvexMetricError, ValueError):
+    """An argument is malformed; the message names the argument and the fix."""
+
+
+class InfeasibleError(InputError):
+    """No metric satisfies the hard constraints; the message names some that contradict each other."""
+
+
+class DualError(InputError):
+    """A dual point has the wrong shape for its problem, so that it proves nothing."""
+
+
+class DataNotFoundError(ConvexMetricError, FileNotFoundError):
+    """A data set is neither bundled, nor in the data folder, nor to be had from the network."""
+
+
+class SolverError(ConvexMetricError, RuntimeError):
+    """A solver failed and left no usable point."""
+
+
+class SolverNotInstalledError(SolverError, ImportError):
+    """An optional solver was asked for but is not installed; the message has the install line."""
+
+
+class UnsupportedProblemError(ConvexMetricError, TypeError):
+    """The solver asked for cannot handle this problem; the message says what is missing."""
+
+
+class GapWarning(UserWarning):
+    """A solve ended with a certified gap above the tolerance asked for."""

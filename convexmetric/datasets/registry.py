@@ -1,0 +1,143 @@
+"""The names of the data sets, and :func:`load`."""
+
+from __future__ import annotations
+
+import difflib
+import lzma
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import ConvexMetricError, DataNotFoundError, InputError
+from . import graphs, images, reading, text, uci
+from .bundled import BUNDLED
+from .dataset import Dataset
+from .openml import OPENML, fetch
+
+__all__ = ["ALIASES", "list_datasets", "load"]
+
+FOLDER: dict[str, Callable[[Path | None], Dataset]] = {
+    "balance-scale": uci.read_balance_scale,
+    "ionosphere": uci.read_ionosphere,
+    "isolet": uci.read_isolet,
+    "webkb-linqs": graphs.read_webkb_linqs,
+    "webkb-cmu": text.read_webkb_cmu,
+    "wikipedia-crossmodal": text.read_crossmodal,
+    "cora": graphs.read_cora,
+    "wikipedia-chameleon": graphs.read_chameleon,
+    "orl-faces": images.read_orl_faces,
+    "coil20": images.read_coil20,
+    "mnist-test": images.read_mnist_test,
+    "binary-alphadigits": images.read_alphadigits,
+    "corel5k": images.read_corel5k,
+}
+"""Name to reader of the data folder."""
+
+ALIASES = {"wdbc": "breast-cancer"}
+"""Further names :func:`load` takes."""
+
+# What the readers raise at a file that is not what it should be.
+_DAMAGE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    RecursionError,
+    lzma.LZMAError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def list_datasets() -> list[str]:
+    """Return the names :func:`load` knows, sorted, without aliases."""
+    return sorted([*BUNDLED, *FOLDER])
+
+
+def load(name: str, *, data_folder: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_datasets`, or the alias ``wdbc`` (the same data as ``breast-cancer``).
+    data_folder : path, optional
+        The folder that holds ``<subfolder>/<file>`` of each data set; by default the one named by the
+        environment variable ``CONVEXMETRIC_DATA``. Sets bundled with scikit-learn need none.
+    download : bool
+        Whether balance-scale, ionosphere and isolet may come from OpenML when the folder does not have
+        them.
+
+    Returns
+    -------
+    Dataset
+        ``X`` as published, unscaled, and ``y`` as class codes ``0 .. k-1`` (see :class:`Dataset`). The
+        extras are those of the reader: ``feature_names``; ``image_shape``; ``adjacency``, ``links``, ``page``, ``paper``,
+        ``traffic`` (graphs); ``university``, ``university_names``, ``vocab`` (WebKB); ``part`` (isolet);
+        ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters`` (alphadigits).
+
+    Raises
+    ------
+    InputError
+        There is no data set of that name, or its file is damaged, too large or not plain numbers.
+    DataNotFoundError
+        The data set is not in the data folder and could not be downloaded.
+
+    Examples
+    --------
+    >>> from convexmetric.datasets import load
+    >>> load("wdbc")
+    <Dataset breast-cancer: 569 x 30; 2 classes; extras: feature_names>
+    """
+    name = _known(name)
+    if name in BUNDLED:
+        return BUNDLED[name]()
+    folder = reading.data_folder() if data_folder is None else Path(data_folder).expanduser()
+    try:
+        return FOLDER[name](folder)
+    except DataNotFoundError as error:
+        missing = error
+    except ConvexMetricError as error:
+        raise InputError(f"Data set {name!r}: {error}") from error
+    except _DAMAGE as error:
+        raise InputError(
+            f"Data set {name!r}: a file of it in {folder} is damaged ({type(error).__name__}: {error}); "
+            "replace it by a fresh copy."
+        ) from error
+    reasons = [str(missing)]
+    if name in OPENML and download:
+        try:
+            return fetch(name)
+        except DataNotFoundError as error:
+            reasons.append(str(error))
+    elif name in OPENML:
+        reasons.append("a download was not allowed (download=False)")
+    raise DataNotFoundError(_not_found(name, reasons)) from missing
+
+
+def _known(name: str) -> str:
+    known = list_datasets()
+    if isinstance(name, str):
+        name = ALIASES.get(name, name)
+        if name in known:
+            return name
+        close = difflib.get_close_matches(name.lower(), [*known, *ALIASES], n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise InputError(f"There is no data set {name!r}.{hint} Known: {', '.join(known)}.")
+    raise InputError(
+        f"The name of a data set is a string, not {type(name).__name__}. Known: {', '.join(known)}."
+    )
+
+
+def _not_found(name: str, reasons: list[str]) -> str:
+    return (
+        f"Data set {name!r} was not found: {'; '.join(reasons)}. Set {reading.ENVIRONMENT_VARIABLE} to the "
+        "folder that holds <subfolder>/<file> of each data set, or pass data_folder=. Without a folder: "
+        f"{', '.join(sorted(BUNDLED))} always work, {', '.join(sorted(OPENML))} with a network (OpenML)."
+    )

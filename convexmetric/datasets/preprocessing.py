@@ -1,0 +1,206 @@
+"""Named preprocessing steps, so that an instance can state what was done to its rows."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from ..errors import InputError
+from .dataset import Matrix
+
+__all__ = ["STEPS", "preprocess"]
+
+_PCA = re.compile(r"pca:([1-9][0-9]*)")
+# Entries of a principal axis within this factor of the largest count as equally large.
+_TIE = 1 - 1e-6
+
+
+def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
+    r"""Apply preprocessing steps to the rows of a matrix, in the order given.
+
+    Parameters
+    ----------
+    X : array-like or scipy.sparse matrix, shape (n, d)
+        Finite numbers, at least one row. Not modified.
+    steps : list of str
+        With :math:`x_{ij}` the entries of the matrix a step is given, column by column:
+
+        ``"zscore"``
+            :math:`(x_{ij} - \mu_j) / \sigma_j`, with the mean :math:`\mu_j = \frac1n \sum_i x_{ij}` and
+            the population standard deviation :math:`\sigma_j = (\frac1n \sum_i (x_{ij} -
+            \mu_j)^2)^{1/2}`; constant columns become 0.
+        ``"minmax"``
+            :math:`(x_{ij} - \min_i x_{ij}) / (\max_i x_{ij} - \min_i x_{ij})`; constant columns become 0.
+        ``"binarize"``
+            1 where :math:`x_{ij} > 0`, else 0.
+        ``"log1p"``
+            :math:`\log(1 + x_{ij})`; every entry must exceed -1.
+        ``"pca:K"``
+            :math:`(x_i - \mu)^\top V`, shape (n, K): the columns of :math:`V` are the unit eigenvectors
+            of :math:`\sum_i (x_i - \mu)(x_i - \mu)^\top` with the K largest eigenvalues, largest first,
+            each with the sign that makes its entry of largest modulus (the first of them, if several)
+            positive. :math:`1 \le K \le \min(n, d)`.
+        ``"drop-constant"``
+            The columns that hold more than one value.
+        ``"none"``
+            The matrix itself.
+
+        The steps binarize, log1p and drop-constant keep a sparse matrix sparse; zscore, minmax and pca
+        need a dense one.
+
+    Returns
+    -------
+    ndarray of float64 or scipy.sparse.csr_array of float64, shape (n, d')
+        May share memory with ``X`` when no step changes anything.
+
+    Raises
+    ------
+    InputError
+        ``X`` is not a finite matrix with rows, a step is unknown, or a step cannot be applied: sparse X
+        given to a step that needs dense X, log1p of a number not above -1, K too large, overflow.
+
+    Examples
+    --------
+    >>> preprocess([[1.0, 5.0], [3.0, 5.0]], ["zscore"])
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    if isinstance(steps, str) or not isinstance(steps, Sequence):
+        raise InputError(f'steps must be a list of step names such as ["zscore"], not {steps!r}.')
+    # All names are checked before any work is done.
+    functions = [(step, _function(step)) for step in steps]
+    Z = _matrix(X)
+    for step, function in functions:
+        # Overflow is not a warning here but the error below.
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = function(Z)
+        if not np.all(np.isfinite(_entries(Z))):
+            raise InputError(f"Step {step!r} overflowed: the numbers in X are too large for it.")
+    return Z
+
+
+def _matrix(X: Any) -> Matrix:
+    try:
+        # A sparse matrix is copied: the steps bring its arrays into order and change them in place.
+        sparse = issparse(X)
+        Z: Matrix = csr_array(X, dtype=np.float64, copy=True) if sparse else np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X must be a matrix of numbers ({error}).") from error
+    if Z.ndim != 2 or Z.shape[0] == 0:
+        raise InputError(f"X must be a matrix with at least one row, but its shape is {Z.shape}.")
+    if sparse:
+        Z.sum_duplicates()
+    if not np.all(np.isfinite(_entries(Z))):
+        raise InputError("X must be finite, but it has NaN or infinite entries.")
+    return Z
+
+
+def _entries(X: Matrix) -> NDArray[np.float64]:
+    """Return the stored entries, all others being 0."""
+    return X.data if issparse(X) else X
+
+
+def _function(step: Any) -> Callable[[Matrix], Matrix]:
+    if isinstance(step, str):
+        if step in STEPS:
+            return STEPS[step]
+        if match := _PCA.fullmatch(step):
+            return lambda X: _pca(X, int(match[1]))
+    names = [*STEPS, "pca:K"]
+    close = difflib.get_close_matches(str(step).lower(), names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise InputError(f"Unknown preprocessing step {step!r}.{hint} Known: {', '.join(names)} (K = 1, 2, ...).")
+
+
+def _dense(X: Matrix, step: str) -> NDArray[np.float64]:
+    if issparse(X):
+        raise InputError(
+            f"Step {step!r} needs a dense matrix because it moves zeros; pass X.toarray() if it fits in "
+            "memory."
+        )
+    return X
+
+
+def _zscore(X: Matrix) -> Matrix:
+    X = _dense(X, "zscore")
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    # A constant column's mean can be off by a rounding error, and its deviation then not exactly 0.
+    constant = (X.min(axis=0) == X.max(axis=0)) | (deviation == 0)
+    Z = (X - mean) / np.where(constant, 1.0, deviation)
+    # Dividing by an infinite deviation would give zeros, which look like a result.
+    Z[:, ~np.isfinite(deviation)] = np.nan
+    Z[:, constant] = 0.0
+    return Z
+
+
+def _minmax(X: Matrix) -> Matrix:
+    X = _dense(X, "minmax")
+    low = X.min(axis=0)
+    spread = X.max(axis=0) - low
+    Z = (X - low) / np.where(spread == 0, 1.0, spread)
+    Z[:, ~np.isfinite(spread)] = np.nan
+    return Z
+
+
+def _binarize(X: Matrix) -> Matrix:
+    if not issparse(X):
+        return (X > 0).astype(np.float64)
+    X.data = (X.data > 0).astype(np.float64)
+    X.eliminate_zeros()
+    return X
+
+
+def _log1p(X: Matrix) -> Matrix:
+    if np.any(_entries(X) <= -1):
+        raise InputError("Step 'log1p' needs entries above -1, but X has smaller ones.")
+    if not issparse(X):
+        return np.log1p(X)
+    X.data = np.log1p(X.data)
+    return X
+
+
+def _drop_constant(X: Matrix) -> Matrix:
+    if X.shape[1] == 0:
+        return X
+    low, high = X.min(axis=0), X.max(axis=0)
+    if issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return X[:, np.flatnonzero(low != high)]
+
+
+def _pca(X: Matrix, k: int) -> Matrix:
+    X = _dense(X, f"pca:{k}")
+    if k > min(X.shape):
+        raise InputError(
+            f"Step 'pca:{k}' asks for more axes than a matrix of {X.shape[0]} x {X.shape[1]} has "
+            f"({min(X.shape)})."
+        )
+    centred = X - X.mean(axis=0)
+    if not np.all(np.isfinite(centred)):
+        return centred
+    axes = np.linalg.svd(centred, full_matrices=False)[2][:k]
+    modulus = np.abs(axes)
+    largest = np.argmax(modulus >= _TIE * modulus.max(axis=1, keepdims=True), axis=1)
+    axes *= np.sign(axes[np.arange(k), largest])[:, None]
+    return centred @ axes.T
+
+
+def _none(X: Matrix) -> Matrix:
+    return X
+
+
+STEPS: dict[str, Callable[[Matrix], Matrix]] = {
+    "zscore": _zscore,
+    "binarize": _binarize,
+    "log1p": _log1p,
+    "minmax": _minmax,
+    "drop-constant": _drop_constant,
+    "none": _none,
+}
+"""Step name to function; ``pca:K`` is read by :func:`preprocess` itself."""

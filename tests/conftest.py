@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# Before anything imports matplotlib: no test opens a window.
+os.environ["MPLBACKEND"] = "Agg"
+
+import pytest
+from hypothesis import settings
+
+_VARIABLE = "CONVEXMETRIC_DATA"
+_BESIDE_REPOSITORY = Path(__file__).resolve().parents[2] / "shared" / "data"
+if not os.environ.get(_VARIABLE) and _BESIDE_REPOSITORY.is_dir():
+    os.environ[_VARIABLE] = str(_BESIDE_REPOSITORY)
+
+# The first call compiles or solves something: a time limit for one example says nothing here.
+settings.register_profile("convexmetric", deadline=None)
+settings.load_profile("convexmetric")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "slow" in config.getoption("-m"):
+        return
+    skip = pytest.mark.skip(reason="slow: run with -m slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data sets; tests that ask for it are skipped where there is none."""
+    value = os.environ.get(_VARIABLE)
+    if not value or not Path(value).is_dir():
+        pytest.skip(f"no data folder ({_VARIABLE})")
+    return Path(value)

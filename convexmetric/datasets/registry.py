@@ -78,9 +78,10 @@ def load(name: str, *, data_folder: str | os.PathLike[str] | None = None, downlo
     -------
     Dataset
         ``X`` as published, unscaled, and ``y`` as class codes ``0 .. k-1`` (see :class:`Dataset`). The
-        extras are those of the reader: ``feature_names``; ``image_shape``; ``adjacency``, ``links``, ``page``, ``paper``,
-        ``traffic`` (graphs); ``university``, ``university_names``, ``vocab`` (WebKB); ``part`` (isolet);
-        ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters`` (alphadigits).
+        extras are those of the reader: ``feature_names``; ``image_shape``; ``adjacency``, ``links``,
+        ``page``, ``paper``, ``traffic`` (graphs); ``university``, ``university_names``, ``vocab`` (WebKB);
+        ``part`` (isolet); ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters``
+        (alphadigits).
 
     Raises
     ------

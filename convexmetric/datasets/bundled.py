@@ -56,8 +56,7 @@ def _iris() -> Dataset:
         "iris",
         load_iris(),
         ("setosa", "versicolor", "virginica"),
-        "Iris (Fisher 1936): four measurements in cm of 150 flowers of three species, as bundled with "
-        "scikit-learn.",
+        "Iris (Fisher 1936): four measurements in cm of 150 flowers of three species, as bundled with scikit-learn.",
     )
 
 

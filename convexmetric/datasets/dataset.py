@@ -60,9 +60,7 @@ class Dataset:
         if self.X.ndim != 2:
             raise InputError(f"data set {self.name!r}: X must have two dimensions, not {self.X.ndim}.")
         if self.y is not None and self.y.shape[0] != self.X.shape[0]:
-            raise InputError(
-                f"data set {self.name!r}: {self.X.shape[0]} rows in X but {self.y.shape[0]} labels in y."
-            )
+            raise InputError(f"data set {self.name!r}: {self.X.shape[0]} rows in X but {self.y.shape[0]} labels in y.")
 
     @property
     def summary(self) -> str:

@@ -60,8 +60,7 @@ def read_coil20(folder: Path | None) -> Dataset:
         _by_lines(features, 32, 32),
         labels.ravel().astype(np.int64) - 1,
         tuple(f"object-{number}" for number in range(1, 21)),
-        "COIL-20 (Nene, Nayar and Murase 1996): 20 objects turned through 72 views, 32 x 32 grey levels "
-        "from 0 to 1.",
+        "COIL-20 (Nene, Nayar and Murase 1996): 20 objects turned through 72 views, 32 x 32 grey levels from 0 to 1.",
         {"image_shape": (32, 32), "angle": np.tile(np.arange(0, 360, 5), 20)},
     )
 

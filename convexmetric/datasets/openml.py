@@ -40,9 +40,7 @@ def fetch(name: str) -> Dataset:
         dataset = assemble(X, [_label(value) for value in bunch.target])
     except Exception as error:
         # Network, cache, format of the site, format of the file: whatever it was, there are no data.
-        raise DataNotFoundError(
-            f"the download from OpenML failed ({type(error).__name__}: {error})"
-        ) from error
+        raise DataNotFoundError(f"the download from OpenML failed ({type(error).__name__}: {error})") from error
     return replace(dataset, description=dataset.description.rstrip(".") + ", from OpenML.")
 
 

@@ -121,8 +121,7 @@ def _function(step: Any) -> Callable[[Matrix], Matrix]:
 def _dense(X: Matrix, step: str) -> NDArray[np.float64]:
     if issparse(X):
         raise InputError(
-            f"Step {step!r} needs a dense matrix because it moves zeros; pass X.toarray() if it fits in "
-            "memory."
+            f"Step {step!r} needs a dense matrix because it moves zeros; pass X.toarray() if it fits in memory."
         )
     return X
 
@@ -178,8 +177,7 @@ def _pca(X: Matrix, k: int) -> Matrix:
     X = _dense(X, f"pca:{k}")
     if k > min(X.shape):
         raise InputError(
-            f"Step 'pca:{k}' asks for more axes than a matrix of {X.shape[0]} x {X.shape[1]} has "
-            f"({min(X.shape)})."
+            f"Step 'pca:{k}' asks for more axes than a matrix of {X.shape[0]} x {X.shape[1]} has ({min(X.shape)})."
         )
     centred = X - X.mean(axis=0)
     if not np.all(np.isfinite(centred)):

@@ -131,9 +131,7 @@ def _known(name: str) -> str:
         close = difflib.get_close_matches(name.lower(), [*known, *ALIASES], n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise InputError(f"There is no data set {name!r}.{hint} Known: {', '.join(known)}.")
-    raise InputError(
-        f"The name of a data set is a string, not {type(name).__name__}. Known: {', '.join(known)}."
-    )
+    raise InputError(f"The name of a data set is a string, not {type(name).__name__}. Known: {', '.join(known)}.")
 
 
 def _not_found(name: str, reasons: list[str]) -> str:

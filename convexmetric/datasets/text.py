@@ -57,9 +57,7 @@ def read_crossmodal(folder: Path | None) -> Dataset:
     mat = locate(folder, place + "raw_features.mat")
     rows: list[list[str]] = []
     for part, suffix in (("train", "tr"), ("test", "te")):
-        rows += [
-            line.split("\t") for line in read_lines(locate(folder, f"{place}{part}set_txt_img_cat.list"))
-        ]
+        rows += [line.split("\t") for line in read_lines(locate(folder, f"{place}{part}set_txt_img_cat.list"))]
         image, text = read_mat(mat, f"I_{suffix}", f"T_{suffix}")
         images.append(image)
         texts.append(text)

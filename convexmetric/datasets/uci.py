@@ -82,8 +82,7 @@ def isolet(X: NDArray[np.float64], labels: Sequence[str], **extras: Any) -> Data
         X,
         _codes(labels, ISOLET_CLASSES),
         ISOLET_CLASSES,
-        "UCI ISOLET (Cole and Fanty): 617 features of 7797 letters of the alphabet, each spoken twice by "
-        "150 people.",
+        "UCI ISOLET (Cole and Fanty): 617 features of 7797 letters of the alphabet, each spoken twice by 150 people.",
         extras,
     )
 

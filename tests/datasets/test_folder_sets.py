@@ -63,9 +63,7 @@ COUNTS = {
     },
     "orl-faces": {f"s{person}": 10 for person in range(1, 41)},
     "coil20": {f"object-{number}": 72 for number in range(1, 21)},
-    "mnist-test": dict(
-        zip("0123456789", (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009), strict=True)
-    ),
+    "mnist-test": dict(zip("0123456789", (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009), strict=True)),
     "binary-alphadigits": dict.fromkeys("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", 39),
 }
 

@@ -1,0 +1,46 @@
+"""Exact metric learning: convex statements, certified optima.
+
+>>> import convexmetric as cm
+>>> data = cm.datasets.load("wine")
+>>> X = cm.datasets.preprocess(data.X, ["zscore"])
+>>> solution = cm.solve(cm.RankingProblem.from_labels(X, data.y, measure="auc", C=1.0))
+>>> bool(solution.gap <= 1e-6)
+True
+"""
+
+from convexmetric import datasets, errors
+from convexmetric.audit import Audit, audit
+from convexmetric.certificate import Certificate, certify
+from convexmetric.methods import RankingProblem, RelativeComparisonProblem
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import CutDual
+from convexmetric.solution import Progress, Solution
+from convexmetric.solvers import (
+    Conic,
+    CuttingPlanes,
+    InteriorPoint,
+    ProjectedSubgradient,
+    solve,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Audit",
+    "Certificate",
+    "Conic",
+    "CutDual",
+    "CuttingPlanes",
+    "InteriorPoint",
+    "MetricProblem",
+    "Progress",
+    "ProjectedSubgradient",
+    "RankingProblem",
+    "RelativeComparisonProblem",
+    "Solution",
+    "audit",
+    "certify",
+    "datasets",
+    "errors",
+    "solve",
+]

@@ -1,0 +1,84 @@
+r"""Proofs that a set of hard comparisons cannot hold together.
+
+Either some :math:`w \ge 0` has :math:`D w > 0`, or some :math:`u \ge 0, u \ne 0` has :math:`D^\top u \le 0`
+(Gordan), and the comparisons with positive u contradict each other. Two searches, the cheap one first: a directed
+cycle d(i,j) < d(i,k) < ... < d(i,j) among pairs, which no distance whatsoever allows; then the matrix game
+:math:`\max_{w \in \text{simplex}} \min_t (D w)_t`, whose value is positive exactly when the comparisons are
+feasible.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from convexmetric.comparisons.triplets import Triplets
+
+__all__ = ["contradiction"]
+
+#: Margins below this share of the largest entry of D count as none.
+SMALLEST_MARGIN = 1e-10
+
+
+def contradiction(comparisons: Triplets) -> np.ndarray | None:
+    """Indices of triplets that no nonnegative weights satisfy together, or None if all can hold."""
+    cycle = _cycle(comparisons.triplets)
+    return cycle if cycle is not None else _farkas(comparisons.rows)
+
+
+def _cycle(triplets: np.ndarray) -> np.ndarray | None:
+    i, j, k = triplets.T
+    n = int(triplets.max()) + 1
+    near = np.minimum(i, j) * n + np.maximum(i, j)
+    far = np.minimum(i, k) * n + np.maximum(i, k)
+    pairs, position = np.unique(np.concatenate([near, far]), return_inverse=True)
+    tail, head = np.split(position.ravel(), 2)
+    graph = sp.csr_array((np.ones(tail.size), (tail, head)), shape=(pairs.size, pairs.size))
+    _, component = connected_components(graph, directed=True, connection="strong")
+    inside = np.flatnonzero(component[tail] == component[head])
+    if inside.size == 0:
+        return None
+    # An edge inside a strong component closes a cycle with the shortest way back.
+    edge = int(inside[0])
+    _, parent = breadth_first_order(graph, head[edge], return_predecessors=True)
+    index = {(int(a), int(b)): t for t, (a, b) in enumerate(zip(tail, head, strict=True))}
+    cycle, node = [edge], int(tail[edge])
+    while node != head[edge]:
+        cycle.append(index[int(parent[node]), node])
+        node = int(parent[node])
+    return np.array(cycle[:1] + cycle[:0:-1])
+
+
+def _farkas(D: Any) -> np.ndarray | None:
+    value, u = _game(D)
+    scale = float(np.abs(D.data if sp.issparse(D) else D).max(initial=0.0))
+    threshold = SMALLEST_MARGIN * scale
+    if value > threshold:
+        return None
+    rows = np.flatnonzero(u > 1e-9 * u.max())
+    # Deletion filter: what remains is contradictory, and nothing in it can be spared.
+    for t in rows:
+        rest = rows[rows != t]
+        if rest.size and _game(D[rest])[0] <= threshold:
+            rows = rest
+    return rows
+
+
+def _game(D: Any) -> tuple[float, np.ndarray]:
+    """Value of the game, and the column player's weights ``u`` on the comparisons."""
+    T, d = D.shape
+    minus_margin = sp.hstack([-sp.csr_array(D), np.ones((T, 1))], format="csr")
+    result = linprog(
+        np.append(np.zeros(d), -1.0),
+        A_ub=minus_margin,
+        b_ub=np.zeros(T),
+        A_eq=np.append(np.ones(d), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * d + [(None, None)],
+        method="highs-ds",
+    )
+    return float(-result.fun), np.maximum(-result.ineqlin.marginals, 0.0)

@@ -1,0 +1,62 @@
+"""Checks of the data matrix, shared by all comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.errors import InputError
+
+__all__ = ["as_points", "rows_of"]
+
+
+def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
+    """``X`` as float64 points in rows: a C-ordered array, or CSR where ``sparse`` allows it.
+
+    Raises
+    ------
+    InputError
+        If ``X`` is not two-dimensional, is empty, is not numeric, has NaN or infinite entries, or is
+        sparse where only dense points are supported.
+    """
+    if sp.issparse(X):
+        if not sparse:
+            raise InputError(f"{name} is sparse, which this problem does not support; pass {name}.toarray()")
+        points: Any = sp.csr_array(X, dtype=np.float64)
+        values = points.data
+    else:
+        try:
+            points = values = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} must be a matrix of real numbers: {error}") from error
+    if points.ndim != 2:
+        raise InputError(
+            f"{name} must be two-dimensional (points in rows), got {points.ndim} dimension(s); "
+            f"use {name}.reshape(-1, 1) for a single feature"
+        )
+    if points.shape[0] == 0 or points.shape[1] == 0:
+        raise InputError(f"{name} is empty: its shape is {points.shape}")
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} contains NaN or infinite entries; remove or impute them first")
+    return points
+
+
+def rows_of(indices: Any, n: int, name: str) -> np.ndarray:
+    """``indices`` as integers in ``[0, n)``.
+
+    Raises
+    ------
+    InputError
+        If they are not integers or point outside the ``n`` rows.
+    """
+    array = np.asarray(indices)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"{name} must hold integer row numbers, got dtype {array.dtype}")
+    if array.size and (array.min() < 0 or array.max() >= n):
+        wrong = int(array.min()) if array.min() < 0 else int(array.max())
+        raise InputError(f"{name} points to row {wrong}, but there are {n} rows (0 to {n - 1})")
+    return array.astype(np.int64)

@@ -1,0 +1,119 @@
+r"""Relative comparisons: "i is closer to j than to k".
+
+.. math:: s_t = d_M(x_i, x_k) - d_M(x_i, x_j) = \langle M, D_t \rangle, \qquad
+   D_t = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top
+
+with squared distances :math:`d_M(x, x') = (x - x')^\top M (x - x')`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from convexmetric.comparisons.points import as_points, rows_of
+from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+
+__all__ = ["Triplets"]
+
+
+class Triplets:
+    """The linear operator from metrics to triplet margins, and its adjoint.
+
+    Triplets that share a pair share its distance: work is done once per *distinct pair*.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    triplets : (T, 3) int array
+        Rows ``(i, j, k)``: i is closer to j than to k.
+    cone : Cone
+        Where the metric lives.
+
+    Raises
+    ------
+    InputError
+        If the triplets are empty, malformed, out of range or repeat an index.
+    """
+
+    def __init__(self, X: Any, triplets: ArrayLike, cone: Cone) -> None:
+        self.X = as_points(X, sparse=True)
+        if self.X.shape[1] != cone.d:
+            raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
+        self.cone = cone
+        self.triplets = _checked(triplets, self.X.shape[0])
+
+    def __len__(self) -> int:
+        return len(self.triplets)
+
+    @cached_property
+    def _pairs(self) -> tuple[Any, sp.csr_array]:
+        """Differences of the distinct pairs, and the signed incidence of triplets on pairs."""
+        n, T = self.X.shape[0], len(self)
+        i, j, k = self.triplets.T
+        ends = np.concatenate([i, i]), np.concatenate([k, j])
+        keys = np.minimum(*ends) * n + np.maximum(*ends)
+        distinct, position = np.unique(keys, return_inverse=True)
+        signs = np.repeat([1.0, -1.0], T)
+        rows = np.tile(np.arange(T), 2)
+        incidence = sp.csr_array((signs, (rows, position.ravel())), shape=(T, distinct.size))
+        return self.X[distinct // n] - self.X[distinct % n], incidence
+
+    @cached_property
+    def rows(self) -> Any:
+        """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``: for statements and small solves."""
+        differences, incidence = self._pairs
+        if isinstance(self.cone, NonnegativeDiagonal):
+            squares = differences * differences if isinstance(differences, np.ndarray) else differences.power(2)
+            return incidence @ squares
+        V = differences if isinstance(differences, np.ndarray) else differences.toarray()
+        outer = np.einsum("pi,pj->pij", V, V)
+        return incidence @ self.cone.coordinates(outer)
+
+    def forward(self, M: Array) -> Array:
+        """``s = D(M)``, shape ``(T,)``."""
+        if isinstance(self.cone, NonnegativeDiagonal):
+            return np.asarray(self.rows @ M)
+        differences, incidence = self._pairs
+        return incidence @ self.cone.quadratic_forms(differences, M)
+
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t D_t``: one weighted graph Laplacian between two copies of the data."""
+        if isinstance(self.cone, NonnegativeDiagonal):
+            return np.asarray(self.rows.T @ u)
+        differences, incidence = self._pairs
+        return self.cone.outer_sum(differences, incidence.T @ u)
+
+    def expression(self, M: cp.Variable) -> cp.Expression:
+        """CVXPY expression of :meth:`forward`."""
+        if isinstance(self.cone, NonnegativeDiagonal):
+            return self.rows @ M
+        differences, incidence = self._pairs
+        V = differences if isinstance(differences, np.ndarray) else differences.toarray()
+        return incidence @ self.cone.quadratic_form_expressions(V, M)
+
+
+def _checked(triplets: ArrayLike, n: int) -> np.ndarray:
+    array = np.asarray(triplets)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {array.shape}")
+    if array.shape[0] == 0:
+        raise InputError("triplets is empty: at least one comparison (i, j, k) is needed")
+    array = rows_of(array, n, "triplets")
+    i, j, k = array.T
+    repeated = np.flatnonzero((i == j) | (i == k) | (j == k))
+    if repeated.size:
+        t = int(repeated[0])
+        raise InputError(
+            f"triplets must name three different points, but triplets[{t}] = {tuple(map(int, array[t]))} "
+            f"repeats an index ({repeated.size} such rows)"
+        )
+    return array

@@ -1,0 +1,149 @@
+"""What every cone of metrics can do, whatever its elements look like."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from convexmetric.errors import InputError
+
+__all__ = ["Cone"]
+
+Array = NDArray[np.float64]
+
+
+class Cone(ABC):
+    """A self-dual cone ``K`` of metrics on R^d with inner product ``<., .>``.
+
+    Elements are plain arrays: symmetric ``(d, d)`` matrices, or vectors ``(d,)`` that stand for diagonal
+    matrices. *Coordinates* are vectors of length :attr:`size` in which ``<., .>`` is the dot product; a
+    solver that works in coordinates serves every cone.
+
+    Parameters
+    ----------
+    d : int
+        Number of features the metric acts on.
+    """
+
+    def __init__(self, d: int) -> None:
+        if d < 1:
+            raise InputError(f"a metric needs at least one feature, got d = {d}")
+        self.d = int(d)
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of an element."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of coordinates."""
+
+    @abstractmethod
+    def element(self, M: ArrayLike, name: str = "M") -> Array:
+        """``M`` as a float64 element of the space (not necessarily in the cone).
+
+        Raises
+        ------
+        InputError
+            If the shape is wrong, an entry is not finite, or a matrix is not symmetric.
+        """
+
+    @abstractmethod
+    def identity(self) -> Array:
+        """The Euclidean metric."""
+
+    @abstractmethod
+    def project(self, S: Array) -> Array:
+        """Nearest point of the cone, ``[S]_+``."""
+
+    @abstractmethod
+    def smallest(self, M: Array) -> float:
+        """Smallest eigenvalue (or entry); ``M`` is in the cone exactly when it is nonnegative."""
+
+    @abstractmethod
+    def largest(self, S: Array) -> float:
+        """Largest eigenvalue (or entry): ``max <S, M>`` over the cone's elements of trace one."""
+
+    @abstractmethod
+    def spectrum(self, M: Array) -> Array:
+        """Eigenvalues (or entries) in descending order."""
+
+    @abstractmethod
+    def trace(self, M: Array) -> float:
+        """Sum of the eigenvalues."""
+
+    @abstractmethod
+    def coordinates(self, S: Array) -> Array:
+        """Elements ``(..., *shape)`` to isometric coordinates ``(..., size)``."""
+
+    @abstractmethod
+    def from_coordinates(self, v: Array) -> Array:
+        """Inverse of :meth:`coordinates`."""
+
+    @abstractmethod
+    def quadratic_forms(self, V: Any, M: Array) -> Array:
+        """``<M, v v^T>`` for every row ``v`` of ``V`` (dense or sparse)."""
+
+    @abstractmethod
+    def outer_sum(self, V: Any, u: Array) -> Array:
+        """Adjoint of :meth:`quadratic_forms`: ``sum_t u_t v_t v_t^T``."""
+
+    @abstractmethod
+    def gram(self, A: Any, M: Array, B: Any) -> Array:
+        """All inner products ``<a_i, b_j>_M`` between the rows of ``A`` and of ``B``."""
+
+    @abstractmethod
+    def cross(self, A: Any, T: Array, B: Any) -> Array:
+        """Symmetrised ``(A^T T B + B^T T^T A) / 2``: adjoint of :meth:`gram` at the weights ``T``."""
+
+    @abstractmethod
+    def variable(self, name: str) -> tuple[cp.Variable, list[cp.Constraint]]:
+        """A CVXPY variable and the constraint that it lies in the cone."""
+
+    @abstractmethod
+    def trace_expression(self, M: cp.Variable) -> cp.Expression:
+        """CVXPY expression of :meth:`trace`."""
+
+    @abstractmethod
+    def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
+        """CVXPY expression of :meth:`quadratic_forms`."""
+
+    def inner(self, A: Array, B: Array) -> float:
+        """``<A, B>``, the Frobenius inner product."""
+        return float(np.vdot(A, B))
+
+    def zeros(self) -> Array:
+        """The metric under which all distances are zero."""
+        return np.zeros(self.shape)
+
+    def violation(self, M: Array) -> float:
+        """Distance by which the smallest eigenvalue (or entry) falls below zero."""
+        return max(0.0, -self.smallest(M))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.d})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.d == getattr(other, "d", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.d))
+
+
+def finite_array(values: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """``values`` as a float64 array of the given shape with finite entries, or an :class:`InputError`."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be an array of real numbers: {error}") from error
+    if array.shape != shape:
+        raise InputError(f"{name} must have shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} contains NaN or infinite entries; remove or impute them first")
+    return array

@@ -1,0 +1,108 @@
+"""The cone of nonnegative diagonal matrices: one weight per feature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.cones.base import Array, Cone, finite_array
+from convexmetric.errors import InputError
+
+__all__ = ["NonnegativeDiagonal"]
+
+
+def _squared(V: Any) -> Any:
+    return V * V if isinstance(V, np.ndarray) else V.multiply(V).tocsr()
+
+
+class NonnegativeDiagonal(Cone):
+    """Diagonal metrics, held as their weights ``w`` with shape ``(d,)``; coordinates are ``w`` itself."""
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(d,)``."""
+        return (self.d,)
+
+    @property
+    def size(self) -> int:
+        """``d``."""
+        return self.d
+
+    def element(self, M: ArrayLike, name: str = "w") -> Array:
+        """Weights ``(d,)``; a diagonal ``(d, d)`` matrix is accepted for its diagonal."""
+        array = np.asarray(M)
+        if array.ndim == 2 and array.shape == (self.d, self.d) and self.d > 1:
+            off_diagonal = array - np.diag(np.diag(array))
+            if np.any(off_diagonal != 0):
+                raise InputError(f"{name} must be a vector of {self.d} weights or a diagonal matrix")
+            array = np.diag(array)
+        return finite_array(array, self.shape, name)
+
+    def identity(self) -> Array:
+        """All weights one."""
+        return np.ones(self.d)
+
+    def project(self, S: Array) -> Array:
+        """Entrywise ``max(S, 0)``."""
+        return np.maximum(S, 0.0)
+
+    def smallest(self, M: Array) -> float:
+        """Smallest weight."""
+        return float(M.min())
+
+    def largest(self, S: Array) -> float:
+        """Largest entry."""
+        return float(S.max())
+
+    def spectrum(self, M: Array) -> Array:
+        """Weights, largest first."""
+        return np.sort(M)[::-1]
+
+    def trace(self, M: Array) -> float:
+        """Sum of the weights."""
+        return float(M.sum())
+
+    def coordinates(self, S: Array) -> Array:
+        """The weights themselves."""
+        return S
+
+    def from_coordinates(self, v: Array) -> Array:
+        """The weights themselves."""
+        return v
+
+    def quadratic_forms(self, V: Any, M: Array) -> Array:
+        """``sum_f w_f v_f^2`` for every row ``v``."""
+        return np.asarray(_squared(V) @ M, dtype=np.float64).ravel()
+
+    def outer_sum(self, V: Any, u: Array) -> Array:
+        """Diagonal of ``V^T diag(u) V``."""
+        return np.asarray(_squared(V).T @ u, dtype=np.float64).ravel()
+
+    def gram(self, A: Any, M: Array, B: Any) -> Array:
+        """``A diag(w) B^T``."""
+        weighted = A * M if isinstance(A, np.ndarray) else A.multiply(M).tocsr()
+        product = weighted @ B.T
+        return product if isinstance(product, np.ndarray) else product.toarray()
+
+    def cross(self, A: Any, T: Array, B: Any) -> Array:
+        """Diagonal of ``A^T T B``."""
+        product = T @ B
+        if isinstance(A, np.ndarray):
+            return np.einsum("if,if->f", A, product)
+        return np.asarray(A.multiply(product).sum(axis=0), dtype=np.float64).ravel()
+
+    def variable(self, name: str) -> tuple[cp.Variable, list[cp.Constraint]]:
+        """Vector variable with ``w >= 0``."""
+        w = cp.Variable(self.d, name=name)
+        return w, [w >= 0]
+
+    def trace_expression(self, M: cp.Variable) -> cp.Expression:
+        """Sum of the weights."""
+        return cp.sum(M)
+
+    def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
+        """``sum_f w_f v_f^2`` per row."""
+        return _squared(V) @ M

@@ -1,0 +1,120 @@
+"""The cone of symmetric positive semidefinite matrices: full metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.cones.base import Array, Cone, finite_array
+from convexmetric.errors import InputError
+
+__all__ = ["PSDCone"]
+
+
+class PSDCone(Cone):
+    """Symmetric ``(d, d)`` matrices with nonnegative eigenvalues.
+
+    Coordinates are the upper triangle row by row with off-diagonal entries times ``sqrt(2)`` (svec), so
+    that ``<A, B> = tr(A B)`` is their dot product.
+    """
+
+    def __init__(self, d: int) -> None:
+        super().__init__(d)
+        rows, columns = np.triu_indices(self.d)
+        self._upper = rows * self.d + columns
+        self._lower = columns * self.d + rows
+        self._weights = np.where(rows == columns, 1.0, np.sqrt(2.0))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(d, d)``."""
+        return (self.d, self.d)
+
+    @property
+    def size(self) -> int:
+        """``d (d + 1) / 2``."""
+        return self.d * (self.d + 1) // 2
+
+    def element(self, M: ArrayLike, name: str = "M") -> Array:
+        """``M`` as a symmetric float64 matrix; asymmetry above rounding is an error."""
+        M = finite_array(M, self.shape, name)
+        scale = np.abs(M).max()
+        if np.abs(M - M.T).max() > 1e-8 * max(scale, np.finfo(float).tiny):
+            raise InputError(f"{name} must be symmetric; pass ({name} + {name}.T) / 2 if that is what you mean")
+        return 0.5 * (M + M.T)
+
+    def identity(self) -> Array:
+        """The identity matrix."""
+        return np.eye(self.d)
+
+    def project(self, S: Array) -> Array:
+        """Keep the positive eigenvalues."""
+        values, vectors = np.linalg.eigh(S)
+        positive = values > 0
+        return (vectors[:, positive] * values[positive]) @ vectors[:, positive].T
+
+    def smallest(self, M: Array) -> float:
+        """``lambda_min(M)``."""
+        return float(np.linalg.eigvalsh(M)[0])
+
+    def largest(self, S: Array) -> float:
+        """``lambda_max(S)``."""
+        return float(np.linalg.eigvalsh(S)[-1])
+
+    def spectrum(self, M: Array) -> Array:
+        """Eigenvalues, largest first."""
+        return np.asarray(np.linalg.eigvalsh(M)[::-1], dtype=np.float64)
+
+    def trace(self, M: Array) -> float:
+        """``tr M``."""
+        return float(np.trace(M))
+
+    def coordinates(self, S: Array) -> Array:
+        """Svec of one matrix or of a stack of matrices."""
+        flat = S.reshape(*S.shape[:-2], self.d * self.d)
+        return np.take(flat, self._upper, axis=-1) * self._weights
+
+    def from_coordinates(self, v: Array) -> Array:
+        """Symmetric matrices from their svec."""
+        flat = np.empty((*v.shape[:-1], self.d * self.d))
+        entries = v / self._weights
+        flat[..., self._upper] = entries
+        flat[..., self._lower] = entries
+        return flat.reshape(*v.shape[:-1], self.d, self.d)
+
+    def quadratic_forms(self, V: Any, M: Array) -> Array:
+        """``v^T M v`` for every row ``v``; one matrix product, no ``(d, d)`` matrix per row."""
+        MV = np.asarray(V @ M)
+        if isinstance(V, np.ndarray):
+            return np.einsum("ij,ij->i", MV, V)
+        return np.asarray(V.multiply(MV).sum(axis=1), dtype=np.float64).ravel()
+
+    def outer_sum(self, V: Any, u: Array) -> Array:
+        """``V^T diag(u) V``."""
+        S = V.T @ (V * u[:, None]) if isinstance(V, np.ndarray) else (V.T @ V.multiply(u[:, None])).toarray()
+        return 0.5 * (S + S.T)
+
+    def gram(self, A: Any, M: Array, B: Any) -> Array:
+        """``A M B^T``."""
+        return np.asarray((A @ M) @ B.T)
+
+    def cross(self, A: Any, T: Array, B: Any) -> Array:
+        """``(A^T T B + B^T T^T A) / 2``."""
+        S = np.asarray(A.T @ (T @ B))
+        return 0.5 * (S + S.T)
+
+    def variable(self, name: str) -> tuple[cp.Variable, list[cp.Constraint]]:
+        """Symmetric variable with an explicit ``>> 0``, which keeps its dual (``PSD=True`` has none)."""
+        M = cp.Variable(self.shape, symmetric=True, name=name)
+        return M, [M >> 0]
+
+    def trace_expression(self, M: cp.Variable) -> cp.Expression:
+        """``tr M``."""
+        return cp.trace(M)
+
+    def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
+        """``v^T M v`` per row, stacked: one CVXPY constraint instead of one per comparison."""
+        return cp.sum(cp.multiply(V @ M, V), axis=1)

@@ -1,0 +1,5 @@
+"""Losses of a comparison's margin, one object a file."""
+
+from convexmetric.losses.hinge import Hinge
+
+__all__ = ["Hinge"]

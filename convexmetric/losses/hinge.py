@@ -1,0 +1,56 @@
+r"""The hinge loss, soft and hard.
+
+.. math:: \ell(s) = C \max(0, \mu - s), \qquad
+   -\ell^*(-u) = \mu u \quad \text{for } 0 \le u \le C, \text{ else } -\infty
+
+With ``C = inf`` the loss is the constraint ``s >= mu``, and every ``u >= 0`` is feasible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones.base import Array
+
+__all__ = ["Hinge"]
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """``C max(0, margin - s)`` for each comparison."""
+
+    C: float
+    margin: float = 1.0
+
+    @property
+    def hard(self) -> bool:
+        """Whether the loss is a constraint."""
+        return bool(np.isinf(self.C))
+
+    def value(self, s: Array) -> float:
+        """Sum over comparisons; infinite for a violated hard margin."""
+        if self.hard:
+            return 0.0 if s.min() >= self.margin else np.inf
+        return self.C * float(np.maximum(0.0, self.margin - s).sum())
+
+    def subgradient(self, s: Array) -> Array:
+        """Multipliers ``u`` with ``-u`` a subgradient at ``s``."""
+        return np.where(s < self.margin, self.C, 0.0)
+
+    def clip(self, u: Array) -> Array:
+        """Nearest feasible multipliers."""
+        return np.clip(u, 0.0, self.C)
+
+    def dual_value(self, u: Array) -> float:
+        """``sum_t -l*(-u_t)`` of feasible multipliers."""
+        return self.margin * float(u.sum())
+
+    def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
+        """CVXPY: the sum of slacks, and the constraint ``s >= margin - xi`` whose multipliers are ``u``."""
+        if self.hard:
+            return 0.0, s >= self.margin
+        xi = cp.Variable(s.shape, nonneg=True, name="xi")
+        return self.C * cp.sum(xi), s >= self.margin - xi

@@ -1,0 +1,186 @@
+r"""Learning a distance metric from relative comparisons (Schultz & Joachims, NIPS 2003).
+
+.. math::
+   \min_{w \ge 0, \; \xi \ge 0} \quad & \tfrac12 w^\top L w + C \sum_{ijk} \xi_{ijk} \\
+   \text{s.t.} \quad & w^\top (\Delta^{x_i, x_k} - \Delta^{x_i, x_j}) \; \ge \; 1 - \xi_{ijk}
+   \qquad \forall (i, j, k) \in P
+
+=====================  ======================================================================================
+P                      triplets: x_i is closer to x_j than to x_k
+A                      any fixed matrix; the metric is A W A^T with W = diag(w) (equation 1)
+Delta^{x, x'}          (A^T x - A^T x') * (A^T x - A^T x'), entrywise (equation 6; equation 7 prints the
+                       definition of Delta^{x_i, x_j} with x_k)
+L                      (A^T A) * (A^T A), so that w^T L w = ||A W A^T||_F^2; the identity for A = I
+K                      kernel matrix, for A = Phi: A^T x holds the K(x, x_i) and L = K * K (equations 3-4)
+C                      weight of each slack; infinite for the hard margin of section 4
+=====================  ======================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+
+from convexmetric.comparisons import Triplets
+from convexmetric.comparisons.contradictions import contradiction
+from convexmetric.comparisons.points import as_points
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import InfeasibleError, InputError
+from convexmetric.losses import Hinge
+from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius
+from convexmetric.risks import SeparableRisk
+
+__all__ = ["RelativeComparisonProblem"]
+
+
+class RelativeComparisonProblem(MetricProblem):
+    """Learn nonnegative weights under which given triplets keep a margin.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    triplets : (T, 3) int array
+        Rows ``(i, j, k)``: x_i is closer to x_j than to x_k.
+    C : float
+        Weight of each violated margin; ``inf`` for hard margins.
+    A : (d, m) array, optional
+        Fixed linear map; one weight for each of its m columns. Default: the identity, one weight a feature.
+    kernel : str, callable or (n, n) array, optional
+        ``A = Phi``: one weight for each point of ``X``. ``"linear"``, ``"rbf"`` (exp(-gamma ||x - x'||^2) with
+        gamma = 1/d), a function of two point matrices such as those of ``sklearn.metrics.pairwise``, or the
+        kernel matrix of ``X``.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or ``A`` and ``kernel`` are both given.
+    InfeasibleError
+        If ``C`` is infinite and no weights satisfy all triplets; the message names some that clash.
+    """
+
+    letter: ClassVar[str] = "w"
+
+    def __init__(
+        self,
+        X: Any,
+        triplets: ArrayLike,
+        C: float = 1.0,
+        A: ArrayLike | None = None,
+        kernel: str | Callable[[Any, Any], ArrayLike] | ArrayLike | None = None,
+    ) -> None:
+        points = as_points(X, sparse=True)
+        if A is not None and kernel is not None:
+            raise InputError("A and kernel exclude each other: kernel means A = Phi; pass one of them")
+        self.C = checked_weight(C, "C", infinite=True)
+        self.A: Array | None = None
+        self.K: Array | None = None
+        regularizer: Regularizer
+        if kernel is not None:
+            self.K = features = _kernel_matrix(points, kernel)
+            regularizer = QuadraticForm(features * features)
+        elif A is not None:
+            self.A = as_points(A, "A")
+            if self.A.shape[0] != points.shape[1]:
+                raise InputError(
+                    f"A must have one row a feature: X has {points.shape[1]}, A has {self.A.shape[0]} rows"
+                )
+            features = np.asarray(points @ self.A)
+            regularizer = QuadraticForm((self.A.T @ self.A) ** 2)
+        else:
+            features = points
+            regularizer = SquaredFrobenius(1.0)
+        self.triplets = Triplets(features, triplets, NonnegativeDiagonal(features.shape[1]))
+        super().__init__(SeparableRisk(self.triplets, Hinge(self.C)), regularizer)
+        if np.isinf(self.C):
+            self._check_feasible()
+
+    def _check_feasible(self) -> None:
+        clash = contradiction(self.triplets)
+        if clash is None:
+            return
+        triplets = [
+            f"triplets[{t}] = ({i}, {j}, {k})"
+            for t, (i, j, k) in zip(clash, self.triplets.triplets[clash], strict=True)
+        ]
+        more = f"; and {clash.size - 6} more" if clash.size > 6 else ""
+        these = "this triplet" if clash.size == 1 else f"these {clash.size} triplets together"
+        raise InfeasibleError(
+            f"C=inf asks for hard margins, but no weights satisfy {these}: {'; '.join(triplets[:6])}{more}. "
+            "Drop one of them, or allow violations with a finite C"
+        )
+
+    def full_matrix(self, M: Array) -> Array:
+        """``A diag(w) A^T``; for a kernel, ``diag(w)`` on the coordinates ``K(x, x_i)``."""
+        return np.diag(M) if self.A is None else (self.A * M) @ self.A.T
+
+    def __str__(self) -> str:
+        n, d = self.triplets.X.shape
+        m = self.cone.d
+        if self.K is not None:
+            space, form = f"A = Phi, a kernel on {n} points: one weight a point", "1/2 w^T (K*K) w"
+        elif self.A is not None:
+            space, form = f"A is {self.A.shape[0]} x {m}: one weight a column", "1/2 w^T (A^T A * A^T A) w"
+        else:
+            space, form = f"A = I: one weight for each of {d} features", "1/2 w^T w"
+        hard = np.isinf(self.C)
+        slack = "" if hard else " + C sum_ijk xi_ijk"
+        margin = "1" if hard else "1 - xi_ijk"
+        return (
+            f"Metric from relative comparisons (Schultz & Joachims 2003), {'hard' if hard else 'soft'} margin\n"
+            f"\n"
+            f"  minimise    {form}{slack}\n"
+            f"  subject to  d_w(x_i, x_k) - d_w(x_i, x_j) >= {margin}   for every triplet (i, j, k)\n"
+            f"              w >= 0{'' if hard else ', xi >= 0'}\n"
+            f"\n"
+            f"  w         {m} weights; {space}\n"
+            f"  triplets  {len(self.triplets)} on {n} points\n"
+            f"  C         {self.C:g}"
+        )
+
+    def _repr_latex_(self) -> str:
+        hard = np.isinf(self.C)
+        slack = "" if hard else r" + C \sum_{ijk} \xi_{ijk}"
+        margin = "1" if hard else r"1 - \xi_{ijk}"
+        signs = r"w \ge 0" if hard else r"w \ge 0, \; \xi \ge 0"
+        C = r"\infty" if hard else f"{self.C:g}"
+        return (
+            rf"$$\begin{{aligned}}\min_{{{signs}}}\quad & \tfrac12 w^\top L w{slack} \\"
+            rf"\text{{s.t.}}\quad & w^\top(\Delta^{{x_i,x_k}} - \Delta^{{x_i,x_j}}) \ge {margin}"
+            r"\quad \forall (i,j,k) \in P\end{aligned}$$"
+            rf"$$w \in \mathbb{{R}}^{{{self.cone.d}}},\quad |P| = {len(self.triplets)},\quad "
+            rf"C = {C},\quad L = {self._latex_L()}$$"
+        )
+
+    def _latex_L(self) -> str:
+        if self.K is not None:
+            return r"K \circ K"
+        return "I" if self.A is None else r"(A^\top A) \circ (A^\top A)"
+
+
+def _kernel_matrix(points: Any, kernel: Any) -> Array:
+    n, d = points.shape
+    if isinstance(kernel, str):
+        if kernel == "linear":
+            product = points @ points.T
+            values: Any = product.toarray() if sp.issparse(product) else product
+        elif kernel == "rbf":
+            dense = points.toarray() if sp.issparse(points) else points
+            values = np.exp(-cdist(dense, dense, "sqeuclidean") / d)
+        else:
+            raise InputError(f"kernel must be 'linear', 'rbf', a function or a matrix, got {kernel!r}")
+    else:
+        values = kernel(points, points) if callable(kernel) else kernel
+    K = as_points(values, "kernel")
+    if K.shape != (n, n):
+        raise InputError(f"kernel must give an (n, n) = ({n}, {n}) matrix, got shape {K.shape}")
+    if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * np.abs(K).max()):
+        raise InputError("kernel must be symmetric")
+    return 0.5 * (K + K.T)

@@ -1,0 +1,153 @@
+r"""The one convex problem behind every method.
+
+.. math:: \min_{M \in K} \; R(M) + \langle G, M \rangle + \Omega(M)
+
+A :class:`MetricProblem` is data: a risk R, a regularizer Omega and an optional linear term G over a cone
+K. It can evaluate, state and bound itself; it never solves itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.regularizers import Regularizer
+from convexmetric.risks import Risk, RiskStatement
+
+__all__ = ["MetricProblem", "Statement", "checked_weight"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A problem in CVXPY.
+
+    Attributes
+    ----------
+    problem : cvxpy.Problem
+    metric : cvxpy.Variable
+    dual : callable
+        After a solve: the dual point, for :meth:`MetricProblem.dual_bound`.
+    """
+
+    problem: cp.Problem
+    metric: cp.Variable
+    dual: Callable[[], Any]
+
+
+class MetricProblem:
+    """Minimise ``R(M) + <G, M> + Omega(M)`` over a cone of metrics.
+
+    Parameters
+    ----------
+    risk : Risk
+        What the data ask for.
+    regularizer : Regularizer
+        What keeps the metric simple.
+    G : array, optional
+        Linear term, an element of the cone's space.
+    """
+
+    #: The metric's letter in the paper.
+    letter: ClassVar[str] = "M"
+
+    def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None) -> None:
+        self.risk = risk
+        self.regularizer = regularizer
+        self.G = None if G is None else risk.cone.element(G, "G")
+
+    @property
+    def cone(self) -> Cone:
+        """Where the metric lives."""
+        return self.risk.cone
+
+    def objective(self, M: ArrayLike) -> float:
+        """Value of the objective at ``M`` (a matrix; for diagonal metrics also the weights).
+
+        ``M`` is taken as it is; whether it lies in the cone is :meth:`Cone.violation`'s business.
+        Infinite where a hard margin is violated.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
+        """
+        M = self.cone.element(M, self.letter)
+        return self.risk.value(M) + self.penalty(M)
+
+    def penalty(self, M: Array) -> float:
+        """The part of the objective without data: ``<G, M> + Omega(M)``."""
+        linear = 0.0 if self.G is None else self.cone.inner(self.G, M)
+        return linear + self.regularizer.value(M, self.cone)
+
+    def dual_bound(self, dual: Any, hint: ArrayLike | None = None) -> float:
+        """Lower bound on the optimal value that ``dual`` proves, after clipping and shrinking it.
+
+        Whatever the entries of ``dual``, the result is a valid bound: negative or too large ones are clipped, and a
+        dual with NaN or infinite entries proves nothing (minus infinity).
+
+        Parameters
+        ----------
+        dual : array or CutDual
+            Multipliers, one a comparison; or weighted cuts.
+        hint : array, optional
+            A metric near the optimum, which some regularizers use to tighten the bound.
+
+        Raises
+        ------
+        DualError
+            If the shape of ``dual`` does not fit the problem.
+        """
+        point = self.risk.dual_point(dual)
+        if point is None:
+            return -np.inf
+        metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
+        return self.regularizer.bound(point.value, point.S, self.G, self.cone, metric)
+
+    def to_cvxpy(self) -> cp.Problem:
+        """The textbook statement as a CVXPY problem, every constraint written out; for small instances.
+
+        The metric is the variable named by the paper's letter.
+        """
+        return self.statement().problem
+
+    def statement(self) -> Statement:
+        """The textbook statement, with the metric's variable and a reader of the dual point."""
+        M, in_cone = self.cone.variable(self.letter)
+        return self._assembled(M, in_cone, self.risk.statement(M))
+
+    def _assembled(self, M: cp.Variable, in_cone: list[cp.Constraint], risk: RiskStatement) -> Statement:
+        objective = self.regularizer.expression(M, self.cone) + risk.expression
+        if self.G is not None:
+            objective = objective + cp.sum(cp.multiply(self.G, M))
+        return Statement(cp.Problem(cp.Minimize(objective), risk.constraints + in_cone), M, risk.dual)
+
+    def full_matrix(self, M: Array) -> Array:
+        """The metric as a ``(features, features)`` matrix on the data as given by the user."""
+        return np.diag(M) if isinstance(self.cone, NonnegativeDiagonal) else M
+
+
+def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
+    """``value`` as a positive float; infinity only where it has a meaning.
+
+    Raises
+    ------
+    InputError
+        If it is not a number, not positive, or infinite where that is not allowed.
+    """
+    try:
+        weight = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a positive number, got {value!r}") from error
+    if np.isnan(weight) or weight <= 0.0:
+        raise InputError(f"{name} must be positive, got {value!r}")
+    if np.isinf(weight) and not infinite:
+        raise InputError(f"{name} must be finite, got {value!r}: this risk has no hard form")
+    return weight

@@ -1,0 +1,8 @@
+"""Regularizers of the metric with their dual bounds, one object a file."""
+
+from convexmetric.regularizers.base import Regularizer
+from convexmetric.regularizers.quadratic_form import QuadraticForm
+from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
+from convexmetric.regularizers.trace import Trace
+
+__all__ = ["QuadraticForm", "Regularizer", "SquaredFrobenius", "Trace"]

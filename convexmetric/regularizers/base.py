@@ -1,0 +1,56 @@
+r"""The contract of a regularizer.
+
+With a dual point that says :math:`R(M) \ge v - \langle S, M \rangle`, weak duality gives for every
+:math:`0 \le \theta \le 1` (shrinking a feasible dual point towards zero keeps it feasible, and its value is
+at least :math:`\theta v`)
+
+.. math:: \min_{M \in K} R(M) + \langle G, M \rangle + \Omega(M) \; \ge \; \theta v - \Omega^*_K(\theta S - G)
+
+and a regularizer returns the best such bound it can prove.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import cvxpy as cp
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+
+__all__ = ["Regularizer"]
+
+
+class Regularizer(ABC):
+    """A convex function ``Omega`` of the metric that makes the problem well posed."""
+
+    @abstractmethod
+    def value(self, M: Array, cone: Cone) -> float:
+        """``Omega(M)``."""
+
+    @abstractmethod
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """A proven lower bound ``max over theta of theta value - Omega*_K(theta S - G)``, minus infinity if none.
+
+        ``hint`` is a metric near the optimum; it can make the bound tighter, never wrong.
+        """
+
+    @abstractmethod
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """CVXPY expression of :meth:`value`."""
+
+    @abstractmethod
+    def latex(self, M: str) -> str:
+        """The formula, for a metric called ``M``."""
+
+    @abstractmethod
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+
+    def linear(self, cone: Cone) -> Array:
+        """Linear part, in coordinates, of a regularizer that is linear plus quadratic."""
+        return cone.coordinates(cone.zeros())
+
+    def quadratic(self, cone: Cone) -> float | Array | None:
+        """Quadratic part: a multiple of the identity or a matrix in coordinates; None if it is not quadratic."""
+        return 0.0

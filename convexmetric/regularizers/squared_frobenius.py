@@ -1,0 +1,53 @@
+r"""The squared Frobenius norm (paper 3; l2 variant of paper 1; paper 2 with A = I).
+
+.. math:: \Omega(M) = \frac{\lambda}{2} \|M\|_F^2, \qquad \Omega^*_K(S) = \frac{1}{2 \lambda} \|[S]_+\|_F^2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.regularizers.base import Regularizer
+
+__all__ = ["SquaredFrobenius"]
+
+
+@dataclass(frozen=True)
+class SquaredFrobenius(Regularizer):
+    """``reg / 2 * ||M||_F^2``."""
+
+    reg: float = 1.0
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``reg / 2 * ||M||_F^2``."""
+        return 0.5 * self.reg * cone.inner(M, M)
+
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """``theta v - ||[theta S - G]_+||^2 / (2 reg)``, at the best theta for ``G = 0``, else at theta = 1."""
+        positive = cone.project(S if G is None else S - G)
+        square = cone.inner(positive, positive) / self.reg
+        if G is None and square > value:
+            return 0.5 * value * (value / square) if value > 0.0 else 0.0
+        return value - 0.5 * square
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """``reg / 2 * ||M||_F^2``."""
+        return 0.5 * self.reg * cp.sum_squares(M)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        half = r"\tfrac12" if self.reg == 1 else rf"\tfrac{{{self.reg:g}}}{{2}}"
+        return rf"{half} \|{M}\|_F^2"
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        return f"{np.format_float_positional(self.reg / 2, trim='-')} ||{M}||_F^2"
+
+    def quadratic(self, cone: Cone) -> float:
+        """``reg`` times the identity."""
+        return self.reg

@@ -1,0 +1,66 @@
+r"""The trace, which favours metrics of low rank (paper 1).
+
+.. math:: \Omega(M) = \lambda \, \mathrm{tr} M, \qquad
+   \Omega^*_K(S) = 0 \text{ if } \lambda_{\max}(S) \le \lambda, \text{ else } \infty
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.regularizers.base import Regularizer
+
+__all__ = ["Trace"]
+
+
+@dataclass(frozen=True)
+class Trace(Regularizer):
+    """``reg * tr M``; on diagonal metrics the sum of the weights."""
+
+    reg: float = 1.0
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``reg * tr M``."""
+        return self.reg * cone.trace(M)
+
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """Shrink S until ``lambda_max(theta S - G) <= reg``; that is closed form for ``G = 0``."""
+        if G is None:
+            top = cone.largest(S)
+            theta = 1.0 if top <= self.reg else self.reg / top
+            return max(0.0, theta * value)
+        if cone.largest(-G) > self.reg:
+            return -np.inf
+        if cone.largest(S - G) <= self.reg:
+            return max(0.0, value)
+        # The feasible theta form an interval that contains 0, because lambda_max is convex along it.
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if cone.largest(middle * S - G) <= self.reg else (low, middle)
+        return max(0.0, low * value)
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """``reg * tr M``."""
+        return self.reg * cone.trace_expression(M)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return rf"{_factor(self.reg)} \mathrm{{tr}} {M}"
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        return f"{_factor(self.reg)}tr({M})"
+
+    def linear(self, cone: Cone) -> Array:
+        """``reg`` times the identity."""
+        return self.reg * cone.coordinates(cone.identity())
+
+
+def _factor(reg: float) -> str:
+    return "" if reg == 1 else f"{reg:g} "

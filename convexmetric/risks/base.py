@@ -1,0 +1,166 @@
+r"""The contract of a risk.
+
+A risk is a sum of nonnegative convex *parts* (one per query, one per comparison), :math:`R(M) = \sum_p R_p(M)`.
+Two kinds of dual point bound it from below, and hence the problem:
+
+- multipliers u of its comparisons,
+  :math:`R(M) \ge -\sum_t \ell_t^*(-u_t) - \langle \sum_t u_t D_t, M \rangle`;
+- weighted cuts: the supporting planes of groups of parts at any metrics :math:`M_\tau`,
+  :math:`R_g(M) \ge b_{\tau g} - \langle \Psi_{\tau g}, M \rangle`, with weights
+  :math:`a_{\tau g} \ge 0, \; \sum_\tau a_{\tau g} \le 1`. The metrics are *witnesses*: whatever they are, the
+  planes made at them are valid, so that a dual point is small, can be checked by anyone, and cannot be forged.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.errors import DualError
+
+__all__ = ["CutDual", "Cuts", "DualPoint", "Risk", "RiskStatement"]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Supporting planes ``R_g(M) >= offsets[g] - <normals[g], M>``, tight at the metric they were made at.
+
+    Attributes
+    ----------
+    values : (G,) array
+        ``R_g`` at that metric; their sum is the risk.
+    offsets : (G,) array
+    normals : (G, cone.size) array
+        In coordinates of the cone.
+    """
+
+    values: Array
+    offsets: Array
+    normals: Array
+
+
+@dataclass(frozen=True)
+class CutDual:
+    """Weighted cuts as a dual point.
+
+    Attributes
+    ----------
+    witnesses : (T, *cone.shape) array
+        Metrics at which cuts are made.
+    weights : (T, G) array
+        Weight of the cut of group g at witness t; clipped to be nonnegative and to sum to at most 1 a group.
+    groups : (parts,) int array
+        Group of every part of the risk.
+    """
+
+    witnesses: Array
+    weights: Array
+    groups: np.ndarray
+
+    def clipped(self) -> CutDual:
+        """The dual point made feasible: weights nonnegative, at most 1 in sum for each group."""
+        weights = np.maximum(self.weights, 0.0)
+        return CutDual(self.witnesses, weights / np.maximum(1.0, weights.sum(axis=0)), self.groups)
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """What a feasible dual point says: ``R(M) >= value - <S, M>`` for every metric M."""
+
+    value: float
+    S: Array
+
+
+@dataclass(frozen=True)
+class RiskStatement:
+    """A risk written out in CVXPY.
+
+    Attributes
+    ----------
+    expression : cvxpy.Expression or float
+        The risk, in terms of its slacks.
+    constraints : list of cvxpy.Constraint
+        What ties the slacks to the metric, or what a hard margin demands.
+    dual : callable
+        After a solve: the dual point that the multipliers of these constraints make.
+    """
+
+    expression: cp.Expression | float
+    constraints: list[cp.Constraint]
+    dual: Callable[[], Any]
+
+
+def group_sums(values: Array, groups: np.ndarray, n_groups: int) -> Array:
+    """Sums of ``values`` by group."""
+    return np.asarray(np.bincount(groups, values, n_groups), dtype=np.float64)
+
+
+class Risk(ABC):
+    """A convex function of the metric, defined by data."""
+
+    cone: Cone
+
+    @property
+    @abstractmethod
+    def parts(self) -> int:
+        """Number of terms of the sum."""
+
+    @abstractmethod
+    def value(self, M: Array) -> float:
+        """``R(M)``; infinite where a hard constraint fails."""
+
+    @abstractmethod
+    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+        """The most violated constraint of each group of parts at ``M``, as supporting planes."""
+
+    @abstractmethod
+    def statement(self, M: cp.Variable) -> RiskStatement:
+        """The risk in CVXPY with every term written out."""
+
+    def repair(self, M: Array) -> Array:
+        """A metric near ``M`` that satisfies all hard constraints, where there are any."""
+        return M
+
+    def dual_point(self, dual: Any) -> DualPoint | None:
+        """What ``dual`` says after clipping, or None when it has NaN or infinite entries and says nothing.
+
+        Raises
+        ------
+        DualError
+            If the shapes do not fit this risk.
+        """
+        if not isinstance(dual, CutDual):
+            raise DualError(f"a dual point of {type(self).__name__} is a CutDual, got {type(dual).__name__}")
+        witnesses = np.asarray(dual.witnesses, dtype=np.float64)
+        weights = np.asarray(dual.weights, dtype=np.float64)
+        groups = np.asarray(dual.groups)
+        if witnesses.shape[1:] != self.cone.shape or weights.ndim != 2 or len(weights) != len(witnesses):
+            raise DualError(
+                f"witnesses must have shape (T, {', '.join(map(str, self.cone.shape))}) and weights (T, G), "
+                f"got {witnesses.shape} and {weights.shape}"
+            )
+        if (
+            groups.shape != (self.parts,)
+            or not np.issubdtype(groups.dtype, np.integer)
+            or groups.min(initial=0) < 0
+            or groups.max(initial=0) >= max(1, weights.shape[1])
+        ):
+            raise DualError(f"groups must hold {self.parts} integers below the number of columns of weights")
+        if not (np.isfinite(witnesses).all() and np.isfinite(weights).all()):
+            return None
+        weights = CutDual(witnesses, weights, groups).clipped().weights
+        value, S = 0.0, np.zeros(self.cone.size)
+        for witness, weight in zip(witnesses, weights, strict=True):
+            if weight.any():
+                cuts = self.separate(witness, groups)
+                present = len(cuts.offsets)
+                value += float(weight[:present] @ cuts.offsets)
+                S += weight[:present] @ cuts.normals
+        return DualPoint(value, self.cone.from_coordinates(S))

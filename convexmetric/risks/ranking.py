@@ -1,0 +1,191 @@
+r"""The structured risk of rankings, one part a query (paper 1).
+
+.. math:: R(W) = \frac{C}{n_q} \sum_q \max_y \; \Delta(y^*_q, y) - \langle W, \delta\psi_{po}(q, y^*_q, y) \rangle
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.comparisons import Rankings
+from convexmetric.cones.base import Array
+from convexmetric.errors import DualError, InputError
+from convexmetric.measures import Measure, rankings_of
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement
+
+__all__ = ["RankingRisk"]
+
+#: Largest number of constraints, and of items a query, for which every ranking is written out.
+ENUMERATION_LIMIT = 20_000
+ITEMS_LIMIT = 7
+#: Largest number of relevant-irrelevant pairs that are written out.
+PAIRS_LIMIT = 200_000
+
+
+class RankingRisk(Risk):
+    """Mean over queries of the worst ranking's loss and violation, times C.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Queries, corpus and relevance.
+    measure : Measure
+        Loss of a ranking, with its separation oracle.
+    C : float
+        Weight of the mean.
+    """
+
+    def __init__(self, rankings: Rankings, measure: Measure, C: float) -> None:
+        self.rankings = rankings
+        self.measure = measure
+        self.C = C
+        self.cone = rankings.cone
+
+    @property
+    def parts(self) -> int:
+        """Number of queries."""
+        return len(self.rankings)
+
+    def value(self, M: Array) -> float:
+        """One pass of the separation oracle over all queries."""
+        total = 0.0
+        for queries in self.rankings.blocks(np.arange(self.parts)):
+            distances = self.rankings.distances(M, queries)
+            total += float(self.measure.separate(distances, self.rankings.relevance, queries)[2].sum())
+        return self.C / self.parts * total
+
+    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+        """The most violated ranking of every query, added up by group: one cut a group."""
+        order = np.argsort(groups, kind="stable")
+        n_groups = int(groups.max()) + 1
+        values, offsets = np.zeros(n_groups), np.zeros(n_groups)
+        normals = np.zeros((n_groups, self.cone.size))
+        weight = self.C / self.parts
+        for queries in self.rankings.blocks(order):
+            distances = self.rankings.distances(M, queries)
+            T, losses, violations = self.measure.separate(distances, self.rankings.relevance, queries)
+            group_of = groups[queries]
+            starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+            for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
+                g = group_of[start]
+                values[g] += weight * violations[start:stop].sum()
+                offsets[g] += weight * losses[start:stop].sum()
+                psi = self.rankings.adjoint(T[start:stop], queries[start:stop])
+                normals[g] += weight * self.cone.coordinates(psi)
+        return Cuts(values, offsets, normals)
+
+    def statement(self, M: cp.Variable, every_ranking: bool | None = None) -> RiskStatement:
+        """One slack a query and one constraint a ranking; or, for a pairwise measure, one hinge a pair.
+
+        Parameters
+        ----------
+        M : cvxpy.Variable
+            The metric.
+        every_ranking : bool, optional
+            Write out every ranking that differs in an inverted pair. By default where that takes at most
+            20,000 constraints; otherwise the equivalent pairs.
+
+        Raises
+        ------
+        InputError
+            If there are too many rankings or pairs to write out, or the measure is not pairwise.
+        """
+        if every_ranking is None:
+            every_ranking = self._rankings() <= ENUMERATION_LIMIT
+        if every_ranking:
+            return self._every_ranking(M)
+        return self._every_pair(M)
+
+    def _every_ranking(self, M: cp.Variable) -> RiskStatement:
+        if self._rankings() > ENUMERATION_LIMIT:
+            raise InputError(
+                f"every_ranking=True needs at most {ITEMS_LIMIT} items a query and {ENUMERATION_LIMIT} rankings in "
+                "all; take fewer points, or use solve()"
+            )
+        xi = cp.Variable(self.parts, nonneg=True, name="xi")
+        constraints = []
+        for q in range(self.parts):
+            x, z = self._distances(M, q)
+            Y, losses = self._patterns(x.size, z.size)
+            margins = 2.0 / (x.size * z.size) * (Y.sum(axis=1) @ z - Y.sum(axis=2) @ x)
+            constraints.append(margins >= losses - xi[q])
+
+        def dual() -> Array:
+            multipliers = []
+            for q, constraint in enumerate(constraints):
+                p, n = (len(rows) for rows in self.rankings.relevance.of(q))
+                Y, _ = self._patterns(p, n)
+                multipliers.append(np.tensordot(np.asarray(constraint.dual_value), Y, axes=1).ravel() / (p * n))
+            return np.concatenate(multipliers)
+
+        return RiskStatement(self.C / self.parts * cp.sum(xi), constraints, dual)
+
+    def _every_pair(self, M: cp.Variable) -> RiskStatement:
+        count = int((self.rankings.relevance.n_relevant * self.rankings.relevance.n_irrelevant).sum())
+        if not self.measure.pairwise or count > PAIRS_LIMIT:
+            raise InputError(
+                f"the statement of measure {self.measure.name!r} cannot be written out at this size; keep it to "
+                f"{ITEMS_LIMIT} items a query" + (f" or {PAIRS_LIMIT} pairs" if self.measure.pairwise else "")
+            )
+        terms, constraints = [], []
+        for q in range(self.parts):
+            x, z = self._distances(M, q)
+            p, n = x.size, z.size
+            xi = cp.Variable((p, n), nonneg=True, name=f"xi_{q}")
+            columns, rows = np.ones((1, n)), np.ones((p, 1))
+            margins = 2 * (rows @ cp.reshape(z, (1, n), order="C") - cp.reshape(x, (p, 1), order="C") @ columns)
+            constraints.append(margins >= 1 - xi)
+            terms.append(cp.sum(xi) / (p * n))
+
+        def dual() -> Array:
+            return np.concatenate([np.asarray(constraint.dual_value).ravel() for constraint in constraints])
+
+        return RiskStatement(self.C / self.parts * cp.sum(cp.hstack(terms)), constraints, dual)
+
+    def dual_point(self, dual: Any) -> DualPoint | None:
+        """Weighted cuts; for a pairwise measure also one multiplier for each (query, relevant, irrelevant).
+
+        Pairs are ordered by query, then by relevant and by irrelevant point as listed, and the multiplier of a pair is
+        at most ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
+        """
+        if not (isinstance(dual, np.ndarray) and self.measure.pairwise):
+            return super().dual_point(dual)
+        relevance = self.rankings.relevance
+        sizes = relevance.n_relevant * relevance.n_irrelevant
+        if dual.shape != (int(sizes.sum()),):
+            raise DualError(f"multipliers must have shape ({int(sizes.sum())},), one a pair, got {dual.shape}")
+        if not np.isfinite(dual).all():
+            return None
+        u = np.clip(dual, 0.0, np.repeat(self.C / self.parts / sizes, sizes))
+        T = np.zeros((self.parts, len(self.rankings.X)))
+        for q, of_query in enumerate(np.split(u, np.cumsum(sizes)[:-1])):
+            relevant, irrelevant = relevance.of(q)
+            pairs = of_query.reshape(len(relevant), len(irrelevant))
+            T[q, relevant] = -2.0 * pairs.sum(axis=1)
+            T[q, irrelevant] = 2.0 * pairs.sum(axis=0)
+        return DualPoint(float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
+
+    def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:
+        """Distances from query q to its relevant and to its irrelevant points."""
+        relevant, irrelevant = self.rankings.relevance.of(q)
+        query, X = self.rankings.Q[q], self.rankings.X
+        return (
+            self.cone.quadratic_form_expressions(query - X[relevant], M),
+            self.cone.quadratic_form_expressions(query - X[irrelevant], M),
+        )
+
+    def _patterns(self, p: int, n: int) -> tuple[Array, Array]:
+        """Inverted pairs ``(K, p, n)`` and losses ``(K,)`` of every ranking."""
+        rankings = rankings_of(p, n)
+        inverted = np.array([Y for Y, _ in rankings], dtype=np.float64)
+        return inverted, np.array([1.0 - self.measure.score(relevant) for _, relevant in rankings])
+
+    def _rankings(self) -> int:
+        """Number of rankings to write out; the limit plus one when a query has too many items."""
+        p, n = self.rankings.relevance.n_relevant, self.rankings.relevance.n_irrelevant
+        if (p + n).max() > ITEMS_LIMIT:
+            return ENUMERATION_LIMIT + 1
+        return sum(len(rankings_of(int(i), int(j))) for i, j in zip(p, n, strict=True))

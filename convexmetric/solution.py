@@ -1,0 +1,119 @@
+"""What a solve returns: a metric, its certificate, and how it was reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from convexmetric.certificate import Certificate
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.problem import MetricProblem
+
+__all__ = ["Progress", "Solution", "Status"]
+
+#: Why a solve ended. Only ``optimal`` means that the certified gap is at most ``tol``.
+Status = Literal["optimal", "max_iter", "max_seconds", "interrupted", "stalled"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The state of a solve after one iteration; the entries of :attr:`Solution.history`.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations so far (oracle passes, for cutting planes).
+    seconds : float
+        Wall time since the solve began.
+    upper_bound, lower_bound, gap : float
+        Best certified bounds so far and their relative gap.
+    details : dict
+        What else the solver has to say, such as the number of cuts.
+    """
+
+    iteration: int
+    seconds: float
+    upper_bound: float
+    lower_bound: float
+    gap: float
+    details: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best certified metric a solver found.
+
+    Attributes
+    ----------
+    problem : MetricProblem
+        What was solved.
+    certificate : Certificate
+        Bounds and the points that prove them.
+    status : str
+        ``"optimal"`` if the certified gap is at most ``tol``; else why the solve ended:
+        ``"max_iter"``, ``"max_seconds"``, ``"interrupted"`` or ``"stalled"``.
+    tol : float
+        Relative gap that was asked for.
+    history : list of Progress
+        One entry an iteration.
+    seconds : float
+        Wall time.
+    solver : str
+        Name of the solver.
+    """
+
+    problem: MetricProblem = field(repr=False)
+    certificate: Certificate
+    status: Status
+    tol: float
+    history: list[Progress] = field(repr=False)
+    seconds: float
+    solver: str
+
+    @cached_property
+    def M(self) -> Array:
+        """The metric as a full matrix on the features of the data."""
+        return self.problem.full_matrix(self.certificate.M)
+
+    @property
+    def w(self) -> Array:
+        """Weights of a diagonal metric."""
+        if not isinstance(self.problem.cone, NonnegativeDiagonal):
+            raise AttributeError("this problem learns a full matrix, not weights: use .M")
+        return self.certificate.M
+
+    @property
+    def upper_bound(self) -> float:
+        """Objective at the metric."""
+        return self.certificate.upper_bound
+
+    @property
+    def lower_bound(self) -> float:
+        """Certified lower bound on the optimal value."""
+        return self.certificate.lower_bound
+
+    @property
+    def gap(self) -> float:
+        """Certified relative gap."""
+        return self.certificate.gap
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations (oracle passes, for cutting planes)."""
+        return self.history[-1].iteration if self.history else 0
+
+    @property
+    def rank(self) -> int:
+        """Eigenvalues (or weights) above 1e-6 of the largest one."""
+        spectrum = self.problem.cone.spectrum(self.certificate.M)
+        return int(np.sum(spectrum > 1e-6 * spectrum[0])) if spectrum[0] > 0 else 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.status} by {self.solver} in {self.iterations} iterations, {self.seconds:.2f} s\n"
+            f"{self.certificate}\nrank {self.rank}"
+        )

@@ -1,0 +1,20 @@
+"""Solvers, one algorithm a file; each takes any problem with the structure it needs and knows no paper."""
+
+from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
+from convexmetric.solvers.cutting_planes import CuttingPlanes
+from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.solve import SOLVERS, solve
+
+__all__ = [
+    "CONIC_SOLVERS",
+    "SOLVERS",
+    "Conic",
+    "CuttingPlanes",
+    "InteriorPoint",
+    "Monitor",
+    "ProjectedSubgradient",
+    "Solver",
+    "solve",
+]

@@ -1,0 +1,121 @@
+"""The contract of a solver, and the record it keeps while it runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from convexmetric.certificate import relative_gap
+from convexmetric.cones.base import Array
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Progress, Status
+
+__all__ = ["Display", "Monitor", "Solver"]
+
+
+class Display(Protocol):
+    """What shows the progress of a solve."""
+
+    def update(self, progress: Progress) -> None:
+        """Show the state after one iteration."""
+
+
+class Monitor:
+    """Best points and bounds so far, history, and the decision to stop.
+
+    A solver offers every metric and every dual bound it has with :meth:`primal` and :meth:`dual`, and calls
+    :meth:`iterate` once an iteration; when that returns True it must return. What was offered survives an interrupt.
+    """
+
+    def __init__(
+        self,
+        tol: float,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        display: Display | None = None,
+    ) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.history: list[Progress] = []
+        self.status: Status = "stalled"
+        self.M: Array | None = None
+        self.upper_bound = np.inf
+        self.lower_bound = -np.inf
+        self._callback = callback
+        self._display = display
+        self._dual: Callable[[], Any] | None = None
+        self._start = perf_counter()
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the best bounds so far."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time so far."""
+        return perf_counter() - self._start
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit has passed."""
+        return self.max_seconds is not None and self.seconds >= self.max_seconds
+
+    @property
+    def dual_point(self) -> Any:
+        """The dual point of the best lower bound, or None."""
+        return None if self._dual is None else self._dual()
+
+    def primal(self, M: Array, value: float) -> bool:
+        """Offer a metric of the cone with its objective; True if it is the best so far."""
+        if self.M is not None and not value < self.upper_bound:
+            return False
+        self.M, self.upper_bound = M, value
+        return True
+
+    def dual(self, bound: float, point: Callable[[], Any]) -> bool:
+        """Offer a lower bound and how to make its dual point; True if it is the best so far."""
+        if self._dual is not None and not bound > self.lower_bound:
+            return False
+        self._dual, self.lower_bound = point, bound
+        return True
+
+    def iterate(self, **details: float) -> bool:
+        """Record one iteration; True if the solver must stop."""
+        progress = Progress(len(self.history) + 1, self.seconds, self.upper_bound, self.lower_bound, self.gap, details)
+        self.history.append(progress)
+        if self._display is not None:
+            self._display.update(progress)
+        stopped_by_caller = self._callback is not None and bool(self._callback(progress))
+        if self.gap <= self.tol:
+            self.status = "optimal"
+        elif stopped_by_caller:
+            self.status = "interrupted"
+        elif self.max_iter is not None and progress.iteration >= self.max_iter:
+            self.status = "max_iter"
+        elif self.out_of_time:
+            self.status = "max_seconds"
+        else:
+            return False
+        return True
+
+
+class Solver(ABC):
+    """An algorithm with its settings."""
+
+    #: What a user types for ``solver=``.
+    name: ClassVar[str]
+
+    @abstractmethod
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Why this solver cannot handle ``problem``, or None if it can."""
+
+    @abstractmethod
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Offer points to ``monitor`` until it says stop, or nothing more can be gained."""

@@ -1,0 +1,105 @@
+"""The reference: the textbook statement, solved by a general conic solver through CVXPY.
+
+It writes out every constraint, so it is for small instances. What the conic solver calls optimal is taken as
+a hint: its metric and multipliers are projected, clipped and evaluated like anybody else's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
+from convexmetric.problem import MetricProblem
+from convexmetric.solvers.base import Monitor, Solver
+
+__all__ = ["CONIC_SOLVERS", "Conic"]
+
+#: Conic solvers by the name a user types, with what installs them.
+CONIC_SOLVERS: dict[str, str] = {
+    "clarabel": "pip install clarabel",
+    "scs": "pip install scs",
+    "mosek": "pip install 'convexmetric[mosek]'  (and a licence file)",
+    "cvxopt": "pip install 'convexmetric[cvxopt]'",
+    "sdpa": "pip install 'convexmetric[sdpa]'",
+}
+
+
+@dataclass(frozen=True)
+class Conic(Solver):
+    """CVXPY with a named solver at tight tolerance.
+
+    Parameters
+    ----------
+    backend : str
+        ``"clarabel"``, ``"scs"``; ``"mosek"``, ``"cvxopt"``, ``"sdpa"`` where installed.
+
+    Raises
+    ------
+    InputError
+        If the backend is unknown.
+    SolverNotInstalledError
+        If it is not installed; the message has the install line.
+    """
+
+    name: ClassVar[str] = "conic"
+
+    backend: str = "clarabel"
+
+    def __post_init__(self) -> None:
+        if self.backend not in CONIC_SOLVERS:
+            raise InputError(f"backend must be one of {', '.join(map(repr, CONIC_SOLVERS))}, got {self.backend!r}")
+        if self.backend.upper() not in cp.installed_solvers():
+            raise SolverNotInstalledError(
+                f"{self.backend.upper()} is not installed; install it with: {CONIC_SOLVERS[self.backend]}"
+            )
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Anything that can be stated can be tried."""
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """One call of the conic solver.
+
+        Raises
+        ------
+        SolverError
+            If it fails without a point.
+        InputError
+            If the statement is too large to write out.
+        """
+        statement = problem.statement()
+        try:
+            with warnings.catch_warnings():
+                # CVXPY warns of inaccurate solutions; the certificate says how inaccurate.
+                warnings.simplefilter("ignore", UserWarning)
+                statement.problem.solve(solver=self.backend.upper(), **self._options(monitor))
+        except cp.SolverError as error:
+            raise SolverError(f"{self.backend.upper()} failed: {error}") from error
+        if statement.metric.value is None:
+            raise SolverError(f"{self.backend.upper()} returned no point: status {statement.problem.status}")
+        metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
+        monitor.primal(metric, problem.objective(metric))
+        multipliers = statement.dual()
+        monitor.dual(problem.dual_bound(multipliers, hint=metric), lambda: multipliers)
+        monitor.iterate()
+
+    def _options(self, monitor: Monitor) -> dict[str, Any]:
+        """Tolerances well below the gap asked for, and the limits where the solver has them."""
+        tol = min(1e-8, 0.01 * monitor.tol)
+        seconds = monitor.max_seconds
+        if self.backend == "clarabel":
+            options: dict[str, Any] = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol}
+            return options | ({} if seconds is None else {"time_limit": seconds})
+        if self.backend == "scs":
+            options = {"eps_abs": 0.01 * tol, "eps_rel": 0.01 * tol, "max_iters": 1_000_000}
+            return options | ({} if seconds is None else {"time_limit_secs": seconds})
+        if self.backend == "cvxopt":
+            return {"abstol": tol, "reltol": tol, "feastol": tol}
+        if self.backend == "sdpa":
+            return {"epsilonStar": tol, "epsilonDash": tol}
+        return {"mosek_params": {} if seconds is None else {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds}}

@@ -1,0 +1,603 @@
+r"""A primal-dual interior-point method for few-coordinate conic programs with many slacked rows.
+
+.. math::
+   \min_{U \in K, \; \xi \ge 0} \quad & \langle c, U \rangle + \tfrac12 \langle U, L U \rangle
+   + \sum_g C_g \xi_g \qquad \text{s.t.} \quad A U + E \xi \ge b \\
+   \max_{a \ge 0} \quad & \langle b, a \rangle - \tfrac12 \langle U, L U \rangle \qquad \text{s.t.} \quad
+   Z = c + L U - A^\top a \in K, \quad \beta = C - E^\top a \ge 0
+
+Row t has the slack of its group, ``E[t, group[t]] = 1``; groups with ``C_g`` infinite have none. It is the master of
+cutting planes (a row a cut, a slack a group of queries) and the whole problem where every comparison is
+one row.
+
+Mehrotra's predictor and corrector with Nesterov-Todd scaling. In scaled coordinates the Newton system is
+``H dU = P^T da + rho`` with the scaled rows P and a matrix H that is diagonal unless L is a full matrix; it is
+reduced to whichever is smaller, the rows (k x k) or the coordinates (q x q):
+
+.. math::
+   (P H^{-1} P^\top + D) \, da = r, \qquad (H + P^\top D^{-1} P) \, dU = r', \qquad
+   D = \mathrm{diag}(s / a) + E \, \mathrm{diag}(\xi / \beta) E^\top
+
+``min(k, q)^2 max(k, q)`` operations an iteration, and ``4 k d^3`` for scaling the rows of a matrix cone. In the
+second form rows of large weight would swamp H near the optimum; they stay unknowns of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from convexmetric.certificate import relative_gap
+from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.cones.psd import PSDCone
+from convexmetric.errors import SolverError
+from convexmetric.risks.base import group_sums
+
+__all__ = ["ConicQP", "Iterate", "Outcome", "interior_point"]
+
+#: Fraction of the way to the boundary of the cone that a step may go.
+STEP = 0.99
+#: Rows whose weight in the Newton matrix exceeds this many times the rest are kept as unknowns.
+HEAVY = 1e4
+#: Residual of the equation for Z, relative to Z, from which a warm start still pays.
+MENDABLE = 100.0
+
+
+@dataclass
+class ConicQP:
+    """Data of the program in the module's letters.
+
+    Attributes
+    ----------
+    cone : Cone
+    c : (q,) array
+    L : float or (q, q) array
+        Multiple of the identity, or (diagonal cone only) a matrix.
+    A : (k, q) array or sparse matrix
+    b : (k,) array
+    group : (k,) int array
+    C : (G,) array
+    bound : callable
+        ``bound(value, S, U)``: the regularizer's proven lower bound for a dual point ``(value, S)``.
+    """
+
+    cone: Cone
+    c: Array
+    L: float | Array
+    A: Any
+    b: Array
+    group: np.ndarray
+    C: Array
+    bound: Callable[[float, Array, Array], float]
+
+    @property
+    def hard(self) -> bool:
+        """Whether the rows have no slack."""
+        return bool(np.isinf(self.C).any())
+
+    @cached_property
+    def matrices(self) -> Array:
+        """The rows as elements of the cone's space."""
+        return self.cone.from_coordinates(self.A)
+
+    def quadratic(self, u: Array) -> Array:
+        """``L u`` in coordinates."""
+        return self.L @ u if isinstance(self.L, np.ndarray) else self.L * u
+
+    def sums(self, values: Array) -> Array:
+        """``E^T values``: sums by group."""
+        return group_sums(values, self.group, self.C.size)
+
+    def slacks(self, margins: Array) -> Array:
+        """Smallest slacks for rows with ``A U - b = margins``."""
+        xi = np.zeros(self.C.size)
+        np.maximum.at(xi, self.group, -margins)
+        return xi
+
+    def primal_value(self, u: Array, margins: Array) -> float:
+        """Objective at ``u`` with the smallest slacks; infinite if a hard row is violated."""
+        value = float(self.c @ u + 0.5 * (u @ self.quadratic(u)))
+        if self.hard:
+            return value if margins.min() >= 0.0 else np.inf
+        return value + float(self.C @ self.slacks(margins))
+
+    def feasible_multipliers(self, a: Array) -> Array:
+        """``a`` clipped to be nonnegative and shrunk group by group to ``E^T a <= C``."""
+        a = np.maximum(a, 0.0)
+        if self.hard:
+            return a
+        totals = self.sums(a)
+        shrink = np.where(totals > self.C, self.C / np.where(totals > 0.0, totals, 1.0), 1.0)
+        return a * shrink[self.group]
+
+
+@dataclass
+class Iterate:
+    """A strictly interior primal-dual point; elements of the cone, not coordinates."""
+
+    U: Array
+    Z: Array
+    a: Array
+    s: Array
+    xi: Array
+    beta: Array
+
+    @property
+    def finite(self) -> bool:
+        """Whether no entry is NaN or infinite."""
+        return all(np.isfinite(x).all() for x in (self.U, self.Z, self.a, self.s, self.xi, self.beta))
+
+
+@dataclass
+class Outcome:
+    """Best points found, with their bounds, and the path ``(U, Z)`` taken, for warm starts."""
+
+    U: Array
+    a: Array
+    upper_bound: float
+    lower_bound: float
+    iterations: int
+    path: list[tuple[Array, Array]]
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the bounds."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+
+class _MatrixScaling:
+    """Nesterov-Todd scaling ``G^-1 U G^-T = G^T Z G = diag(v)`` of a pair of positive definite matrices."""
+
+    def __init__(self, cone: PSDCone, U: Array, Z: Array, L: float | Array) -> None:
+        if isinstance(L, np.ndarray):
+            raise SolverError("a full quadratic form is supported on diagonal metrics only")
+        self.cone = cone
+        lower_u, lower_z = la.cholesky(U, lower=True), la.cholesky(Z, lower=True)
+        left, self.v, right = la.svd(lower_z.T @ lower_u)
+        root = 1.0 / np.sqrt(self.v)
+        self.G = (lower_u @ right.T) * root
+        self.rotation = np.eye(cone.d)
+        self.H: Array = np.ones(cone.size)
+        if L:
+            # In the eigenbasis of W = G G^T the operator U -> G^T (L G U G^T) G is diagonal.
+            values, vectors = la.eigh(self.G @ self.G.T)
+            values = np.maximum(values, np.finfo(float).tiny)
+            inverse = (root[:, None] * left.T) @ lower_z.T
+            basis = vectors * np.sqrt(values)
+            self.rotation = inverse @ basis
+            self.G = basis
+            pairs = np.outer(values, values)
+            upper = np.triu_indices(cone.d)
+            self.H = 1.0 + L * pairs[upper]
+
+    def rows(self, qp: ConicQP) -> Array:
+        """``G^T A_t G`` in coordinates for every row."""
+        d = self.cone.d
+        half = (qp.matrices.reshape(-1, d) @ self.G).reshape(-1, d, d)
+        return self.cone.coordinates(np.matmul(self.G.T, half))
+
+    def dual(self, S: Array) -> Array:
+        """``G^T S G`` in coordinates."""
+        return self.cone.coordinates(self.G.T @ S @ self.G)
+
+    def primal_step(self, v: Array) -> Array:
+        """``G V G^T`` from scaled coordinates."""
+        step = self.G @ self.cone.from_coordinates(v) @ self.G.T
+        return 0.5 * (step + step.T)
+
+    def dual_step(self, v: Array) -> Array:
+        """``G^-T V G^-1`` from scaled coordinates."""
+        inverse = la.inv(self.G)
+        step = inverse.T @ self.cone.from_coordinates(v) @ inverse
+        return 0.5 * (step + step.T)
+
+    def centring(self, target: float, du: Array | None, dz: Array | None) -> Array:
+        """Right-hand side ``V^-1 o (target I - V^2 - dU o dZ)`` in coordinates."""
+        R = np.diag(target - self.v**2)
+        if du is not None and dz is not None:
+            product = self._unrotated(du) @ self._unrotated(dz)
+            R -= 0.5 * (product + product.T)
+        R *= 2.0 / np.add.outer(self.v, self.v)
+        return self.cone.coordinates(self.rotation.T @ R @ self.rotation)
+
+    def longest(self, v: Array) -> float:
+        """Largest step along scaled ``v`` that stays in the cone."""
+        root = 1.0 / np.sqrt(self.v)
+        smallest = float(la.eigvalsh(root[:, None] * self._unrotated(v) * root)[0])
+        return np.inf if smallest >= 0.0 else -1.0 / smallest
+
+    def _unrotated(self, v: Array) -> Array:
+        V = self.cone.from_coordinates(v)
+        return self.rotation @ V @ self.rotation.T
+
+
+class _DiagonalScaling:
+    """The same for positive vectors, where ``G^2 = sqrt(u / z)`` entrywise."""
+
+    def __init__(self, u: Array, z: Array, L: float | Array) -> None:
+        self.v = np.sqrt(u * z)
+        self.g = np.sqrt(u / z)
+        if isinstance(L, np.ndarray):
+            self.H = self.g[:, None] * L * self.g
+            self.H[np.diag_indices_from(self.H)] += 1.0
+        else:
+            self.H = 1.0 + L * self.g**2
+
+    def rows(self, qp: ConicQP) -> Any:
+        return sp.csr_array(qp.A.multiply(self.g)) if sp.issparse(qp.A) else qp.A * self.g
+
+    def dual(self, S: Array) -> Array:
+        return self.g * S
+
+    def primal_step(self, v: Array) -> Array:
+        return self.g * v
+
+    def dual_step(self, v: Array) -> Array:
+        return v / self.g
+
+    def centring(self, target: float, du: Array | None, dz: Array | None) -> Array:
+        second_order = 0.0 if du is None or dz is None else du * dz
+        return (target - self.v**2 - second_order) / self.v
+
+    def longest(self, v: Array) -> float:
+        return _longest(self.v, v)
+
+
+def _longest(x: Array, dx: Array) -> float:
+    """Largest ``alpha`` with ``x + alpha dx >= 0``."""
+    ratios = -x[dx < 0.0] / dx[dx < 0.0]
+    return float(ratios.min()) if ratios.size else np.inf
+
+
+class _NewtonSystem:
+    """The reduced Newton system at one iterate, factorised once and solved for several right-hand sides.
+
+    Unknowns are the scaled coordinates and, unless every row has a slack of its own, the slacks x = (dU, dxi):
+    ``H x - P^T da = rho`` and ``P x + D da = r`` with D diagonal. Rows of small weight 1/D are folded into H;
+    rows of large weight, which would swamp it, are kept as unknowns. When there are fewer rows than coordinates all are
+    kept and H stays diagonal.
+    """
+
+    def __init__(self, P: Any, H: Array, D: Array) -> None:
+        self.P, self.H, self.D = P, H, D
+        k, n = P.shape
+        diagonal = H if H.ndim == 1 else np.diag(H)
+        if k <= n and H.ndim == 1:
+            kept = np.ones(k, dtype=bool)
+        else:
+            weight = _row_norms(P, 1.0 / diagonal) / D
+            kept = weight > HEAVY
+            if kept.sum() > n:
+                kept = weight > np.partition(weight, -n)[-n]
+        self.kept, self.folded = np.flatnonzero(kept), np.flatnonzero(~kept)
+        self.base = self._base()
+        self.P_kept = P[self.kept]
+        if self.kept.size:
+            dense = self.P_kept if isinstance(P, np.ndarray) else None
+            if H.ndim == 1 and not self.folded.size:
+                root = 1.0 / np.sqrt(H)
+                scaled = dense * root if dense is not None else self.P_kept.multiply(root).tocsr()
+                product = scaled @ scaled.T
+                schur = product if isinstance(product, np.ndarray) else product.toarray()
+            else:
+                right = (dense if dense is not None else self.P_kept.toarray()).T
+                half = la.solve_triangular(self.base[0], right, lower=True, check_finite=False)
+                schur = half.T @ half
+            schur[np.diag_indices_from(schur)] += D[self.kept]
+            self.schur = _cholesky(schur)
+
+    def _base(self) -> Any:
+        if self.H.ndim == 1 and not self.folded.size:
+            return None
+        root = 1.0 / np.sqrt(self.D[self.folded])
+        P = self.P[self.folded]
+        scaled = P * root[:, None] if isinstance(P, np.ndarray) else P.multiply(root[:, None]).tocsr()
+        product = scaled.T @ scaled
+        matrix = product if isinstance(product, np.ndarray) else product.toarray()
+        if self.H.ndim == 2:
+            matrix += self.H
+        else:
+            matrix[np.diag_indices_from(matrix)] += self.H
+        return _cholesky(matrix)
+
+    def _solve_base(self, x: Array) -> Array:
+        return x / self.H if self.base is None else la.cho_solve(self.base, x, check_finite=False)
+
+    def _once(self, rho: Array, r: Array) -> tuple[Array, Array]:
+        da = np.empty(len(r))
+        light = r[self.folded] / self.D[self.folded]
+        rho = rho + self.P[self.folded].T @ light if self.folded.size else rho
+        x = self._solve_base(rho)
+        if self.kept.size:
+            heavy = la.cho_solve(self.schur, r[self.kept] - self.P_kept @ x, check_finite=False)
+            da[self.kept] = heavy
+            x = self._solve_base(rho + self.P_kept.T @ heavy)
+        da[self.folded] = light - (self.P[self.folded] @ x) / self.D[self.folded]
+        return x, da
+
+    def solve(self, rho: Array, r: Array) -> tuple[Array, Array]:
+        """``(x, da)`` with one round of iterative refinement."""
+        x, da = self._once(rho, r)
+        Hx = self.H @ x if self.H.ndim == 2 else self.H * x
+        fix_x, fix_a = self._once(rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da))
+        return x + fix_x, da + fix_a
+
+
+def _row_norms(P: Any, weights: Array) -> Array:
+    """``sum_f P_tf^2 weights_f`` for every row."""
+    squares = P * P if isinstance(P, np.ndarray) else P.multiply(P)
+    return np.asarray(squares @ weights).ravel()
+
+
+def _cholesky(matrix: Array) -> Any:
+    diagonal = np.diag_indices_from(matrix)
+    original = matrix[diagonal].copy()
+    for regularization in (0.0, 1e-14, 1e-12, 1e-10):
+        matrix[diagonal] = original * (1.0 + regularization)
+        try:
+            return la.cho_factor(matrix, lower=True, check_finite=False)
+        except la.LinAlgError:
+            continue
+    raise la.LinAlgError("the Newton system is numerically singular")
+
+
+def _cold_start(qp: ConicQP) -> Iterate:
+    """The best multiple of the Euclidean metric, centred; only the equation for Z is left open."""
+    u = qp.cone.coordinates(qp.cone.identity())
+    u = _best_scale(qp, u) * u
+    gradient = qp.cone.from_coordinates(qp.c + qp.quadratic(u))
+    size = float(np.abs(gradient).max())
+    if not qp.hard:
+        # Rows at the level of the multipliers' box weigh on Z as well.
+        counts = qp.sums(np.ones(len(qp.b))) + 1.0
+        load = qp.cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group])
+        size = max(size, COLD * float(np.sqrt(size * max(qp.cone.largest(load), 0.0))))
+    U, Z = qp.cone.from_coordinates(u), max(size, 1e-8) * qp.cone.identity()
+    return _centred(qp, U, Z)
+
+
+COLD = 1.0
+
+
+def _best_scale(qp: ConicQP, u: Array) -> float:
+    """The multiple of ``u`` with the least objective, on a logarithmic grid."""
+    along = qp.A @ u
+    size = float(np.abs(qp.b).max()) / max(float(np.abs(along).max()), 1e-300)
+    scales = size * np.logspace(-1, 6, 29)
+    if qp.hard:
+        feasible = [t for t in scales if (t * along >= qp.b).all()]
+        return feasible[0] if feasible else 10.0 * size
+    return float(min(scales, key=lambda t: qp.primal_value(t * u, t * along - qp.b)))
+
+
+def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | None, int]:
+    """A start on the path ``(U, Z)`` of a related program with other rows, and its place on the path.
+
+    Rows and slacks are centred anew around each point, from the last one back, until the equation for Z is violated
+    by no more than Newton steps mend, relative to Z itself. None if no point will do.
+    """
+    for place in range(len(path) - 1, -1, -1):
+        U, Z = path[place]
+        point = _centred(qp, U, Z)
+        gradient = qp.c + qp.quadratic(qp.cone.coordinates(U)) - qp.A.T @ point.a
+        if _relative_size(qp.cone, qp.cone.from_coordinates(gradient) - Z, Z) <= MENDABLE:
+            return point, place
+    return None, -1
+
+
+def _relative_size(cone: Cone, R: Array, Z: Array) -> float:
+    """Largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``."""
+    if isinstance(cone, NonnegativeDiagonal):
+        return float(np.abs(R / Z).max())
+    try:
+        values = la.eigh(R, Z, eigvals_only=True, check_finite=False)
+    except la.LinAlgError:
+        return np.inf
+    return float(np.abs(values).max())
+
+
+def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:
+    """Rows and slacks around ``(U, Z)`` with all complementarity products equal to its mean one."""
+    mu = qp.cone.inner(U, Z) / qp.cone.d
+    margins = qp.A @ qp.cone.coordinates(U) - qp.b
+    if qp.hard:
+        s = np.maximum(margins, np.abs(margins).mean() + 1e-8)
+        return Iterate(U, Z, mu / s, s, np.zeros(0), np.zeros(0))
+    xi = _centred_slacks(qp, margins, mu)
+    s = margins + xi[qp.group]
+    return Iterate(U, Z, mu / s, s, xi, mu / xi)
+
+
+def _centred_slacks(qp: ConicQP, margins: Array, mu: float) -> Array:
+    """Slacks with ``mu / xi + sum_t mu / (margin_t + xi) = C`` in every group."""
+    counts = qp.sums(np.ones(len(qp.b)))
+    lowest = qp.slacks(margins)
+    low = np.maximum(lowest, mu / qp.C)
+    xi = lowest + mu * (1.0 + counts) / qp.C
+    for _ in range(60):
+        s = margins + xi[qp.group]
+        total = mu / xi + qp.sums(mu / s)
+        if np.abs(total - qp.C).max() <= 1e-10 * qp.C.max():
+            break
+        slope = mu / xi**2 + qp.sums(mu / s**2)
+        # Newton on the reciprocal of the sum, which is nearly linear in xi.
+        xi = np.maximum(xi + (total / qp.C - 1.0) * total / slope, 0.5 * (xi + low))
+    return xi
+
+
+def interior_point(
+    qp: ConicQP,
+    tol: float,
+    *,
+    start: Iterate | None = None,
+    max_iter: int = 100,
+    watch: Callable[[int, Array, Array, float, float], bool] | None = None,
+) -> Outcome:
+    """Solve to relative gap ``tol`` of the program's own bounds, or as far as float64 carries.
+
+    Parameters
+    ----------
+    qp : ConicQP
+    tol : float
+        Stop when upper and lower bound agree to this relative gap.
+    start : Iterate, optional
+        Interior point to start from; it need not satisfy the equations.
+    max_iter : int
+    watch : callable, optional
+        Called with ``(iteration, U, a, upper, lower)`` each iteration; returning True stops.
+
+    Returns
+    -------
+    Outcome
+        Best bounds and the points that prove them.
+    """
+    cone = qp.cone
+    point = start if start is not None else _cold_start(qp)
+    best_u, best_a = cone.coordinates(point.U), qp.feasible_multipliers(point.a)
+    upper, lower = np.inf, -np.inf
+    path: list[tuple[Array, Array]] = []
+    stalled = 0
+    iteration = 0
+    for iteration in range(max_iter + 1):
+        u = cone.coordinates(point.U)
+        margins = qp.A @ u - qp.b
+        a = qp.feasible_multipliers(point.a)
+        S = qp.A.T @ a
+        value, bound = qp.primal_value(u, margins), qp.bound(float(qp.b @ a), S, u)
+        if qp.hard and value == np.inf:
+            repaired = _scaled_to_feasibility(qp, u, margins)
+            if repaired is not None:
+                u, value = repaired, qp.primal_value(repaired, qp.A @ repaired - qp.b)
+        stalled = (
+            0 if value < upper - 1e-3 * tol * abs(value) or bound > lower + 1e-3 * tol * abs(bound) else stalled + 1
+        )
+        if value < upper:
+            upper, best_u = value, u
+        if bound > lower:
+            lower, best_a = bound, a
+        gap = relative_gap(upper, lower)
+        path.append((point.U, point.Z))
+        if watch is not None and watch(iteration, cone.from_coordinates(best_u), best_a, upper, lower):
+            break
+        if gap <= tol or stalled >= 8:
+            break
+        try:
+            following = _step(qp, point, u if not qp.hard else cone.coordinates(point.U))
+        except la.LinAlgError:
+            break
+        if not following.finite:
+            break
+        point = following
+    return Outcome(cone.from_coordinates(best_u), best_a, upper, lower, iteration, path)
+
+
+def _scaled_to_feasibility(qp: ConicQP, u: Array, margins: Array) -> Array | None:
+    """Scale ``u`` up until all hard rows hold, which needs ``A u > 0`` for rows with ``b > 0``."""
+    values = margins + qp.b
+    needed = qp.b > 0.0
+    if not needed.any() or (values[needed] <= 0.0).any():
+        return None
+    scaled = u * float(np.max(qp.b[needed] / values[needed])) * (1.0 + 1e-14)
+    return scaled if (qp.A @ scaled - qp.b).min() >= 0.0 else None
+
+
+def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
+    """One predictor-corrector step."""
+    cone = qp.cone
+    scaling: Any = (
+        _DiagonalScaling(point.U, point.Z, qp.L)
+        if isinstance(cone, NonnegativeDiagonal)
+        else _MatrixScaling(cone, point.U, point.Z, qp.L)  # type: ignore[arg-type]
+    )
+    a, s, xi, beta = point.a, point.s, point.xi, point.beta
+    group, q = qp.group, cone.size
+    P, H, D = scaling.rows(qp), scaling.H, s / a
+    own_slack = not qp.hard and qp.C.size == len(a)
+    if own_slack:
+        D = D + (xi / beta)[group]
+    elif not qp.hard:
+        P = _with_slacks(P, group, xi.size)
+        H = np.concatenate([H, beta / xi]) if H.ndim == 1 else la.block_diag(H, np.diag(beta / xi))
+    system = _NewtonSystem(P, H, D)
+
+    gradient = qp.c + qp.quadratic(u) - qp.A.T @ a
+    r_z = scaling.dual(point.Z - cone.from_coordinates(gradient))
+    r_s = s - (qp.A @ u - qp.b)
+    r_beta = np.zeros(0)
+    if not qp.hard:
+        r_s = r_s - xi[group]
+        r_beta = beta - (qp.C - qp.sums(a))
+
+    def direction(centre: Array, as_target: Array, slack_target: Array) -> tuple[Array, ...]:
+        rho = centre + r_z
+        r = r_s + as_target / a
+        d_xi = d_beta = np.zeros(0)
+        if qp.hard:
+            du, da = system.solve(rho, r)
+        elif own_slack:
+            du, da = system.solve(rho, r - ((slack_target + xi * r_beta) / beta)[group])
+            d_beta = -qp.sums(da) - r_beta
+            d_xi = (slack_target - xi * d_beta) / beta
+        else:
+            x, da = system.solve(np.concatenate([rho, slack_target / xi + r_beta]), r)
+            du, d_xi = x[:q], x[q:]
+            d_beta = -qp.sums(da) - r_beta
+        return du, centre - du, da, (as_target - s * da) / a, d_xi, d_beta
+
+    degree = cone.d + len(a) + len(xi)
+    total = float(scaling.v @ scaling.v + a @ s + xi @ beta)
+    mu = total / degree
+
+    du, dz, da, ds, d_xi, d_beta = direction(scaling.centring(0.0, None, None), -a * s, -xi * beta)
+    primal = min(1.0, scaling.longest(du), _longest(s, ds), _longest(xi, d_xi))
+    dual = min(1.0, scaling.longest(dz), _longest(a, da), _longest(beta, d_beta))
+    product = (
+        float(scaling.v @ scaling.v)
+        + primal * _along(scaling, cone, du)
+        + dual * _along(scaling, cone, dz)
+        + primal * dual * float(du @ dz)
+        + float((a + dual * da) @ (s + primal * ds))
+        + float((xi + primal * d_xi) @ (beta + dual * d_beta))
+    )
+    sigma = min(1.0, max(product / total, 1e-6)) ** 3
+    target = sigma * mu
+    du, dz, da, ds, d_xi, d_beta = direction(
+        scaling.centring(target, du, dz), target - a * s - da * ds, target - xi * beta - d_xi * d_beta
+    )
+    primal = min(1.0, STEP * min(scaling.longest(du), _longest(s, ds), _longest(xi, d_xi)))
+    dual = min(1.0, STEP * min(scaling.longest(dz), _longest(a, da), _longest(beta, d_beta)))
+    if isinstance(qp.L, np.ndarray) or qp.L:
+        primal = dual = min(primal, dual)
+    return Iterate(
+        point.U + primal * scaling.primal_step(du),
+        point.Z + dual * scaling.dual_step(dz),
+        a + dual * da,
+        s + primal * ds,
+        xi + primal * d_xi,
+        beta + dual * d_beta,
+    )
+
+
+def _with_slacks(P: Any, group: np.ndarray, n_groups: int) -> Any:
+    """``[P, E]``: the rows with one more column for each group's slack."""
+    if sp.issparse(P):
+        E = sp.csr_array((np.ones(len(group)), (np.arange(len(group)), group)), shape=(len(group), n_groups))
+        return sp.hstack([P, E], format="csr")
+    extended = np.zeros((len(group), P.shape[1] + n_groups))
+    extended[:, : P.shape[1]] = P
+    extended[np.arange(len(group)), P.shape[1] + group] = 1.0
+    return extended
+
+
+def _along(scaling: Any, cone: Cone, v: Array) -> float:
+    """``<V, step>``: change of ``<U, Z>`` to first order along a scaled step."""
+    if isinstance(cone, NonnegativeDiagonal):
+        return float(scaling.v @ v)
+    return float(np.diag(scaling._unrotated(v)) @ scaling.v)

@@ -1,0 +1,85 @@
+"""Direct primal-dual interior point for hinge losses of listed comparisons.
+
+The whole problem is one conic quadratic program with a row and a slack for every comparison (see
+:mod:`convexmetric.solvers.conic_qp`). Time an iteration is ``min(T, q)^2 max(T, q)`` for T comparisons and q
+coordinates of the metric; memory is the square of the smaller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import SolverError
+from convexmetric.losses import Hinge
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import SeparableRisk
+from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.conic_qp import ConicQP, interior_point
+
+__all__ = ["InteriorPoint"]
+
+#: Bytes of comparisons in coordinates of a matrix cone that are built without protest.
+ROWS_LIMIT = 2 * 2**30
+
+
+@dataclass(frozen=True)
+class InteriorPoint(Solver):
+    """Mehrotra's method on the problem as it stands; exact, for some ten thousand comparisons."""
+
+    name: ClassVar[str] = "interior-point"
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs hinge losses of listed comparisons and a linear or quadratic regularizer."""
+        risk = problem.risk
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge):
+            return "its risk is not a sum of hinge losses of listed comparisons"
+        quadratic = problem.regularizer.quadratic(problem.cone)
+        if quadratic is None:
+            return "its regularizer is neither linear nor quadratic"
+        if isinstance(quadratic, np.ndarray) and not isinstance(problem.cone, NonnegativeDiagonal):
+            return "a quadratic form needs a diagonal metric"
+        if not isinstance(problem.cone, NonnegativeDiagonal) and risk.parts * problem.cone.size * 8 > ROWS_LIMIT:
+            return "its comparisons take too much memory in coordinates"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Solve, offering the projected metric and the clipped multipliers of every iteration."""
+        risk = problem.risk
+        if not isinstance(risk, SeparableRisk):
+            raise SolverError("the interior-point solver needs listed comparisons")
+        cone, regularizer = problem.cone, problem.regularizer
+        T = risk.parts
+        quadratic = regularizer.quadratic(cone)
+        linear = regularizer.linear(cone)
+        if problem.G is not None:
+            linear = linear + cone.coordinates(problem.G)
+
+        def bound(value: float, S: Array, u: Array) -> float:
+            return regularizer.bound(value, cone.from_coordinates(S), None, cone, cone.from_coordinates(u))
+
+        def bound_with_linear_term(value: float, S: Array, u: Array) -> float:
+            return regularizer.bound(value, cone.from_coordinates(S), problem.G, cone, cone.from_coordinates(u))
+
+        qp = ConicQP(
+            cone=cone,
+            c=linear,
+            L=0.0 if quadratic is None else quadratic,
+            A=risk.comparisons.rows,
+            b=np.full(T, risk.loss.margin),
+            group=np.arange(T),
+            C=np.full(T, risk.loss.C),
+            bound=bound if problem.G is None else bound_with_linear_term,
+        )
+
+        def watch(iteration: int, U: Array, a: Array, upper: float, lower: float) -> bool:
+            M = risk.repair(cone.project(U))
+            monitor.primal(M, problem.objective(M))
+            monitor.dual(lower, lambda: a)
+            return monitor.iterate()
+
+        interior_point(qp, 0.0, max_iter=200, watch=watch)

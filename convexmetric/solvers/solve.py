@@ -1,0 +1,151 @@
+"""One function to solve any problem: choose a solver, run it, certify what it leaves."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+from convexmetric.certificate import certify
+from convexmetric.errors import GapWarning, InputError, SolverError, UnsupportedProblemError
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Progress, Solution
+from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
+from convexmetric.solvers.cutting_planes import CuttingPlanes
+from convexmetric.solvers.display import ProgressBar
+from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+
+__all__ = ["SOLVERS", "solve"]
+
+#: Solvers by the name a user types.
+SOLVERS: dict[str, Callable[[], Solver]] = {
+    "interior-point": InteriorPoint,
+    "cutting-planes": CuttingPlanes,
+    "cutting-planes-plain": CuttingPlanes.plain,
+    "subgradient": ProjectedSubgradient,
+    **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
+}
+
+#: Tried in this order when no solver is named.
+EXACT: tuple[str, ...] = ("interior-point", "cutting-planes")
+
+
+def solve(
+    problem: MetricProblem,
+    tol: float = 1e-6,
+    solver: str | Solver | None = None,
+    max_iter: int | None = None,
+    max_seconds: float | None = None,
+    progress: bool = False,
+    callback: Callable[[Progress], Any] | None = None,
+) -> Solution:
+    """Solve to a certified relative gap.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        What to solve.
+    tol : float
+        Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
+    solver : str or Solver, optional
+        ``"interior-point"``, ``"cutting-planes"``, ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
+        (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
+        its own such as ``CuttingPlanes(groups=64)``. By default the first exact solver that fits.
+    max_iter : int, optional
+        Limit on iterations (oracle passes, for cutting planes).
+    max_seconds : float, optional
+        Limit on wall time, checked between iterations.
+    progress : bool
+        Show a progress bar on standard error.
+    callback : callable, optional
+        Called with a :class:`Progress` after every iteration; returning a true value stops the solve.
+
+    Returns
+    -------
+    Solution
+        The best certified metric, also after a limit or Ctrl-C (see its ``status``).
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+    UnsupportedProblemError
+        If the solver asked for cannot handle the problem.
+    SolverError
+        If a solver fails without leaving a point.
+
+    Warns
+    -----
+    GapWarning
+        If the certified gap ends above ``tol``.
+    """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not 0.0 < tol < 1.0:
+        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    if max_iter is not None and (isinstance(max_iter, bool) or not isinstance(max_iter, int) or max_iter < 1):
+        raise InputError(f"max_iter must be a positive integer or None, got {max_iter!r}")
+    if max_seconds is not None and not max_seconds > 0.0:
+        raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be callable, got {type(callback).__name__}")
+    chosen = _chosen(problem, solver)
+
+    with ProgressBar(tol) if progress else nullcontext() as display:
+        monitor = Monitor(tol, max_iter, max_seconds, callback, display)
+        try:
+            chosen.run(problem, monitor)
+        except KeyboardInterrupt:
+            if monitor.M is None or monitor.dual_point is None:
+                raise
+            monitor.status = "interrupted"
+    if monitor.M is None or monitor.dual_point is None:
+        raise SolverError(f"{chosen.name} left no certified point")
+    certificate = certify(problem, monitor.M, monitor.dual_point)
+    status = monitor.status
+    if certificate.gap <= tol:
+        status = "optimal"
+    elif status == "optimal":
+        status = "stalled"
+    solution = Solution(
+        problem=problem,
+        certificate=certificate,
+        status=status,
+        tol=tol,
+        history=monitor.history,
+        seconds=monitor.seconds,
+        solver=chosen.backend if isinstance(chosen, Conic) else chosen.name,
+    )
+    if status != "optimal":
+        warnings.warn(
+            f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, above tol = {tol:.1e}",
+            GapWarning,
+            stacklevel=2,
+        )
+    return solution
+
+
+def _chosen(problem: MetricProblem, solver: str | Solver | None) -> Solver:
+    if solver is None:
+        reasons = []
+        for name in EXACT:
+            candidate = SOLVERS[name]()
+            reason = candidate.unsupported(problem)
+            if reason is None:
+                return candidate
+            reasons.append(f"{name}: {reason}")
+        raise UnsupportedProblemError(f"no exact solver fits this problem ({'; '.join(reasons)})")
+    if isinstance(solver, str):
+        if solver not in SOLVERS:
+            raise InputError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
+        solver = SOLVERS[solver]()
+    if not isinstance(solver, Solver):
+        raise InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")
+    reason = solver.unsupported(problem)
+    if reason is not None:
+        raise UnsupportedProblemError(f"{solver.name} cannot solve this problem: {reason}")
+    return solver

@@ -39,6 +39,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
 from convexmetric.errors import SolverError
 from convexmetric.risks.base import group_sums
+from convexmetric.solvers.sparse_gram import sparse_gram
 
 __all__ = ["ConicQP", "Iterate", "Outcome", "interior_point"]
 
@@ -48,6 +49,8 @@ STEP = 0.99
 HEAVY = 1e4
 #: Residual of the equation for Z, relative to Z, from which a warm start still pays.
 MENDABLE = 100.0
+#: The same for the cold start of a quadratic program, whose central path is easier to reach from further out.
+ROUGH = 10.0
 
 
 @dataclass
@@ -277,35 +280,31 @@ class _NewtonSystem:
             if kept.sum() > n:
                 kept = weight > np.partition(weight, -n)[-n]
         self.kept, self.folded = np.flatnonzero(kept), np.flatnonzero(~kept)
+        self.P_kept, self.P_folded = P[self.kept], P[self.folded]
         self.base = self._base()
-        self.P_kept = P[self.kept]
         if self.kept.size:
-            dense = self.P_kept if isinstance(P, np.ndarray) else None
-            if H.ndim == 1 and not self.folded.size:
-                root = 1.0 / np.sqrt(H)
-                scaled = dense * root if dense is not None else self.P_kept.multiply(root).tocsr()
-                product = scaled @ scaled.T
-                schur = product if isinstance(product, np.ndarray) else product.toarray()
-            else:
-                right = (dense if dense is not None else self.P_kept.toarray()).T
-                half = la.solve_triangular(self.base[0], right, lower=True, check_finite=False)
-                schur = half.T @ half
+            schur = self._schur()
             schur[np.diag_indices_from(schur)] += D[self.kept]
             self.schur = _cholesky(schur)
 
     def _base(self) -> Any:
+        """Factor of H plus the folded rows, or None while that is diagonal."""
         if self.H.ndim == 1 and not self.folded.size:
             return None
-        root = 1.0 / np.sqrt(self.D[self.folded])
-        P = self.P[self.folded]
-        scaled = P * root[:, None] if isinstance(P, np.ndarray) else P.multiply(root[:, None]).tocsr()
-        product = scaled.T @ scaled
-        matrix = product if isinstance(product, np.ndarray) else product.toarray()
+        matrix = _gram(_scaled_rows(self.P_folded, 1.0 / np.sqrt(self.D[self.folded])).T)
         if self.H.ndim == 2:
             matrix += self.H
         else:
             matrix[np.diag_indices_from(matrix)] += self.H
         return _cholesky(matrix)
+
+    def _schur(self) -> Array:
+        """The kept rows' ``P base^-1 P^T``."""
+        if self.base is None:
+            return _gram(_scaled_rows(self.P_kept.T, 1.0 / np.sqrt(self.H)).T)
+        right = self.P_kept.T if isinstance(self.P_kept, np.ndarray) else self.P_kept.T.toarray()
+        half = la.solve_triangular(self.base[0], right, lower=True, check_finite=False)
+        return half.T @ half
 
     def _solve_base(self, x: Array) -> Array:
         return x / self.H if self.base is None else la.cho_solve(self.base, x, check_finite=False)
@@ -313,13 +312,14 @@ class _NewtonSystem:
     def _once(self, rho: Array, r: Array) -> tuple[Array, Array]:
         da = np.empty(len(r))
         light = r[self.folded] / self.D[self.folded]
-        rho = rho + self.P[self.folded].T @ light if self.folded.size else rho
+        rho = rho + self.P_folded.T @ light if self.folded.size else rho
         x = self._solve_base(rho)
         if self.kept.size:
             heavy = la.cho_solve(self.schur, r[self.kept] - self.P_kept @ x, check_finite=False)
             da[self.kept] = heavy
             x = self._solve_base(rho + self.P_kept.T @ heavy)
-        da[self.folded] = light - (self.P[self.folded] @ x) / self.D[self.folded]
+        if self.folded.size:
+            da[self.folded] = light - (self.P_folded @ x) / self.D[self.folded]
         return x, da
 
     def solve(self, rho: Array, r: Array) -> tuple[Array, Array]:
@@ -328,6 +328,15 @@ class _NewtonSystem:
         Hx = self.H @ x if self.H.ndim == 2 else self.H * x
         fix_x, fix_a = self._once(rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da))
         return x + fix_x, da + fix_a
+
+
+def _scaled_rows(P: Any, factors: Array) -> Any:
+    return P * factors[:, None] if isinstance(P, np.ndarray) else sp.csr_array(P.multiply(factors[:, None]))
+
+
+def _gram(P: Any) -> Array:
+    """``P P^T``; of a sparse P only the lower triangle, which is all that a factorisation reads."""
+    return P @ P.T if isinstance(P, np.ndarray) else sparse_gram(sp.csr_array(P))
 
 
 def _row_norms(P: Any, weights: Array) -> Array:
@@ -349,21 +358,66 @@ def _cholesky(matrix: Array) -> Any:
 
 
 def _cold_start(qp: ConicQP) -> Iterate:
-    """The best multiple of the Euclidean metric, centred; only the equation for Z is left open."""
-    u = qp.cone.coordinates(qp.cone.identity())
+    """A centred interior point at the scale of the problem; only the equation for Z is left open."""
+    if isinstance(qp.L, np.ndarray) or qp.L > 0.0:
+        return _quadratic_start(qp)
+    cone = qp.cone
+    u = cone.coordinates(cone.identity())
     u = _best_scale(qp, u) * u
-    gradient = qp.cone.from_coordinates(qp.c + qp.quadratic(u))
-    size = float(np.abs(gradient).max())
+    size = float(np.abs(qp.c).max())
     if not qp.hard:
-        # Rows at the level of the multipliers' box weigh on Z as well.
+        # Z must hold its own against the rows: the geometric mean of the objective and what they weigh.
         counts = qp.sums(np.ones(len(qp.b))) + 1.0
-        load = qp.cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group])
-        size = max(size, COLD * float(np.sqrt(size * max(qp.cone.largest(load), 0.0))))
-    U, Z = qp.cone.from_coordinates(u), max(size, 1e-8) * qp.cone.identity()
-    return _centred(qp, U, Z)
+        load = cone.largest(cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group]))
+        size = max(size, float(np.sqrt(size * max(load, 0.0))))
+    return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
 
 
-COLD = 1.0
+def _quadratic_start(qp: ConicQP) -> Iterate:
+    """Around a multiple of ``[A^T a - c]_+``, which is optimal for the right multipliers ``a``."""
+    cone = qp.cone
+    curvature = qp.L.sum(axis=1).clip(1e-12) if isinstance(qp.L, np.ndarray) else np.float64(qp.L)
+    half = np.ones(len(qp.b)) if qp.hard else 0.5 * qp.C[qp.group]
+    pull = qp.A.T @ half
+    u = cone.coordinates(cone.project(cone.from_coordinates(pull))) / curvature
+    if not u.any():
+        u = cone.coordinates(cone.identity())
+    scale = _best_scale(qp, u)
+    value = qp.primal_value(scale * u, scale * (qp.A @ u) - qp.b)
+    if not np.isfinite(value):
+        value = qp.primal_value(scale * u, np.zeros(len(qp.b)))
+    mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
+    S = cone.from_coordinates(scale * pull - qp.c)
+    for _ in range(12):
+        point = _centred(qp, *_centred_pair(cone, S, curvature, mu))
+        if _residual(qp, point) <= ROUGH:
+            break
+        mu *= 4.0
+    return point
+
+
+def _centred_pair(cone: Cone, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
+    """``(U, Z)`` with ``curvature U - Z = S`` and ``U Z = mu``, eigenvalue by eigenvalue."""
+    if isinstance(cone, NonnegativeDiagonal):
+        sigma = S / curvature
+        U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
+        return U, mu / U
+    sigma, vectors = la.eigh(S)
+    sigma = sigma / curvature
+    values = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
+    return (vectors * values) @ vectors.T, (vectors * (mu / values)) @ vectors.T
+
+
+def _residual(qp: ConicQP, point: Iterate) -> float:
+    """Violation of the equation for Z, relative to Z: largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``."""
+    gradient = qp.c + qp.quadratic(qp.cone.coordinates(point.U)) - qp.A.T @ point.a
+    R = qp.cone.from_coordinates(gradient) - point.Z
+    if isinstance(qp.cone, NonnegativeDiagonal):
+        return float(np.abs(R / point.Z).max())
+    try:
+        return float(np.abs(la.eigh(R, point.Z, eigvals_only=True, check_finite=False)).max())
+    except la.LinAlgError:
+        return np.inf
 
 
 def _best_scale(qp: ConicQP, u: Array) -> float:
@@ -384,23 +438,10 @@ def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | 
     by no more than Newton steps mend, relative to Z itself. None if no point will do.
     """
     for place in range(len(path) - 1, -1, -1):
-        U, Z = path[place]
-        point = _centred(qp, U, Z)
-        gradient = qp.c + qp.quadratic(qp.cone.coordinates(U)) - qp.A.T @ point.a
-        if _relative_size(qp.cone, qp.cone.from_coordinates(gradient) - Z, Z) <= MENDABLE:
+        point = _centred(qp, *path[place])
+        if _residual(qp, point) <= MENDABLE:
             return point, place
     return None, -1
-
-
-def _relative_size(cone: Cone, R: Array, Z: Array) -> float:
-    """Largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``."""
-    if isinstance(cone, NonnegativeDiagonal):
-        return float(np.abs(R / Z).max())
-    try:
-        values = la.eigh(R, Z, eigvals_only=True, check_finite=False)
-    except la.LinAlgError:
-        return np.inf
-    return float(np.abs(values).max())
 
 
 def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.points import as_points, rows_of
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
@@ -24,7 +25,7 @@ from convexmetric.errors import InputError
 __all__ = ["Triplets"]
 
 
-class Triplets:
+class Triplets(Comparisons):
     """The linear operator from metrics to triplet margins, and its adjoint.
 
     Triplets that share a pair share its distance: work is done once per *distinct pair*.

@@ -14,12 +14,13 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.losses.base import Loss
 
 __all__ = ["Hinge"]
 
 
 @dataclass(frozen=True)
-class Hinge:
+class Hinge(Loss):
     """``C max(0, margin - s)`` for each comparison."""
 
     C: float
@@ -30,11 +31,16 @@ class Hinge:
         """Whether the loss is a constraint."""
         return bool(np.isinf(self.C))
 
-    def value(self, s: Array) -> float:
-        """Sum over comparisons; infinite for a violated hard margin."""
+    def values(self, s: Array) -> Array:
+        """``C max(0, margin - s_t)``; infinite for a violated hard margin."""
         if self.hard:
-            return 0.0 if s.min() >= self.margin else np.inf
-        return self.C * float(np.maximum(0.0, self.margin - s).sum())
+            return np.where(s >= self.margin, 0.0, np.inf)
+        return self.C * np.maximum(0.0, self.margin - s)
+
+    def feasible_scale(self, s: Array) -> float:
+        """``margin / min_t s_t``, if that is positive."""
+        smallest = float(s.min())
+        return self.margin / smallest if smallest > 0.0 else np.inf
 
     def subgradient(self, s: Array) -> Array:
         """Multipliers ``u`` with ``-u`` a subgradient at ``s``."""

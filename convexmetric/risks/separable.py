@@ -7,10 +7,10 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from convexmetric.comparisons import Triplets
+from convexmetric.comparisons import Comparisons
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError
-from convexmetric.losses import Hinge
+from convexmetric.losses import Loss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, group_sums
 
 __all__ = ["SeparableRisk"]
@@ -21,13 +21,13 @@ class SeparableRisk(Risk):
 
     Parameters
     ----------
-    comparisons : Triplets
+    comparisons : Comparisons
         The operator ``s = D(M)``.
-    loss : Hinge
+    loss : Loss
         Applied to every ``s_t``.
     """
 
-    def __init__(self, comparisons: Triplets, loss: Hinge) -> None:
+    def __init__(self, comparisons: Comparisons, loss: Loss) -> None:
         self.comparisons = comparisons
         self.loss = loss
         self.cone = comparisons.cone
@@ -46,8 +46,9 @@ class SeparableRisk(Risk):
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)
         n_groups = int(groups.max()) + 1
-        offsets = group_sums(u * self.loss.margin, groups, n_groups)
-        values = offsets - group_sums(u * s, groups, n_groups)
+        losses = self.loss.values(s)
+        values = group_sums(losses, groups, n_groups)
+        offsets = group_sums(losses + u * s, groups, n_groups)
         normals = np.empty((n_groups, self.cone.size))
         for g in range(n_groups):
             normals[g] = self.cone.coordinates(self.comparisons.adjoint(np.where(groups == g, u, 0.0)))
@@ -59,17 +60,14 @@ class SeparableRisk(Risk):
         return RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
 
     def repair(self, M: Array) -> Array:
-        """Scale the metric up until the smallest margin holds; distances are linear in it."""
+        """Scale the metric up until all hard margins hold; distances are linear in it."""
         if not self.loss.hard:
             return M
-        smallest = float(self.comparisons.forward(M).min())
-        if smallest <= 0.0:
-            return M
-        scale = self.loss.margin / smallest
+        scale = self.loss.feasible_scale(self.comparisons.forward(M))
         # Rounding may leave the smallest margin an ulp short: step up until it holds in float64.
-        while self.comparisons.forward(scale * M).min() < self.loss.margin:
+        while np.isfinite(scale) and np.isinf(self.loss.value(self.comparisons.forward(scale * M))):
             scale *= 1.0 + 4.0 * np.finfo(float).eps
-        return scale * M
+        return scale * M if np.isfinite(scale) else M
 
     def dual_point(self, dual: Any) -> DualPoint | None:
         """Multipliers ``(T,)`` clipped into their box, or weighted cuts."""

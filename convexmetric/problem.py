@@ -109,7 +109,20 @@ class MetricProblem:
         if point is None:
             return -np.inf
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
-        return self.regularizer.bound(point.value, point.S, self.G, self.cone, metric)
+        return self.bound(point.value, point.S, metric)
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``."""
+        return self.regularizer.bound(value, S, self.G, self.cone, hint)
+
+    def linear(self) -> Array:
+        """Linear part of the penalty, in coordinates of the cone."""
+        linear = self.regularizer.linear(self.cone)
+        return linear if self.G is None else linear + self.cone.coordinates(self.G)
+
+    def quadratic(self) -> float | Array | None:
+        """Quadratic part of the penalty: a multiple of the identity or a matrix in coordinates, None if neither."""
+        return self.regularizer.quadratic(self.cone)
 
     def to_cvxpy(self) -> cp.Problem:
         """The textbook statement as a CVXPY problem, every constraint written out; for small instances.

@@ -38,6 +38,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
 from convexmetric.errors import SolverError
+from convexmetric.problem import MetricProblem
 from convexmetric.risks.base import group_sums
 from convexmetric.solvers.sparse_gram import sparse_gram
 
@@ -53,32 +54,32 @@ MENDABLE = 100.0
 ROUGH = 10.0
 
 
-@dataclass
 class ConicQP:
-    """Data of the program in the module's letters.
+    """The penalty of a problem, and in place of its risk a set of rows with slacks; in the module's letters.
 
-    Attributes
+    Parameters
     ----------
-    cone : Cone
-    c : (q,) array
-    L : float or (q, q) array
-        Multiple of the identity, or (diagonal cone only) a matrix.
+    problem : MetricProblem
+        Gives the cone K, ``<c, U> + 1/2 <U, L U>`` (L a multiple of the identity, or a matrix on diagonal
+        metrics), and the lower bounds that multipliers prove.
     A : (k, q) array or sparse matrix
+        Rows in coordinates of the cone.
     b : (k,) array
     group : (k,) int array
+        Slack of each row.
     C : (G,) array
-    bound : callable
-        ``bound(value, S, U)``: the regularizer's proven lower bound for a dual point ``(value, S)``.
+        Weight of each slack; infinite for none.
     """
 
-    cone: Cone
-    c: Array
-    L: float | Array
-    A: Any
-    b: Array
-    group: np.ndarray
-    C: Array
-    bound: Callable[[float, Array, Array], float]
+    def __init__(self, problem: MetricProblem, A: Any, b: Array, group: np.ndarray, C: Array) -> None:
+        quadratic = problem.quadratic()
+        if quadratic is None:
+            raise SolverError("the interior-point method needs a linear or quadratic regularizer")
+        self.problem = problem
+        self.cone = problem.cone
+        self.c = problem.linear()
+        self.L: float | Array = quadratic
+        self.A, self.b, self.group, self.C = A, b, group, C
 
     @property
     def hard(self) -> bool:
@@ -110,6 +111,11 @@ class ConicQP:
         if self.hard:
             return value if margins.min() >= 0.0 else np.inf
         return value + float(self.C @ self.slacks(margins))
+
+    def dual_value(self, a: Array, u: Array) -> float:
+        """Lower bound that feasible multipliers prove, with ``u`` as a hint."""
+        S = self.cone.from_coordinates(self.A.T @ a)
+        return self.problem.bound(float(self.b @ a), S, self.cone.from_coordinates(u))
 
     def feasible_multipliers(self, a: Array) -> Array:
         """``a`` clipped to be nonnegative and shrunk group by group to ``E^T a <= C``."""
@@ -510,8 +516,7 @@ def interior_point(
         u = cone.coordinates(point.U)
         margins = qp.A @ u - qp.b
         a = qp.feasible_multipliers(point.a)
-        S = qp.A.T @ a
-        value, bound = qp.primal_value(u, margins), qp.bound(float(qp.b @ a), S, u)
+        value, bound = qp.primal_value(u, margins), qp.dual_value(a, u)
         if qp.hard and value == np.inf:
             repaired = _scaled_to_feasibility(qp, u, margins)
             if repaired is not None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual
 from convexmetric.solvers.base import Monitor, Solver
@@ -77,7 +77,7 @@ class CuttingPlanes(Solver):
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a finite risk and a linear or quadratic regularizer."""
-        quadratic = problem.regularizer.quadratic(problem.cone)
+        quadratic = problem.quadratic()
         if quadratic is None:
             return "its regularizer is neither linear nor quadratic"
         if isinstance(quadratic, np.ndarray) and not isinstance(problem.cone, NonnegativeDiagonal):
@@ -163,19 +163,7 @@ class _Pool:
 
     def master(self) -> ConicQP:
         """The problem with the risk replaced by its cuts."""
-        problem = self.problem
-        cone, regularizer = problem.cone, problem.regularizer
-        quadratic = regularizer.quadratic(cone)
-        if quadratic is None:
-            raise SolverError("cutting planes need a linear or quadratic regularizer")
-        linear = regularizer.linear(cone)
-        if problem.G is not None:
-            linear = linear + cone.coordinates(problem.G)
-
-        def bound(value: float, S: Array, u: Array) -> float:
-            return regularizer.bound(value, cone.from_coordinates(S), problem.G, cone, cone.from_coordinates(u))
-
-        return ConicQP(cone, linear, quadratic, self.normals, self.offsets, self.group, np.ones(self.n_groups), bound)
+        return ConicQP(self.problem, self.normals, self.offsets, self.group, np.ones(self.n_groups))
 
     def weigh(self, multipliers: Array) -> None:
         """Remember the master's multipliers and who has had none for how long."""

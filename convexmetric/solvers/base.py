@@ -44,6 +44,8 @@ class Monitor:
         self.max_seconds = max_seconds
         self.history: list[Progress] = []
         self.status: Status = "stalled"
+        self.stopped = False
+        self.solver = ""
         self.M: Array | None = None
         self.upper_bound = np.inf
         self.lower_bound = -np.inf
@@ -103,6 +105,7 @@ class Monitor:
             self.status = "max_seconds"
         else:
             return False
+        self.stopped = True
         return True
 
 

@@ -16,6 +16,8 @@ from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.display import ProgressBar
+from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 
@@ -23,15 +25,14 @@ __all__ = ["SOLVERS", "solve"]
 
 #: Solvers by the name a user types.
 SOLVERS: dict[str, Callable[[], Solver]] = {
+    "exact": Exact,
+    "dual-ascent": DualAscent,
     "interior-point": InteriorPoint,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "subgradient": ProjectedSubgradient,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
-
-#: Tried in this order when no solver is named.
-EXACT: tuple[str, ...] = ("interior-point", "cutting-planes")
 
 
 def solve(
@@ -52,9 +53,10 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
+        ``"exact"``, which is the default and chooses among the next three; ``"dual-ascent"``,
         ``"interior-point"``, ``"cutting-planes"``, ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
-        its own such as ``CuttingPlanes(groups=64)``. By default the first exact solver that fits.
+        its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
         Limit on iterations (oracle passes, for cutting planes).
     max_seconds : float, optional
@@ -118,7 +120,7 @@ def solve(
         tol=tol,
         history=monitor.history,
         seconds=monitor.seconds,
-        solver=chosen.backend if isinstance(chosen, Conic) else chosen.name,
+        solver=chosen.backend if isinstance(chosen, Conic) else monitor.solver or chosen.name,
     )
     if status != "optimal":
         warnings.warn(
@@ -131,14 +133,7 @@ def solve(
 
 def _chosen(problem: MetricProblem, solver: str | Solver | None) -> Solver:
     if solver is None:
-        reasons = []
-        for name in EXACT:
-            candidate = SOLVERS[name]()
-            reason = candidate.unsupported(problem)
-            if reason is None:
-                return candidate
-            reasons.append(f"{name}: {reason}")
-        raise UnsupportedProblemError(f"no exact solver fits this problem ({'; '.join(reasons)})")
+        solver = "exact"
     if isinstance(solver, str):
         if solver not in SOLVERS:
             raise InputError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")

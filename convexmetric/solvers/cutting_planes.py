@@ -32,7 +32,7 @@ from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.conic_qp import ConicQP, interior_point, warm_start
+from convexmetric.solvers.conic_qp import ConicQP, heavy_start, interior_point, warm_start
 
 __all__ = ["CuttingPlanes"]
 
@@ -114,6 +114,10 @@ class CuttingPlanes(Solver):
             if outcome.gap > target and start is not None:
                 outcome = interior_point(qp, target, watch=out_of_time)
                 path = outcome.path
+            if outcome.gap > target and not monitor.out_of_time:
+                again = interior_point(qp, target, start=heavy_start(qp), watch=out_of_time)
+                if again.gap < outcome.gap:
+                    outcome, path = again, again.path
             pool.weigh(outcome.a)
             improved = monitor.dual(outcome.lower_bound, pool.dual_point())
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):

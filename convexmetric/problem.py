@@ -108,8 +108,12 @@ class MetricProblem:
         point = self.risk.dual_point(dual)
         if point is None:
             return -np.inf
+        if not (np.isfinite(point.value) and np.isfinite(point.S).all()):
+            # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
+            return -np.inf
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
-        return self.regularizer.bound(point.value, point.S, self.G, self.cone, metric)
+        bound = self.regularizer.bound(point.value, point.S, self.G, self.cone, metric)
+        return bound if np.isfinite(bound) else -np.inf
 
     def to_cvxpy(self) -> cp.Problem:
         """The textbook statement as a CVXPY problem, every constraint written out; for small instances.
@@ -146,7 +150,7 @@ def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
         weight = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a positive number, got {value!r}") from error
-    if np.isnan(weight) or weight <= 0.0:
+    if isinstance(value, bool) or np.isnan(weight) or weight <= 0.0:
         raise InputError(f"{name} must be positive, got {value!r}")
     if np.isinf(weight) and not infinite:
         raise InputError(f"{name} must be finite, got {value!r}: this risk has no hard form")

@@ -64,9 +64,9 @@ class Hinge(Loss):
         """Nearest feasible multipliers."""
         return np.clip(u, 0.0, self.C)
 
-    def dual_value(self, u: Array) -> float:
-        """``sum_t -l*(-u_t)`` of feasible multipliers."""
-        return self.margin * float(u.sum())
+    def dual_values(self, u: Array) -> Array:
+        """``margin * u``."""
+        return self.margin * u
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the sum of slacks, and the constraint ``s >= margin - xi`` whose multipliers are ``u``."""

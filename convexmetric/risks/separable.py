@@ -41,13 +41,16 @@ class SeparableRisk(Risk):
         return self.loss.value(self.comparisons.forward(M))
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """For each group the plane ``sum_t l(s_t) - u_t (D_t(M') - s_t)`` with ``-u`` a subgradient."""
+        """For each group the plane ``sum_t -l*(-u_t) - u_t D_t(M')`` with ``-u`` a subgradient.
+
+        The offset is the conjugate's and not ``l(s) + u s``, which equals it but cancels: a plane made at a metric of
+        any size must be valid.
+        """
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)
         n_groups = int(groups.max()) + 1
-        losses = self.loss.values(s)
-        values = group_sums(losses, groups, n_groups)
-        offsets = group_sums(losses + u * s, groups, n_groups)
+        values = group_sums(self.loss.values(s), groups, n_groups)
+        offsets = group_sums(self.loss.dual_values(u), groups, n_groups)
         normals = np.empty((n_groups, self.cone.size))
         for g in range(n_groups):
             normals[g] = self.cone.coordinates(self.comparisons.adjoint(np.where(groups == g, u, 0.0)))

@@ -108,12 +108,16 @@ class MetricProblem:
         point = self.risk.dual_point(dual)
         if point is None:
             return -np.inf
+        if not (np.isfinite(point.value) and np.isfinite(point.S).all()):
+            # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
+            return -np.inf
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
         return self.bound(point.value, point.S, metric)
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``."""
-        return self.regularizer.bound(value, S, self.G, self.cone, hint)
+        bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
+        return bound if np.isfinite(bound) else -np.inf
 
     def linear(self) -> Array:
         """Linear part of the penalty, in coordinates of the cone."""
@@ -159,7 +163,7 @@ def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
         weight = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a positive number, got {value!r}") from error
-    if np.isnan(weight) or weight <= 0.0:
+    if isinstance(value, bool) or np.isnan(weight) or weight <= 0.0:
         raise InputError(f"{name} must be positive, got {value!r}")
     if np.isinf(weight) and not infinite:
         raise InputError(f"{name} must be finite, got {value!r}: this risk has no hard form")

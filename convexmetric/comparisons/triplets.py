@@ -103,7 +103,10 @@ class Triplets(Comparisons):
 
 
 def _checked(triplets: ArrayLike, n: int) -> np.ndarray:
-    array = np.asarray(triplets)
+    try:
+        array = np.asarray(triplets)
+    except ValueError as error:
+        raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k): {error}") from error
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {array.shape}")
     if array.shape[0] == 0:

@@ -44,8 +44,12 @@ class Loss(ABC):
         """Nearest multipliers with a finite conjugate."""
 
     @abstractmethod
+    def dual_values(self, u: Array) -> Array:
+        """``-l*(-u_t)`` of clipped multipliers: ``l(s) >= -l*(-u) - u s`` for every margin s."""
+
     def dual_value(self, u: Array) -> float:
         """``sum_t -l*(-u_t)`` of clipped multipliers."""
+        return float(self.dual_values(u).sum())
 
     @abstractmethod
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:

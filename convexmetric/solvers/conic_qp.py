@@ -42,7 +42,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks.base import group_sums
 from convexmetric.solvers.sparse_gram import sparse_gram
 
-__all__ = ["ConicQP", "Iterate", "Outcome", "interior_point"]
+__all__ = ["ConicQP", "Iterate", "Outcome", "heavy_start", "interior_point", "warm_start"]
 
 #: Fraction of the way to the boundary of the cone that a step may go.
 STEP = 0.99
@@ -379,6 +379,22 @@ def _cold_start(qp: ConicQP) -> Iterate:
     return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
 
 
+def heavy_start(qp: ConicQP) -> Iterate:
+    """A start with Z at the full weight of the rows, for when the usual one stalls.
+
+    It is further from the optimum, but multipliers in the middle of their box nearly satisfy the equation for Z however
+    many orders of magnitude lie between the data and the regularizer.
+    """
+    cone = qp.cone
+    u = cone.coordinates(cone.identity())
+    u = _best_scale(qp, u) * u
+    size = float(np.abs(qp.c + qp.quadratic(u)).max())
+    if not qp.hard:
+        counts = qp.sums(np.ones(len(qp.b))) + 1.0
+        size = max(size, cone.largest(cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group])))
+    return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
+
+
 def _quadratic_start(qp: ConicQP) -> Iterate:
     """Around a multiple of ``[A^T a - c]_+``, which is optimal for the right multipliers ``a``."""
     cone = qp.cone
@@ -429,7 +445,11 @@ def _residual(qp: ConicQP, point: Iterate) -> float:
 def _best_scale(qp: ConicQP, u: Array) -> float:
     """The multiple of ``u`` with the least objective, on a logarithmic grid."""
     along = qp.A @ u
-    size = float(np.abs(qp.b).max()) / max(float(np.abs(along).max()), 1e-300)
+    longest = float(np.abs(along).max())
+    if longest == 0.0:
+        # No row feels the metric: any multiple will do, as long as it is finite.
+        return 1.0
+    size = float(np.abs(qp.b).max()) / longest
     scales = size * np.logspace(-1, 6, 29)
     if qp.hard:
         feasible = [t for t in scales if (t * along >= qp.b).all()]

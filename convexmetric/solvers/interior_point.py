@@ -19,7 +19,7 @@ from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.conic_qp import ConicQP, interior_point
+from convexmetric.solvers.conic_qp import ConicQP, heavy_start, interior_point
 
 __all__ = ["InteriorPoint"]
 
@@ -61,10 +61,16 @@ class InteriorPoint(Solver):
             C=np.full(T, risk.loss.C),
         )
 
+        stopped = False
+
         def watch(iteration: int, U: Array, a: Array, upper: float, lower: float) -> bool:
+            nonlocal stopped
             M = risk.repair(problem.cone.project(U))
             monitor.primal(M, problem.objective(M))
             monitor.dual(lower, lambda: a)
-            return monitor.iterate()
+            stopped = monitor.iterate()
+            return stopped
 
         interior_point(qp, 0.0, max_iter=200, watch=watch)
+        if not stopped:
+            interior_point(qp, 0.0, start=heavy_start(qp), max_iter=200, watch=watch)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -38,8 +39,8 @@ class ProjectedSubgradient(Solver):
     step: float = 0.3
 
     def __post_init__(self) -> None:
-        if not self.step > 0.0:
-            raise InputError(f"step must be positive, got {self.step}")
+        if not isinstance(self.step, Real) or not 0.0 < self.step < np.inf:
+            raise InputError(f"step must be a positive number, got {self.step!r}")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a finite risk and a linear or quadratic regularizer."""

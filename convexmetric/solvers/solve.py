@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 from convexmetric.certificate import certify
@@ -87,11 +88,11 @@ def solve(
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not 0.0 < tol < 1.0:
+    if not _is_number(tol, Real) or not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
-    if max_iter is not None and (isinstance(max_iter, bool) or not isinstance(max_iter, int) or max_iter < 1):
+    if max_iter is not None and (not _is_number(max_iter, Integral) or max_iter < 1):
         raise InputError(f"max_iter must be a positive integer or None, got {max_iter!r}")
-    if max_seconds is not None and not max_seconds > 0.0:
+    if max_seconds is not None and not (_is_number(max_seconds, Real) and max_seconds > 0.0):
         raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
@@ -129,6 +130,10 @@ def solve(
             stacklevel=2,
         )
     return solution
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _chosen(problem: MetricProblem, solver: str | Solver | None) -> Solver:

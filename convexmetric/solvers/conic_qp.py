@@ -41,6 +41,7 @@ from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks.base import group_sums
 from convexmetric.solvers.sparse_gram import sparse_gram
+from convexmetric.solvers.threads import blas_threads_for
 
 __all__ = ["ConicQP", "Iterate", "Outcome", "heavy_start", "interior_point", "warm_start"]
 
@@ -525,8 +526,20 @@ def interior_point(
     Outcome
         Best bounds and the points that prove them.
     """
+    k, q = qp.A.shape
+    with blas_threads_for(float(min(k, q)) ** 2 * max(k, q)):
+        return _follow(qp, tol, _cold_start(qp) if start is None else start, max_iter, watch)
+
+
+def _follow(
+    qp: ConicQP,
+    tol: float,
+    point: Iterate,
+    max_iter: int,
+    watch: Callable[[int, Array, Array, float, float], bool] | None,
+) -> Outcome:
+    """Predictor-corrector steps from ``point``."""
     cone = qp.cone
-    point = start if start is not None else _cold_start(qp)
     best_u, best_a = cone.coordinates(point.U), qp.feasible_multipliers(point.a)
     upper, lower = np.inf, -np.inf
     path: list[tuple[Array, Array]] = []

@@ -40,7 +40,7 @@ CALLS = [
     ("cm.RankingProblem.from_labels(X_nan, y)", errors.InputError, "X contains NaN"),
     ("cm.RankingProblem.from_labels(X[:, 0], y)", errors.InputError, "reshape"),
     ("cm.RankingProblem.from_labels(X[:0], y[:0])", errors.InputError, "X is empty"),
-    ("cm.RankingProblem.from_labels(X.astype(str) + 'a', y)", errors.InputError, "real numbers"),
+    ("cm.RankingProblem.from_labels([['red'], ['blue']], [0, 1])", errors.InputError, "real numbers"),
     ("cm.RankingProblem.from_labels(sp.csr_array(X), y)", errors.InputError, "toarray"),
     ("cm.RankingProblem.from_labels(X, y[:-1])", errors.InputError, "one label a point"),
     ("cm.RankingProblem.from_labels(X, np.zeros(12))", errors.InputError, "one class only"),

@@ -109,13 +109,15 @@ class MetricProblem:
         if point is None:
             return -np.inf
         if not (np.isfinite(point.value) and np.isfinite(point.S).all()):
-            # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
             return -np.inf
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
         return self.bound(point.value, point.S, self.regularizer.sharpened(point.S, self.G, metric))
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``."""
+        if not (np.isfinite(value) and np.isfinite(S).all()):
+            # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
+            return -np.inf
         bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
         return bound if np.isfinite(bound) else -np.inf
 

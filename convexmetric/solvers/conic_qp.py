@@ -479,7 +479,7 @@ def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:
         s = np.maximum(margins, np.abs(margins).mean() + 1e-8)
         return Iterate(U, Z, mu / s, s, np.zeros(0), np.zeros(0))
     xi = _centred_slacks(qp, margins, mu)
-    s = margins + xi[qp.group]
+    s = np.maximum(margins + xi[qp.group], (mu / qp.C)[qp.group])
     return Iterate(U, Z, mu / s, s, xi, mu / xi)
 
 
@@ -487,10 +487,12 @@ def _centred_slacks(qp: ConicQP, margins: Array, mu: float) -> Array:
     """Slacks with ``mu / xi + sum_t mu / (margin_t + xi) = C`` in every group."""
     counts = qp.sums(np.ones(len(qp.b)))
     lowest = qp.slacks(margins)
+    # No s is below mu / C there; saying so keeps rounding at large margins from making one zero.
+    floor = (mu / qp.C)[qp.group]
     low = np.maximum(lowest, mu / qp.C)
     xi = lowest + mu * (1.0 + counts) / qp.C
     for _ in range(60):
-        s = margins + xi[qp.group]
+        s = np.maximum(margins + xi[qp.group], floor)
         total = mu / xi + qp.sums(mu / s)
         if np.abs(total - qp.C).max() <= 1e-10 * qp.C.max():
             break
@@ -565,7 +567,7 @@ def _follow(
         path.append((point.U, point.Z))
         if watch is not None and watch(iteration, cone.from_coordinates(best_u), best_a, upper, lower):
             break
-        if gap <= tol or stalled >= 8:
+        if gap <= tol or stalled >= 8 or not point.finite:
             break
         try:
             following = _step(qp, point, u if not qp.hard else cone.coordinates(point.U))

@@ -59,7 +59,7 @@ def rows_of(indices: Any, n: int, name: str) -> np.ndarray:
     try:
         array = np.asarray(indices)
     except ValueError as error:
-        raise InputError(f"{name} must be a rectangular array of row numbers: {error}") from error
+        raise InputError(f"{name} must be a rectangular array of row numbers") from error
     if array.size == 0:
         array = array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer):

@@ -63,7 +63,7 @@ class Relevance:
         try:
             classes, code = np.unique(labels, return_inverse=True)
         except TypeError as error:
-            raise InputError(f"y mixes labels that cannot be compared ({error}); use one type") from error
+            raise InputError("y mixes labels of types that cannot be compared; use one type") from error
         counts = np.bincount(code)
         if classes.size < 2:
             raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is irrelevant to any query")
@@ -123,7 +123,7 @@ def as_labels(y: ArrayLike) -> np.ndarray:
     try:
         labels = np.asarray(y)
     except ValueError as error:
-        raise InputError(f"y must be one-dimensional (one label a point): {error}") from error
+        raise InputError("y must be one-dimensional (one label a point), got rows of different lengths") from error
     if labels.ndim != 1:
         raise InputError(f"y must be one-dimensional (one label a point), got shape {labels.shape}")
     if labels.size == 0:
@@ -144,7 +144,7 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> list[np.n
         try:
             matrix = sp.csr_array(lists, copy=True)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{name} as a matrix must hold only 0 and 1: {error}") from error
+            raise InputError(f"{name} as a matrix must hold only 0 and 1") from error
         if matrix.shape != (n_queries, n_corpus):
             raise InputError(
                 f"{name} as a matrix must have shape (queries, corpus) = ({n_queries}, {n_corpus}), got {matrix.shape}"
@@ -157,7 +157,7 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> list[np.n
     try:
         lists = [np.asarray(rows) for rows in lists]
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold one list of corpus rows per query: {error}") from error
+        raise InputError(f"{name} must hold one list of corpus rows per query") from error
     if len(lists) != n_queries:
         raise InputError(f"{name} must hold one list per query: {n_queries} queries, {len(lists)} lists")
     checked = []

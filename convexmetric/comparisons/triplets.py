@@ -106,7 +106,9 @@ def _checked(triplets: ArrayLike, n: int) -> np.ndarray:
     try:
         array = np.asarray(triplets)
     except ValueError as error:
-        raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k): {error}") from error
+        raise InputError(
+            "triplets must have shape (T, 3) with rows (i, j, k), got rows of different lengths"
+        ) from error
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {array.shape}")
     if array.shape[0] == 0:

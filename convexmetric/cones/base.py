@@ -140,10 +140,12 @@ def real_array(values: Any, name: str) -> Array:
     """``values`` in float64, or an :class:`InputError` if they are no rectangular array of real numbers."""
     try:
         if np.iscomplexobj(values):
-            raise TypeError("it is complex")
+            raise InputError(f"{name} must hold real numbers, got complex ones")
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be an array of real numbers: {error}") from error
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name} must be a rectangular array of real numbers") from error
 
 
 def finite_array(values: Any, shape: tuple[int, ...], name: str) -> Array:

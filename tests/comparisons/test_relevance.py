@@ -100,7 +100,7 @@ def test_malformed_relevance(relevant, irrelevant, message):
         ([[0], [1, 2]], "y must be one-dimensional"),
         ([0.0, np.nan, 1.0], "y contains NaN"),
         (np.array(["a", None, "a"], dtype=object), "y contains missing labels"),
-        (np.array([0, "a", 0, "a"], dtype=object), "y mixes labels that cannot be compared"),
+        (np.array([0, "a", 0, "a"], dtype=object), "y mixes labels of types that cannot be compared"),
         ([1, 1, 1], r"y has one class only"),
         (["a", "a", "b", "c"], r"classes with a single member \('b', 'c'\)"),
     ],

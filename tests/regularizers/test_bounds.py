@@ -174,7 +174,7 @@ def test_a_better_hint_gives_a_better_bound():
         ([[1.0, 0.5], [0.4, 1.0]], "L must be symmetric"),
         ([[0.0, 1.0], [1.0, 0.0]], "L must be positive semidefinite"),
         ([[1.0, 2.0], [2.0, 1.0]], "L must be positive semidefinite"),
-        ([["a"]], "L must be an array of real numbers"),
+        ([["a"]], "L must be a rectangular array of real numbers"),
     ],
 )
 def test_malformed_forms(L, message):

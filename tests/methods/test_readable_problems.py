@@ -1,0 +1,56 @@
+"""Problems print themselves in words with their sizes, and in LaTeX that a notebook can show."""
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.mathtext import MathTextParser
+from samples import METHODS, instance
+
+import convexmetric as cm
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_text_states_sizes_formula_and_source(name):
+    problem = instance(name)
+    text = str(problem)
+    assert "minimise" in text
+    assert "subject to" in text
+    assert all(len(line) <= 110 for line in text.splitlines())
+    if isinstance(problem, cm.RankingProblem):
+        assert "McFee & Lanckriet 2010" in text
+        assert f"queries   n = {len(problem.rankings)}, ranking a corpus of {len(problem.rankings.X)} points" in text
+        assert "3 x 3" in text
+    else:
+        assert "Schultz & Joachims 2003" in text
+        assert f"{problem.cone.d} weights" in text
+        assert f"triplets  {len(problem.triplets)} on 12 points" in text
+        assert ("hard margin" in text) == np.isinf(problem.C)
+        assert ("xi" in text) == np.isfinite(problem.C)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_latex_is_balanced_and_its_parts_render(name):
+    latex = instance(name)._repr_latex_()
+    assert latex.count("$$") == 4
+    assert "$" not in latex.replace("$$", "")
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", latex):
+        depth += 1 if brace == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    assert latex.count(r"\begin{aligned}") == latex.count(r"\end{aligned}") == 1
+    # mathtext knows no alignment, but the cells between its marks are formulas it can draw, in its spelling.
+    inside = re.sub(r"\\(begin|end)\{aligned\}", "", latex)
+    inside = re.sub(r"\\ge\b", r"\\geq", inside.replace(r"\tfrac12", r"\frac{1}{2}"))
+    cells = [cell.strip() for cell in re.split(r"\$\$|\\\\|&", inside) if cell.strip()]
+    assert len(cells) >= 4
+    for cell in cells:
+        MathTextParser("agg").parse(f"${cell}$")
+
+
+def test_latex_names_the_quadratic_form():
+    assert r"L = I$$" in instance("relative, identity, soft")._repr_latex_()
+    assert r"(A^\top A) \circ (A^\top A)" in instance("relative, A, soft")._repr_latex_()
+    assert r"K \circ K" in instance("relative, rbf, soft")._repr_latex_()
+    assert r"C = \infty" in instance("relative, A, hard")._repr_latex_()

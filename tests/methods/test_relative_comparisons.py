@@ -1,0 +1,62 @@
+"""Relative comparisons: kernels, maps A, and contradictory hard margins."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+
+import convexmetric as cm
+from convexmetric.errors import InfeasibleError, InputError
+
+
+@pytest.mark.parametrize(("name", "function"), [("linear", linear_kernel), ("rbf", rbf_kernel)])
+def test_kernels_by_name_are_those_of_scikit_learn(name, function):
+    rng = np.random.default_rng(1)
+    X, triplets = rng.standard_normal((8, 3)), [[0, 1, 2], [3, 4, 5]]
+    by_name = cm.RelativeComparisonProblem(X, triplets, kernel=name)
+    np.testing.assert_allclose(by_name.K, function(X), rtol=1e-12)
+    w = rng.random(8)
+    by_function = cm.RelativeComparisonProblem(X, triplets, kernel=function)
+    assert by_name.objective(w) == pytest.approx(by_function.objective(w), rel=1e-12)
+
+
+def test_the_metric_of_a_map_has_the_norm_and_distances_of_the_paper():
+    rng = np.random.default_rng(2)
+    X, A = rng.standard_normal((9, 4)), rng.standard_normal((4, 6))
+    triplets = [(0, 1, 2), (3, 4, 5), (6, 7, 8)]
+    problem = cm.RelativeComparisonProblem(X, triplets, A=A)
+    w = rng.random(6)
+    M = problem.full_matrix(w)
+    np.testing.assert_allclose(M, A @ np.diag(w) @ A.T)
+    assert problem.penalty(w) == pytest.approx(0.5 * np.linalg.norm(M) ** 2)
+    margins = [(X[i] - X[k]) @ M @ (X[i] - X[k]) - (X[i] - X[j]) @ M @ (X[i] - X[j]) for i, j, k in triplets]
+    np.testing.assert_allclose(problem.triplets.forward(w), margins, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), "kernel must be positive semidefinite"),
+        (np.triu(np.ones((3, 3))), "kernel must be symmetric"),
+        (np.full((3, 3), np.nan), "kernel contains NaN"),
+        (np.ones((2, 2)), r"kernel must give an \(n, n\) = \(3, 3\) matrix, got shape \(2, 2\)"),
+        (lambda a, b: np.ones(3), "kernel must be two-dimensional"),
+        ("poly", "kernel must be 'linear', 'rbf', a function or a matrix, got 'poly'"),
+    ],
+)
+def test_malformed_kernels(kernel, message):
+    with pytest.raises(InputError, match=message):
+        cm.RelativeComparisonProblem(np.eye(3), [[0, 1, 2]], kernel=kernel)
+
+
+def test_infeasible_hard_margins_name_triplets():
+    with pytest.raises(InfeasibleError, match=r"these 2 triplets together: triplets\[1\] = \(0, 1, 2\); triplets\[2\]"):
+        cm.RelativeComparisonProblem(np.eye(4), [[3, 0, 1], [0, 1, 2], [0, 2, 1]], C=np.inf)
+    with pytest.raises(InfeasibleError, match=r"this triplet: triplets\[0\] = \(0, 1, 2\)\. Drop"):
+        cm.RelativeComparisonProblem(np.ones((3, 2)), [[0, 1, 2]], C=np.inf)
+
+
+def test_a_long_contradiction_is_cut_short_in_the_message():
+    n = 12
+    ring = [[i, (i + 1) % n, (i - 1) % n] for i in range(n)]  # d(i, i+1) < d(i, i-1), all the way round
+    with pytest.raises(InfeasibleError, match=r"these 12 triplets together: .*; and 6 more"):
+        cm.RelativeComparisonProblem(np.random.default_rng(0).standard_normal((n, 5)), ring, C=np.inf)

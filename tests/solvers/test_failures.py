@@ -1,0 +1,155 @@
+"""What happens when a solver does not fit, fails, or is stopped at once."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from samples import HARD, instance
+
+import convexmetric as cm
+from convexmetric.errors import GapWarning, SolverError, UnsupportedProblemError
+from convexmetric.regularizers import Trace
+from convexmetric.regularizers.base import Regularizer
+from convexmetric.solvers.base import Monitor
+
+
+class Norm(Regularizer):
+    """``||M||_F``: neither linear nor quadratic."""
+
+    def value(self, M, cone):
+        return float(np.linalg.norm(M))
+
+    def bound(self, value, S, G, cone, hint):
+        size = np.linalg.norm(cone.project(S))
+        return max(0.0, value * min(1.0, 1.0 / size if size > 0 else 1.0))
+
+    def expression(self, M, cone):
+        return cp.norm(M, "fro")
+
+    def latex(self, M):
+        return rf"\|{M}\|_F"
+
+    def text(self, M):
+        return f"||{M}||_F"
+
+    def quadratic(self, cone):
+        return None
+
+
+def test_a_regularizer_of_another_kind_is_left_to_the_conic_solver():
+    listed = instance("psd triplets, trace")
+    problem = cm.MetricProblem(listed.risk, Norm())
+    for solver in ("cutting-planes", "cutting-planes-plain", "interior-point", "subgradient", None):
+        with pytest.raises(UnsupportedProblemError, match="neither linear nor quadratic"):
+            cm.solve(problem, solver=solver)
+    solution = cm.solve(problem, tol=1e-5, solver="clarabel")
+    assert solution.status == "optimal"
+
+
+@pytest.mark.parametrize("solver", ["cutting-planes", "subgradient"])
+def test_hard_margins_are_not_for_cuts(solver):
+    for name in sorted(HARD)[:2]:
+        with pytest.raises(UnsupportedProblemError, match="hard constraints"):
+            cm.solve(instance(name), solver=solver)
+
+
+def test_a_conic_solver_that_fails_is_a_solver_error(monkeypatch):
+    def fail(self, *_, **__):
+        raise cp.SolverError("numerical trouble")
+
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    with pytest.raises(SolverError, match="CLARABEL failed: numerical trouble"):
+        cm.solve(instance("ranking from lists"), solver="clarabel")
+
+
+def test_an_unbounded_problem_has_no_point():
+    listed = instance("psd triplets, trace")
+    problem = cm.MetricProblem(listed.risk, Trace(1.0), G=-5.0 * np.eye(4))
+    # More of M is always better along its null margins: no dual point proves anything.
+    assert problem.dual_bound(np.zeros(listed.risk.parts)) == -np.inf
+    with pytest.raises(SolverError, match=r"CLARABEL returned no point: status unbounded|CLARABEL failed"):
+        cm.solve(problem, solver="clarabel")
+    with pytest.warns(GapWarning):
+        solution = cm.solve(problem, max_iter=5)
+    assert solution.gap == np.inf
+
+
+@pytest.mark.parametrize("name", ["ranking from labels", "relative, rbf, soft", "relative, A, hard"])
+def test_no_time_at_all_still_gives_certified_bounds(name):
+    problem = instance(name)
+    with pytest.warns(GapWarning):
+        solution = cm.solve(problem, max_seconds=1e-9)
+    assert solution.status == "max_seconds"
+    assert solution.iterations == 1
+    if "hard" not in name:
+        assert np.isfinite(solution.gap)
+
+
+def test_an_interrupt_before_there_is_anything_to_return_is_passed_on(monkeypatch):
+    problem = instance("ranking from labels")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(problem.risk), "separate", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cm.solve(problem)
+
+
+def test_errors_of_a_callback_are_not_swallowed():
+    def fail(progress):
+        raise ZeroDivisionError(progress.iteration)
+
+    with pytest.raises(ZeroDivisionError, match="1"):
+        cm.solve(instance("ranking from labels"), callback=fail)
+
+
+def test_a_bound_that_is_no_number_does_not_hide_later_ones():
+    monitor = Monitor(tol=1e-6)
+    assert not monitor.primal(np.eye(2), np.nan)
+    assert not monitor.dual(np.nan, lambda: "forged")
+    assert monitor.dual_point is None
+    assert monitor.primal(np.eye(2), 3.0)
+    assert monitor.dual(1.0, lambda: "first")
+    assert not monitor.primal(np.eye(2), 3.5)
+    assert not monitor.dual(0.5, lambda: "worse")
+    assert monitor.dual(2.0, lambda: "better")
+    assert monitor.dual_point == "better"
+    assert (monitor.upper_bound, monitor.lower_bound) == (3.0, 2.0)
+    assert monitor.gap == pytest.approx(1 / 3)
+
+
+def test_a_solver_that_offers_nothing_is_an_error():
+    class Idle(cm.solvers.Solver):
+        name = "idle"
+
+        def unsupported(self, problem):
+            return None
+
+        def run(self, problem, monitor):
+            pass
+
+    with pytest.raises(SolverError, match="idle left no certified point"):
+        cm.solve(instance("ranking from labels"), solver=Idle())
+
+
+def test_a_solver_that_lies_is_found_out():
+    problem = instance("ranking from labels")
+    pairs = int((problem.rankings.relevance.n_relevant * problem.rankings.relevance.n_irrelevant).sum())
+
+    class Liar(cm.solvers.Solver):
+        name = "liar"
+
+        def unsupported(self, problem):
+            return None
+
+        def run(self, problem, monitor):
+            monitor.primal(problem.cone.identity(), 1.0)
+            monitor.dual(1.0, lambda: np.zeros(pairs))
+            assert monitor.iterate()
+
+    with pytest.warns(GapWarning, match="stalled"):
+        solution = cm.solve(problem, solver=Liar())
+    assert solution.status == "stalled"
+    assert solution.upper_bound == problem.objective(np.eye(3))
+    assert solution.lower_bound == 0.0
+    assert solution.gap == 1.0

@@ -1,0 +1,250 @@
+"""Metrics in files: anybody's, to be audited, and our solutions with their proof.
+
+Files come from other people: numbers only, never a pickle, and no more than :data:`MAX_BYTES` in memory.
+
+==========  ====================================================================================
+``.npy``    one array
+``.npz``    one array, or the one called M, W or w, or the one asked for
+``.csv``    one row a line, separated by commas or white space; lines that begin with # are skipped
+``.mat``    MATLAB 5 to 7 (``save -v7``), chosen as in ``.npz`` among the numeric variables
+==========  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.io import whosmat
+from scipy.io.matlab import MatReadError
+
+from convexmetric.certificate import Certificate, certify
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.datasets import reading
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import CutDual
+from convexmetric.solution import Solution
+
+__all__ = ["MAX_BYTES", "check_solution_path", "read_certificate", "read_metric", "write_solution"]
+
+#: No file is read that is larger than this, or that holds more when decompressed (512 MiB: d = 8192).
+MAX_BYTES = reading.MAX_BYTES
+
+#: Which variable is the metric, when a file has several: the papers' letters, in this order.
+LETTERS = ("M", "W", "w")
+
+# What NumPy, SciPy and zipfile raise at a file that is not what its suffix says.
+_DAMAGE = (ValueError, LookupError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, MatReadError)
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> NDArray[np.float64]:
+    """Read a metric from a file.
+
+    Parameters
+    ----------
+    path : path
+        A ``.npy``, ``.npz``, ``.csv`` or ``.mat`` file.
+    variable : str, optional
+        Which variable of a ``.npz`` or ``.mat`` file. By default the only one (of a ``.mat`` file: the only numeric
+        matrix), or the one called M, W or w.
+
+    Returns
+    -------
+    array
+        A float64 matrix; a single row or column comes as a vector of weights.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, too large, damaged, of an unknown format, holds pickled or other than real numbers,
+        or if it is not clear which variable is meant.
+    """
+    path = _existing(path)
+    suffix = path.suffix.lower()
+    if suffix not in _READERS:
+        raise InputError(f"{path}: a metric is read from {', '.join(_READERS)}, not from {suffix or 'no suffix'!r}")
+    if variable is not None and suffix not in (".npz", ".mat"):
+        raise InputError(f"{path}: a {suffix} file holds one array; leave variable={variable!r} out")
+    array = _guarded(path, lambda: _READERS[suffix](path, variable))
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{path}: a metric holds real numbers, this array has type {array.dtype}")
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise InputError(f"{path}: a metric is a matrix (d, d) or weights (d,), this array has shape {array.shape}")
+    metric = np.array(array, dtype=np.float64)
+    return metric.ravel() if metric.ndim == 2 and min(metric.shape) == 1 < max(metric.shape) else metric
+
+
+def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
+    """Write a solution with its proof as an NPZ file, all or nothing.
+
+    The file holds the metric (``M``, or the weights ``w`` of a diagonal one), ``lower_bound``, ``upper_bound``,
+    ``gap``, ``tol``, ``status``, ``solver``, and the dual point that proves the lower bound: ``witnesses``,
+    ``weights`` and ``groups`` of a :class:`~convexmetric.CutDual`, or the multipliers ``u``.
+    :func:`read_metric` and :func:`read_certificate` read it back.
+
+    Raises
+    ------
+    InputError
+        If the path does not end in ``.npz`` or cannot be written.
+    """
+    path = check_solution_path(path)
+    certificate = solution.certificate
+    letter = "w" if isinstance(solution.problem.cone, NonnegativeDiagonal) else "M"
+    arrays: dict[str, Any] = {
+        letter: certificate.M,
+        "lower_bound": certificate.lower_bound,
+        "upper_bound": certificate.upper_bound,
+        "gap": certificate.gap,
+        "tol": solution.tol,
+        "status": solution.status,
+        "solver": solution.solver,
+    }
+    if isinstance(certificate.dual, CutDual):
+        dual = certificate.dual
+        arrays |= {"witnesses": dual.witnesses, "weights": dual.weights, "groups": dual.groups}
+    else:
+        arrays["u"] = np.asarray(certificate.dual, dtype=np.float64)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            with open(unfinished, "xb") as file:
+                np.savez(file, **arrays)
+            os.replace(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def check_solution_path(path: str | os.PathLike[str]) -> Path:
+    """Whether a solution can go there, said before hours of solving.
+
+    Raises
+    ------
+    InputError
+        If the path does not end in ``.npz``, or its folder does not exist.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".npz":
+        raise InputError(f"{path}: a solution is saved as .npz, not as {path.suffix or 'no suffix'!r}")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}")
+    return path
+
+
+def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Certificate:
+    """Prove anew what a file of :func:`write_solution` claims: its bounds are not read but recomputed.
+
+    Raises
+    ------
+    InputError
+        If the file is not such a file, or belongs to another problem.
+    """
+    path = _existing(path)
+    arrays = _guarded(path, lambda: reading.read_npz(path))
+    metric = next((arrays[letter] for letter in LETTERS if letter in arrays), None)
+    if metric is not None and {"witnesses", "weights", "groups"} <= arrays.keys():
+        dual: Any = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
+    elif metric is not None and "u" in arrays:
+        dual = arrays["u"]
+    else:
+        raise InputError(f"{path} holds no metric with a dual point: it has {', '.join(arrays) or 'nothing'}")
+    return certify(problem, metric, dual)
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    if path.stat().st_size > MAX_BYTES:
+        raise InputError(f"{path} is larger than {MAX_BYTES} bytes and was not read")
+    return path
+
+
+def _guarded(path: Path, read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except _DAMAGE as error:
+        if "pickle" in str(error) or "Python objects" in str(error):
+            raise InputError(f"{path} holds pickled Python objects, which are never loaded: save numbers") from error
+        raise InputError(f"{path} is damaged or no {path.suffix} file: {error or type(error).__name__}") from error
+
+
+def _read_npy(path: Path, _: str | None) -> NDArray[Any]:
+    # Mapped, because the shape in the header is then checked against the file before memory is taken.
+    return np.lib.format.open_memmap(path, mode="r")
+
+
+def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
+    with zipfile.ZipFile(path) as archive:
+        sizes = {name.removesuffix(".npy"): archive.getinfo(name).file_size for name in archive.namelist()}
+    name = _chosen(path, list(sizes), variable)
+    if sizes[name] > MAX_BYTES:
+        raise InputError(f"{path} decompresses to more than {MAX_BYTES} bytes and was not read")
+    with np.load(path, allow_pickle=False) as arrays:
+        return np.asarray(arrays[name])
+
+
+def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
+    lines = [line.split("#", 1)[0] for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    lines = [line for line in lines if line.strip()]
+    if not lines:
+        raise ValueError("it has no numbers")
+    delimiter = "," if "," in lines[0] else None
+    return np.loadtxt(lines, delimiter=delimiter, dtype=np.float64, ndmin=2, comments=None)
+
+
+def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
+    with open(path, "rb") as file:
+        if file.read(len(_HDF5)) == _HDF5:
+            raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
+    contents = whosmat(str(path), appendmat=False)
+    if variable is None:
+        # Scalars are parameters such as C.
+        matrices = [name for name, shape, kind in contents if np.prod(shape) > 1 and _is_numeric(kind)]
+    else:
+        matrices = [name for name, _, _ in contents]
+    name = _chosen(path, matrices, variable)
+    return reading.read_mat(path, name)[0]
+
+
+def _is_numeric(matlab_class: str) -> bool:
+    return matlab_class in ("double", "single") or matlab_class.lstrip("u").startswith("int")
+
+
+def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:
+    listed = ", ".join(names) or "none"
+    if variable is not None:
+        if variable not in names:
+            raise InputError(f"{path} has no variable {variable!r}; it has: {listed}")
+        return variable
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise InputError(f"{path} holds no numeric matrix")
+    for letter in LETTERS:
+        if letter in names:
+            return letter
+    raise InputError(f"{path} has several variables and none is called M, W or w; name one of: {listed}")
+
+
+_READERS: Mapping[str, Callable[[Path, str | None], NDArray[Any]]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".csv": _read_csv,
+    ".mat": _read_mat,
+}

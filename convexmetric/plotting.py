@@ -1,0 +1,266 @@
+"""Pictures of a solve and of a metric, on Matplotlib axes.
+
+Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. Nothing here touches
+``pyplot``: no state is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.relevance import as_labels
+from convexmetric.errors import InputError
+from convexmetric.plane import Plane, metric_plane
+from convexmetric.solution import Solution
+
+__all__ = ["plot_bounds", "plot_embedding", "plot_gap", "plot_solution", "save_picture"]
+
+#: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
+UPPER, LOWER, BAND = "#D55E00", "#0072B2", "#DDE6EE"
+
+#: A legend of more classes than this would hide the data.
+LEGEND_LIMIT = 12
+#: Bounds that span more than this factor are drawn on a logarithmic axis.
+LOG_FACTOR = 10.0
+#: First bounds that are off by more than this factor are cut off.
+LOG_REACH = 1e3
+
+
+def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
+    """Upper and lower bound after each iteration, with the band between them, which holds the optimum.
+
+    The axis is logarithmic when the bounds are positive and far apart. Bounds that are not finite yet are left out.
+
+    Raises
+    ------
+    InputError
+        If the solution has no history.
+    """
+    ax = _axes(ax)
+    passes, upper, lower, _ = _history(solution)
+    finite_upper, finite_lower = upper[np.isfinite(upper)], lower[np.isfinite(lower)]
+    highest = max(finite_upper, default=solution.upper_bound)
+    lowest = min(finite_lower, default=solution.lower_bound)
+    logarithmic = solution.lower_bound > 0.0 and highest > LOG_FACTOR * lowest
+    bottom = -np.inf
+    if logarithmic:
+        bottom = max(lowest / 2.0, solution.lower_bound / LOG_REACH)
+        ax.set_yscale("log")
+        ax.set_ylim(bottom, min(highest * 2.0, solution.upper_bound * LOG_REACH))
+    shown = np.isfinite(upper) & np.isfinite(lower)
+    ax.fill_between(
+        passes, np.maximum(lower, bottom), upper, where=shown, step="post", color=BAND, lw=0, label="optimum is here"
+    )
+    # A single iteration has no steps to show.
+    marker = "o" if len(passes) == 1 else None
+    for bound, colour, label in (
+        (upper, UPPER, "upper bound: best metric so far"),
+        (lower, LOWER, "lower bound: dual certificate"),
+    ):
+        finite = np.where(np.isfinite(bound), bound, np.nan)
+        ax.step(passes, finite, where="post", color=colour, lw=1.8, marker=marker, label=label)
+    if not logarithmic:
+        _focus(ax, solution, highest, lowest)
+    ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {solution.gap:.0e}")
+    ax.set_ylabel("objective")
+    _passes_axis(ax, solution)
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
+    """Certified relative gap after each iteration on a logarithmic axis, with the tolerance asked for.
+
+    Raises
+    ------
+    InputError
+        If the solution has no history.
+    """
+    ax = _axes(ax)
+    passes, _, _, gap = _history(solution)
+    shown = np.isfinite(gap) & (gap > 0.0)
+    ax.semilogy(passes[shown], gap[shown], color="#333333", lw=1.5, marker="o", ms=3)
+    ax.axhline(solution.tol, color=UPPER, lw=1.2, ls="--")
+    ax.annotate(
+        f"tol = {solution.tol:.0e}",
+        (0.01, solution.tol),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        color=UPPER,
+        fontsize="small",
+    )
+    ax.set_ylabel("certified relative gap")
+    _passes_axis(ax, solution)
+    return ax
+
+
+def plot_embedding(
+    X: Any,
+    y: ArrayLike | None,
+    M: ArrayLike | None,
+    ax: Axes | None = None,
+    target_names: Sequence[str] | None = None,
+) -> Axes:
+    """The data in the plane of the two top eigenvectors of a metric.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points.
+    y : (n,) array, optional
+        Class of each point.
+    M : (d, d) or (d,) array, optional
+        The metric, or the weights of a diagonal one; None is the Euclidean metric, whose plane is that of the two top
+        principal axes. Distances in the picture are at most those of the metric, and equal to them up to rank 2.
+        A metric of rank 1 has no second direction: the principal axis of what it ignores is drawn instead.
+    ax : Axes, optional
+    target_names : sequence of str, optional
+        Names of the classes, in the order of ``numpy.unique(y)``.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit.
+    """
+    points = as_points(X, sparse=True)
+    plane = metric_plane(points, M)
+    labels, names = _classes(y, target_names, points.shape[0])
+    ax = _axes(ax)
+    for k, name in enumerate(names):
+        chosen = labels == k
+        ax.scatter(
+            plane.points[chosen, 0],
+            plane.points[chosen, 1],
+            s=26,
+            color=COLOURS[k % len(COLOURS)],
+            marker=MARKERS[k % len(MARKERS)],
+            edgecolor="white",
+            linewidth=0.5,
+            alpha=0.9,
+            label=name,
+        )
+    ax.set_title("Before: Euclidean metric" if M is None else f"Learned metric, rank {plane.rank}")
+    ax.set_xlabel(_axis_label(plane, 0, M is None))
+    ax.set_ylabel(_axis_label(plane, 1, M is None))
+    if all(plane.in_metric):
+        # Distances are to be read off the picture.
+        ax.set_aspect("equal", adjustable="datalim")
+    if 1 < len(names) <= LEGEND_LIMIT:
+        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
+    return ax
+
+
+def plot_solution(
+    solution: Solution,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    target_names: Sequence[str] | None = None,
+) -> Figure:
+    """The bounds closing; and with ``X``, the data before and after.
+
+    ``X`` has the features the metric acts on.
+
+    Raises
+    ------
+    InputError
+        If the solution has no history, or the shapes do not fit.
+    """
+    size = (6.4, 6.0) if X is None else (15.0, 5.4)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
+    grid = figure.add_gridspec(2, 1 if X is None else 3, height_ratios=(3, 2))
+    bounds = figure.add_subplot(grid[0, 0])
+    gap = figure.add_subplot(grid[1, 0], sharex=bounds)
+    plot_bounds(solution, bounds)
+    plot_gap(solution, gap)
+    bounds.set_xlabel("")
+    bounds.tick_params(labelbottom=False)
+    if X is not None:
+        plot_embedding(X, y, None, figure.add_subplot(grid[:, 1]), target_names)
+        after = plot_embedding(X, y, solution.M, figure.add_subplot(grid[:, 2]), target_names)
+        after.set_title(f"After: optimal metric, rank {solution.rank}")
+    return figure
+
+
+def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file of any format Matplotlib knows by its suffix.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return Figure(layout="constrained").add_subplot() if ax is None else ax
+
+
+def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    if not solution.history:
+        raise InputError("solution has no history to plot")
+    rows = [(p.iteration, p.upper_bound, p.lower_bound, p.gap) for p in solution.history]
+    passes, upper, lower, gap = np.array(rows, dtype=np.float64).T
+    return passes, upper, lower, gap
+
+
+def _focus(ax: Axes, solution: Solution, highest: float, lowest: float) -> None:
+    """Cut off first bounds that are so far out that the closing would not be seen."""
+    reach = 2.0 * max(abs(solution.upper_bound), abs(solution.lower_bound)) or 1.0
+    low = max(lowest, solution.lower_bound - reach)
+    high = min(highest, solution.upper_bound + reach)
+    margin = 0.05 * (high - low) or 0.05 * reach
+    ax.set_ylim(low - margin, high + margin)
+
+
+def _passes_axis(ax: Axes, solution: Solution) -> None:
+    ax.set_xlabel("oracle passes" if solution.solver.startswith("cutting-planes") else "iterations")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) -> tuple[NDArray[Any], list[str]]:
+    if y is None:
+        return np.zeros(n, dtype=np.int64), [""]
+    labels = as_labels(y)
+    if len(labels) != n:
+        raise InputError(f"y must have one label a point: X has {n} rows, y has {len(labels)}")
+    present, codes = np.unique(labels, return_inverse=True)
+    if target_names is None:
+        return codes, [f"class {label}" for label in present]
+    if len(target_names) != len(present):
+        raise InputError(f"target_names must name the {len(present)} classes of y, got {len(target_names)} names")
+    return codes, [str(name) for name in target_names]
+
+
+def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
+    ordinal = ("1st", "2nd")[axis]
+    share = plane.shares[axis]
+    if euclidean:
+        return f"{ordinal} principal axis ({share:.0%} of the variance)"
+    if plane.in_metric[axis]:
+        return (
+            rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$"
+            f"  ({share:.0%} of the trace)"
+        )
+    if not plane.directions[:, axis].any():
+        return "no further direction"
+    return f"residual principal axis ({share:.0%} of its variance)\nweight 0 in the metric"

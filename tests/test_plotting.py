@@ -1,0 +1,263 @@
+import matplotlib
+import matplotlib.pyplot as pyplot
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import same_color
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import cdist
+
+import convexmetric as cm
+from convexmetric.errors import InputError
+from convexmetric.plane import metric_plane
+from convexmetric.plotting import COLOURS, plot_bounds, plot_embedding, plot_gap, plot_solution, save_picture
+from convexmetric.solution import Progress
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(7)
+    y = np.arange(40) % 3
+    return rng.standard_normal((40, 5)) * [3, 1, 1, 2, 1] + 2 * np.eye(3, 5)[y] + 10.0, y
+
+
+@pytest.fixture(scope="module")
+def solution(data):
+    return cm.solve(cm.RankingProblem.from_labels(*data, C=30.0))
+
+
+def psd(rank, d=5, seed=0):
+    L = np.random.default_rng(seed).standard_normal((rank, d))
+    return L.T @ L
+
+
+def with_history(solution, bounds):
+    history = [Progress(t, 0.1 * t, u, lo, g) for t, (u, lo, g) in enumerate(bounds, start=1)]
+    return cm.Solution(solution.problem, solution.certificate, "optimal", 1e-6, history, 1.0, "interior-point")
+
+
+def visible_labels(axis):
+    low, high = sorted(axis.get_view_interval())
+    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+
+
+def drawn(ax):
+    """All points of all classes, in the order of the classes."""
+    return np.concatenate([collection.get_offsets() for collection in ax.collections])
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_distances_in_the_plane_are_those_of_a_metric_of_rank_two_or_less(data, rank):
+    X, _ = data
+    M = psd(rank)
+    plane = metric_plane(X, M)
+    assert plane.rank == rank
+    seen = plane.points[:, np.array(plane.in_metric)]
+    assert_allclose(cdist(seen, seen), cdist(X, X, "mahalanobis", VI=M), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("M", [psd(4), np.array([0.0, 3.0, 0.2, 1.0, 0.0]), None], ids=["matrix", "weights", "none"])
+def test_the_plane_shrinks_distances_and_holds_the_most_it_can(data, M):
+    X, _ = data
+    plane = metric_plane(X, M)
+    full = np.eye(5) if M is None else M if M.ndim == 2 else np.diag(M)
+    assert np.all(cdist(plane.points, plane.points) <= cdist(X, X, "mahalanobis", VI=full) + 1e-9)
+    assert_allclose(plane.directions.T @ plane.directions, np.eye(2), atol=1e-12)
+    if M is None:
+        values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+        assert_allclose(plane.shares, values[:2] / values.sum())
+        assert_allclose(plane.points.var(axis=0, ddof=1), values[:2])
+    else:
+        values = np.linalg.eigvalsh(full)[::-1]
+        assert_allclose(plane.weights, values[:2])
+        assert_allclose(plane.shares, values[:2] / values.sum())
+
+
+def test_signs_do_not_depend_on_the_order_of_the_points_or_the_solver(data):
+    X, _ = data
+    for M in (psd(3), None):
+        plane = metric_plane(X, M)
+        assert np.all(plane.directions[np.abs(plane.directions).argmax(axis=0), [0, 1]] > 0)
+        assert_allclose(metric_plane(X[::-1], M).points, plane.points[::-1], atol=1e-9)
+        assert_allclose(metric_plane(sp.csr_array(X), M).points, plane.points, atol=1e-6)
+
+
+def test_a_diagonal_matrix_and_its_weights_show_the_same(data):
+    X, _ = data
+    w = np.array([0.0, 3.0, 0.2, 1.0, 0.0])
+    plane = metric_plane(X, w)
+    assert_allclose(plane.points, (X - X.mean(axis=0))[:, [1, 3]] * np.sqrt([3.0, 1.0]))
+    assert_allclose(metric_plane(X, np.diag(w)).points, plane.points)
+    assert plane.rank == 3
+
+
+@pytest.mark.parametrize("M", [psd(1), np.array([0.0, 0.0, 2.0, 0.0, 0.0])], ids=["matrix", "weights"])
+def test_the_second_axis_of_a_metric_of_rank_one_is_what_it_ignores(data, M):
+    X, _ = data
+    plane = metric_plane(X, M)
+    v, second = plane.directions.T
+    rest = (X - X.mean(axis=0)) @ (np.eye(5) - np.outer(v, v))
+    values = np.linalg.eigvalsh(rest.T @ rest)[::-1]
+    assert plane.in_metric == (True, False)
+    assert abs(v @ second) < 1e-12
+    assert_allclose(np.sum(plane.points[:, 1] ** 2), values[0])
+    assert_allclose(plane.shares[1], values[0] / values.sum())
+    ax = plot_embedding(X, None, M)
+    assert "weight 0 in the metric" in ax.get_ylabel()
+    assert "100% of the trace" in ax.get_xlabel()
+    assert ax.get_aspect() == "auto"
+
+
+def test_the_zero_metric_and_a_single_feature_have_pictures_too(data):
+    X, _ = data
+    plane = metric_plane(X, np.zeros((5, 5)))
+    assert plane.rank == 0
+    assert_allclose(plane.points, metric_plane(X).points)
+    for M in (None, [[4.0]], [4.0]):
+        single = metric_plane(X[:, :1], M)
+        assert_allclose(np.abs(single.points[:, 0]), np.abs(X[:, 0] - X[:, 0].mean()) * (1 if M is None else 2))
+        assert_allclose(single.points[:, 1], 0.0)
+    assert plot_embedding(X[:, :1], None, [4.0]).get_ylabel() == "no further direction"
+
+
+def test_wide_sparse_data_are_never_made_dense(monkeypatch):
+    X = sp.random_array((60, 3000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    dense = metric_plane(X.toarray())
+    monkeypatch.setattr(sp.csr_array, "toarray", lambda *_: pytest.fail("made dense"))
+    assert_allclose(np.abs(metric_plane(X).points), np.abs(dense.points), atol=1e-6)
+    weights = np.zeros(3000)
+    weights[5] = 1.0
+    assert metric_plane(X, weights).in_metric == (True, False)
+
+
+def test_the_embedding_draws_every_point_in_the_marker_of_its_class(data):
+    X, y = data
+    ax = plot_embedding(X, y, psd(2), target_names=["a", "b", "c"])
+    points = metric_plane(X, psd(2)).points
+    for k, collection in enumerate(ax.collections):
+        assert_allclose(collection.get_offsets(), points[y == k])
+        assert same_color(collection.get_facecolor()[0][:3], COLOURS[k])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
+    assert ax.get_aspect() == 1.0
+    assert plot_embedding(X, None, None).get_legend() is None
+
+
+def test_a_legend_of_many_classes_is_left_out(data):
+    X, _ = data
+    ax = plot_embedding(X, np.arange(40), None)
+    assert ax.get_legend() is None
+    assert len(drawn(ax)) == 40
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.zeros(3)}, "X has 40 rows, y has 3"),
+        ({"target_names": ["a"]}, "must name the 3 classes of y, got 1"),
+        ({"M": np.eye(4)}, r"M must have shape \(5, 5\) or \(5,\) to fit the 5 features of X, got \(4, 4\)"),
+        ({"M": np.full((5, 5), np.nan)}, "NaN"),
+        ({"M": np.triu(np.ones((5, 5)))}, "symmetric"),
+        ({"X": np.zeros(5)}, "two-dimensional"),
+    ],
+)
+def test_what_does_not_fit_is_said(data, change, message):
+    arguments = {"X": data[0], "y": data[1], "M": None} | change
+    with pytest.raises(InputError, match=message):
+        plot_embedding(**arguments)
+
+
+def test_the_lines_of_the_bounds_carry_the_history(solution):
+    ax = plot_bounds(solution)
+    upper, lower = ax.get_lines()
+    passes = [p.iteration for p in solution.history]
+    assert_allclose(upper.get_xdata(), passes)
+    assert_allclose(upper.get_ydata(), [p.upper_bound for p in solution.history])
+    assert_allclose(lower.get_ydata(), [p.lower_bound for p in solution.history])
+    assert ax.get_xlabel() == "oracle passes"
+    assert len(ax.collections) == 1
+    gap = plot_gap(solution).get_lines()[0]
+    assert_allclose(gap.get_ydata(), [p.gap for p in solution.history])
+
+
+def test_the_axis_of_the_bounds_shows_the_closing(solution):
+    optimum = solution.upper_bound
+    far = with_history(solution, [(1e9, -1e9, 1.0), (2 * optimum, 1e-9, 1.0), (optimum, solution.lower_bound, 1e-7)])
+    ax = plot_bounds(far)
+    assert ax.get_yscale() == "log"
+    low, high = ax.get_ylim()
+    assert optimum / 1e5 < low < optimum < high < optimum * 1e5
+    near = with_history(solution, [(1.2 * optimum, 0.8 * optimum, 0.3), (optimum, solution.lower_bound, 1e-7)])
+    ax = plot_bounds(near)
+    assert ax.get_yscale() == "linear"
+    low, high = ax.get_ylim()
+    assert 0.7 * optimum < low < 0.8 * optimum < 1.2 * optimum < high < 1.3 * optimum
+
+
+def test_bounds_that_are_not_finite_yet_leave_a_hole(solution, tmp_path):
+    inf = np.inf
+    late = with_history(solution, [(inf, -inf, inf), (inf, 0.5, inf), (9.0, 0.5, 0.9), (9.0, 9.0, 0.0)])
+    upper, lower = plot_bounds(late).get_lines()
+    assert_allclose(upper.get_ydata(), [np.nan, np.nan, 9.0, 9.0])
+    assert_allclose(lower.get_ydata(), [np.nan, 0.5, 0.5, 9.0])
+    assert_allclose(plot_gap(late).get_lines()[0].get_xdata(), [3])
+    save_picture(plot_solution(late), tmp_path / "late.png")
+
+
+def test_a_solution_without_history_has_no_bounds_to_plot(solution):
+    for plot in (plot_bounds, plot_gap, plot_solution):
+        with pytest.raises(InputError, match="no history"):
+            plot(with_history(solution, []))
+
+
+def test_a_solve_of_one_iteration_is_visible(solution, tmp_path):
+    once = with_history(solution, [(solution.upper_bound, solution.lower_bound, solution.gap)])
+    save_picture(plot_solution(once), tmp_path / "once.svg")
+    assert plot_bounds(once).get_lines()[0].get_marker() not in ("None", "", None)
+
+
+def test_the_axes_given_are_drawn_on_and_pyplot_is_left_alone(solution, data):
+    axes = Figure().subplots(1, 3)
+    assert plot_bounds(solution, axes[0]) is axes[0]
+    assert plot_gap(solution, axes[1]) is axes[1]
+    assert plot_embedding(*data, None, axes[2]) is axes[2]
+    before = dict(matplotlib.rcParams)
+    plot_solution(solution, *data)
+    assert pyplot.get_fignums() == []
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_the_whole_picture_has_bounds_gap_before_and_after(solution, data, tmp_path):
+    X, y = data
+    figure = plot_solution(solution, X, y, target_names=["a", "b", "c"])
+    bounds, gap, before, after = figure.axes
+    assert [ax.get_xlabel() for ax in (bounds, gap)] == ["", "oracle passes"]
+    assert_allclose(drawn(before), metric_plane(X).points[np.argsort(y, kind="stable")])
+    assert_allclose(drawn(after), metric_plane(X, solution.M).points[np.argsort(y, kind="stable")])
+    assert after.get_title() == f"After: optimal metric, rank {solution.rank}"
+    assert len(plot_solution(solution).axes) == 2
+    save_picture(figure, tmp_path / "picture.png")
+    height, width, _ = pyplot.imread(tmp_path / "picture.png").shape
+    assert (width, height) == (2250, 810)
+
+
+def test_texts_do_not_overlap(solution, data):
+    figure = plot_solution(solution, *data, target_names=["a", "b", "c"])
+    figure.suptitle("A title over everything")
+    FigureCanvasAgg(figure).draw()
+    texts = [figure._suptitle]
+    for ax in figure.axes:
+        texts += [ax.title, ax.xaxis.label, ax.yaxis.label, *visible_labels(ax.xaxis), *visible_labels(ax.yaxis)]
+    boxes = [text.get_window_extent().shrunk(0.95, 0.9) for text in texts if text.get_text() and text.get_visible()]
+    canvas = figure.bbox
+    inside = [box for box in boxes if box.width > 0]
+    assert len(inside) > 20
+    for i, box in enumerate(inside):
+        assert canvas.x0 <= box.x0 <= box.x1 <= canvas.x1
+        assert not any(box.overlaps(other) for other in inside[:i])
+
+
+def test_a_picture_that_cannot_be_written_is_an_input_error(solution, tmp_path):
+    with pytest.raises(InputError, match="cannot write"):
+        save_picture(plot_solution(solution), tmp_path / "no" / "folder.png")

@@ -11,6 +11,7 @@ True
 from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
+from convexmetric.instances import Instance, list_problems, load_instance, load_problem
 from convexmetric.methods import RankingProblem, RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual
@@ -31,6 +32,7 @@ __all__ = [
     "Conic",
     "CutDual",
     "CuttingPlanes",
+    "Instance",
     "InteriorPoint",
     "MetricProblem",
     "Progress",
@@ -42,5 +44,8 @@ __all__ = [
     "certify",
     "datasets",
     "errors",
+    "list_problems",
+    "load_instance",
+    "load_problem",
     "solve",
 ]

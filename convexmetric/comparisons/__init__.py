@@ -2,6 +2,7 @@
 
 from convexmetric.comparisons.rankings import Rankings
 from convexmetric.comparisons.relevance import Relevance
+from convexmetric.comparisons.sampling import triplets_from_labels
 from convexmetric.comparisons.triplets import Triplets
 
-__all__ = ["Rankings", "Relevance", "Triplets"]
+__all__ = ["Rankings", "Relevance", "Triplets", "triplets_from_labels"]

@@ -1,0 +1,286 @@
+"""Instances: problems on real data whose optimal value is known between certified bounds.
+
+Each is a TOML file in ``problems/`` that says which data set, what was done to its rows, which statement, and
+which bounds were certified by which solver. The hashes in the file are checked when the problem is built, so that
+the bounds are never compared with a problem on other data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convexmetric.certificate import relative_gap
+from convexmetric.comparisons import triplets_from_labels
+from convexmetric.datasets import Dataset, load, preprocess, sha256
+from convexmetric.datasets.bundled import BUNDLED
+from convexmetric.errors import InputError
+from convexmetric.methods import RankingProblem, RelativeComparisonProblem
+from convexmetric.problem import MetricProblem
+
+__all__ = ["Instance", "list_problems", "load_instance", "load_problem", "read_instance"]
+
+Rows = tuple[Any, NDArray[Any]]
+"""Points after preprocessing, and their labels."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem on real data, with certified bounds on its optimal value.
+
+    Attributes
+    ----------
+    name : str
+        What :func:`load_problem` takes.
+    title : str
+        One line for a table.
+    method : str
+        ``"ranking"`` or ``"relative-comparisons"``.
+    data : mapping
+        ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
+        published; perhaps ``labels`` (the extra of the data set that replaces its classes) and ``without`` (classes
+        left out).
+    parameters : mapping
+        Arguments of the statement, such as ``C``.
+    triplets : mapping or None
+        ``count``, ``seed``, perhaps ``also`` (see :func:`~convexmetric.comparisons.triplets_from_labels`), and
+        ``sha256`` of the triplets as little-endian int64.
+    lower_bound, upper_bound : float
+        Certified: the optimal value lies between them.
+    how : mapping
+        How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``.
+    """
+
+    name: str
+    title: str
+    method: str
+    data: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    triplets: Mapping[str, Any] | None
+    lower_bound: float
+    upper_bound: float
+    how: Mapping[str, Any]
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the bounds."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+    @property
+    def needs_data_folder(self) -> bool:
+        """Whether the data set is not one of those that come with scikit-learn."""
+        return self.data["set"] not in BUNDLED
+
+    def problem(self) -> MetricProblem:
+        """Load the data, check that they are the ones the bounds speak of, and state the problem.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the data set is not there.
+        InputError
+            If the data or the triplets differ from those that were certified.
+        """
+        return METHODS[self.method].build(self)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.title}\n  {self.lower_bound!r} <= optimum <= {self.upper_bound!r}"
+
+
+def list_problems() -> list[str]:
+    """Names of all instances, sorted."""
+    return sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml"))
+
+
+def load_instance(name: str) -> Instance:
+    """Read an instance by name; no data is loaded.
+
+    Raises
+    ------
+    InputError
+        If there is no instance of that name, or its file is malformed.
+    """
+    known = list_problems()
+    if not isinstance(name, str) or name not in known:
+        close = difflib.get_close_matches(str(name).lower(), known, n=3)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(known)}"
+        raise InputError(f"there is no problem named {name!r}; {hint}")
+    file = _folder() / f"{name}.toml"
+    return read_instance(file.read_text(encoding="utf-8"), file.name)
+
+
+def load_problem(name: str) -> MetricProblem:
+    """State a problem of the library on its data.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_problems`.
+
+    Raises
+    ------
+    InputError
+        If there is no instance of that name, its file is malformed, or the data differ from those certified.
+    DataNotFoundError
+        If its data set is not there.
+    """
+    return load_instance(name).problem()
+
+
+def read_instance(text: str, file: str) -> Instance:
+    """Read an instance from the text of its TOML file; every key is checked.
+
+    Raises
+    ------
+    InputError
+        If a key is missing, unknown or of the wrong type; the message names file and key.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file} is not valid TOML: {error}") from error
+    method = METHODS.get(_text(document, "method", file))
+    if method is None:
+        raise InputError(f"{file}: method must be one of {', '.join(METHODS)}, got {document['method']!r}")
+    tables = {"data": dict, "parameters": dict, "bounds": dict} | ({"triplets": dict} if method.triplets else {})
+    _check(document, {"name": str, "title": str, "method": str, **tables}, {}, file)
+    if f"{document['name']}.toml" != file:
+        raise InputError(f"{file}: name must be that of the file, got {document['name']!r}")
+    _check(document["data"], DATA, DATA_OPTIONAL, f"{file} [data]")
+    _check(document["parameters"], method.parameters, method.optional, f"{file} [parameters]")
+    if method.triplets:
+        _check(document["triplets"], TRIPLETS, TRIPLETS_OPTIONAL, f"{file} [triplets]")
+    bounds = dict(document["bounds"])
+    _check(bounds, BOUNDS, {}, f"{file} [bounds]")
+    lower, upper = float(bounds.pop("lower")), float(bounds.pop("upper"))
+    if not lower <= upper:
+        raise InputError(f"{file} [bounds]: lower must be at most upper, got {lower!r} and {upper!r}")
+    return Instance(
+        name=document["name"],
+        title=document["title"],
+        method=document["method"],
+        data=document["data"],
+        parameters=document["parameters"],
+        triplets=document.get("triplets"),
+        lower_bound=lower,
+        upper_bound=upper,
+        how=bounds,
+    )
+
+
+DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha256": str}
+DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list}
+TRIPLETS: dict[str, type] = {"count": int, "seed": int, "sha256": str}
+TRIPLETS_OPTIONAL: dict[str, type] = {"also": list}
+BOUNDS: dict[str, type] = {
+    "lower": float,
+    "upper": float,
+    "solver": str,
+    "tol": float,
+    "iterations": int,
+    "version": str,
+}
+
+
+def _check(table: Mapping[str, Any], required: dict[str, type], optional: dict[str, type], where: str) -> None:
+    known = required | optional
+    for key in table:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    for key in required:
+        if key not in table:
+            raise InputError(f"{where}: the key {key!r} is missing")
+    for key, value in table.items():
+        kinds = (int, float) if known[key] is float else known[key]
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise InputError(f"{where}: {key} must be a {known[key].__name__}, got {value!r}")
+
+
+def _text(document: Mapping[str, Any], key: str, file: str) -> str:
+    _check({key: document[key]} if key in document else {}, {key: str}, {}, file)
+    return str(document[key])
+
+
+def _folder() -> Traversable:
+    """The folder of instances: inside an installed package, beside the package in a checkout."""
+    inside = files("convexmetric") / "problems"
+    return inside if inside.is_dir() else Path(__file__).resolve().parents[1] / "problems"
+
+
+def _rows(instance: Instance) -> Rows:
+    data, file = instance.data, f"{instance.name}.toml"
+    dataset = load(data["set"])
+    found = sha256(dataset)
+    if found != data["sha256"]:
+        raise InputError(
+            f"{file}: the data set {data['set']!r} found here is not the one that was certified: its sha256 is "
+            f"{found}, expected {data['sha256']}"
+        )
+    X, labels = dataset.X, _labels(dataset, data.get("labels"), file)
+    for name in data.get("without", []):
+        if name not in labels:
+            raise InputError(f"{file} [data]: without names the class {name!r}, which no row has")
+    if "without" in data:
+        kept = np.flatnonzero(~np.isin(labels, data["without"]))
+        X, labels = X[kept], labels[kept]
+    X = preprocess(X, data["preprocessing"])
+    if list(X.shape) != data["shape"]:
+        raise InputError(f"{file} [data]: shape is {data['shape']}, but preprocessing gave {list(X.shape)}")
+    return X, labels
+
+
+def _labels(dataset: Dataset, extra: str | None, file: str) -> NDArray[Any]:
+    """Names of the classes of all rows."""
+    if extra is None:
+        codes, names = dataset.y, dataset.target_names
+    else:
+        codes, names = dataset.extras.get(extra), dataset.extras.get(f"{extra}_names", ())
+    if codes is None or codes.ndim != 1 or not names:
+        raise InputError(f"{file} [data]: {dataset.name!r} has no labels {extra or 'of one class a row'!r}")
+    return np.array(names)[codes]
+
+
+def _ranking(instance: Instance) -> MetricProblem:
+    X, labels = _rows(instance)
+    return RankingProblem.from_labels(X, labels, **instance.parameters)
+
+
+def _relative_comparisons(instance: Instance) -> MetricProblem:
+    X, labels = _rows(instance)
+    wanted = instance.triplets or {}
+    triplets = triplets_from_labels(labels, wanted["count"], wanted["seed"], wanted.get("also", ()))
+    found = hashlib.sha256(triplets.astype("<i8").tobytes()).hexdigest()
+    if found != wanted["sha256"]:
+        raise InputError(
+            f"{instance.name}.toml: the triplets drawn here are not those that were certified: their sha256 is "
+            f"{found}, expected {wanted['sha256']}"
+        )
+    return RelativeComparisonProblem(X, triplets, **instance.parameters)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How instances of one method are read: the builder, and the keys of ``[parameters]`` with their types."""
+
+    build: Callable[[Instance], MetricProblem]
+    parameters: dict[str, type]
+    optional: dict[str, type]
+    triplets: bool
+
+
+METHODS: dict[str, Method] = {
+    "ranking": Method(_ranking, {"measure": str, "C": float}, {}, triplets=False),
+    "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, triplets=True),
+}
+"""A new paper adds one entry here."""

@@ -1,0 +1,104 @@
+"""Solve instances, write their certified bounds into their files, and renew the table of README.md.
+
+    python problems/certify.py [NAME ...] [--tol 1e-6] [--max-seconds S]    these, or all
+    python problems/certify.py --table-only
+
+Only the block ``[bounds]`` at the end of a file is rewritten, or added where there is none yet. Bounds that
+contradict those in the file are not written: either the statement or a solver has changed its meaning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+import convexmetric as cm
+from convexmetric.instances import read_instance
+
+FOLDER = Path(__file__).resolve().parent
+README = FOLDER / "README.md"
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+#: What a file without bounds is read with.
+NOTHING_KNOWN = 'lower = -inf\nupper = inf\nsolver = "none"\ntol = 1e-6\niterations = 0\nversion = "none"\n'
+
+
+def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
+    """Solve an instance and rewrite the bounds in its file."""
+    path = FOLDER / f"{name}.toml"
+    if not path.is_file():
+        sys.exit(f"there is no file {path.name}")
+    head, separator, bounds = path.read_text(encoding="utf-8").partition("\n[bounds]\n")
+    head, bounds = head.rstrip("\n") + "\n", bounds if separator else NOTHING_KNOWN
+    instance = read_instance(f"{head}\n[bounds]\n{bounds}", path.name)
+    tol = tol or instance.how["tol"]
+    with warnings.catch_warnings():
+        # The gap is printed and goes into the file, small or not.
+        warnings.simplefilter("ignore", cm.errors.GapWarning)
+        solution = cm.solve(instance.problem(), tol=tol, max_seconds=max_seconds)
+    print(f"{name}\n{solution}", flush=True)
+    if solution.lower_bound > instance.upper_bound or solution.upper_bound < instance.lower_bound:
+        sys.exit(f"{name}: {solution.certificate} contradicts the file, which is left as it was: {instance}")
+    block = (
+        f"lower = {solution.lower_bound!r}\n"
+        f"upper = {solution.upper_bound!r}\n"
+        f'solver = "{solution.solver}"\n'
+        f"tol = {tol!r}\n"
+        f"iterations = {solution.iterations}\n"
+        f'version = "{cm.__version__}"\n'
+    )
+    path.write_text(f"{head}\n[bounds]\n{block}", encoding="utf-8")
+
+
+def table(instances: Iterable[cm.Instance]) -> str:
+    """The table of README.md, made from the files alone."""
+    lines = [
+        "| name | method | data | rows x features | triplets | C | lower bound | upper bound | gap |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for instance in instances:
+        rows, features = instance.data["shape"]
+        steps = ", ".join(instance.data["preprocessing"])
+        kernel = instance.parameters.get("kernel")
+        lines.append(
+            f"| `{instance.name}` "
+            f"| {instance.method}{f', {kernel} kernel' if kernel else ''} "
+            f"| {instance.data['set']}{' *' if instance.needs_data_folder else ''} ({steps}) "
+            f"| {rows} x {features} "
+            f"| {instance.triplets['count'] if instance.triplets else ''} "
+            f"| {instance.parameters['C']:g} "
+            f"| {instance.lower_bound:.10g} "
+            f"| {instance.upper_bound:.10g} "
+            f"| {instance.gap:.1e} |"
+        )
+    return "\n".join(lines)
+
+
+def with_table(readme: str) -> str:
+    """The text of README.md with the table of the files as they are now."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        sys.exit(f"{README.name} has lost its markers {BEGIN} and {END}")
+    instances = [cm.load_instance(name) for name in cm.list_problems()]
+    return f"{before}{BEGIN}\n{table(instances)}\n{END}{after}"
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Certify instances and renew the table of README.md.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="instances; all if none is named")
+    parser.add_argument("--tol", type=float, help="relative gap; by default that of each file")
+    parser.add_argument("--max-seconds", type=float, help="limit for each instance; the gap reached is written")
+    parser.add_argument("--table-only", action="store_true", help="renew the table from the files")
+    arguments = parser.parse_args()
+    if not arguments.table_only:
+        for name in arguments.names or sorted(path.stem for path in FOLDER.glob("*.toml")):
+            certify(name, arguments.tol, arguments.max_seconds)
+    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

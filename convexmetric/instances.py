@@ -81,6 +81,18 @@ class Instance:
         """Whether the data set is not one of those that come with scikit-learn."""
         return self.data["set"] not in BUNDLED
 
+    def rows(self) -> Rows:
+        """Points after preprocessing, and the name of the class of each.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the data set is not there.
+        InputError
+            If the data differ from those that were certified.
+        """
+        return _rows(self)
+
     def problem(self) -> MetricProblem:
         """Load the data, check that they are the ones the bounds speak of, and state the problem.
 

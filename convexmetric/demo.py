@@ -1,0 +1,152 @@
+"""Two minutes with the package: one problem solved exactly, other metrics held against the optimum, one picture."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from scipy.optimize import minimize_scalar
+
+from convexmetric.audit import audit
+from convexmetric.datasets import load, preprocess
+from convexmetric.errors import GapWarning
+from convexmetric.methods import RankingProblem
+from convexmetric.plotting import plot_solution, save_picture
+from convexmetric.reports import solution_table
+from convexmetric.solution import Solution
+from convexmetric.solvers import ProjectedSubgradient, solve
+
+__all__ = ["best_scale", "mean_score", "run_demo"]
+
+#: The slack trade-off: large enough for the loss to rule, and for the bounds to start far apart.
+C = 100.0
+SUBGRADIENT_STEPS = (10, 100, 1000)
+
+EXPLANATION = (
+    "Suboptimality is measured from the certified lower bound. A thousand subgradient steps come near the optimum"
+    " but cannot know it: the lower bound that their own subgradients prove is far below."
+)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A metric to be held against the optimum.
+
+    Attributes
+    ----------
+    name : str
+    M : array
+    gap : float or None
+        Relative gap that its own solver could certify, if it came from one.
+    seconds : float or None
+    """
+
+    name: str
+    M: ArrayLike
+    gap: float | None = None
+    seconds: float | None = None
+
+
+def run_demo(picture: Path, console: Console) -> Solution:
+    """Solve ranking AUC on wine exactly, audit other metrics against the optimum, draw what happened.
+
+    Parameters
+    ----------
+    picture : path
+        Where to write the picture.
+    console : rich.console.Console
+        Where to print; the progress bar goes to standard error.
+    """
+    data = load("wine")
+    assert data.y is not None
+    X = preprocess(data.X, ["zscore"])
+    problem = RankingProblem.from_labels(X, data.y, measure="auc", C=C)
+    console.print(str(problem), markup=False, highlight=False)
+    console.print()
+    # The first evaluation compiles the oracle, which is not to be timed.
+    problem.objective(problem.cone.identity())
+
+    solution = solve(problem, progress=True)
+    console.print(solution_table(solution))
+    if solution.status == "interrupted":
+        return solution
+    console.print()
+    console.print(_comparison(problem, solution))
+    console.print(EXPLANATION, highlight=False)
+    figure = plot_solution(solution, X, data.y, data.target_names)
+    before, after = mean_score(problem, problem.cone.identity()), mean_score(problem, solution.M)
+    figure.suptitle(
+        f"Metric learning to rank on wine: {len(X)} points, {X.shape[1]} features, C = {C:g}."
+        f" Mean AUC {before:.3f} before, {after:.3f} after.",
+        fontsize="large",
+    )
+    save_picture(figure, picture)
+    console.print(f"\nPicture: {picture}", highlight=False, markup=False, soft_wrap=True)
+    return solution
+
+
+def best_scale(problem: RankingProblem) -> float:
+    """The factor t for which t times the identity has the smallest objective, to six digits.
+
+    The objective is convex in t, hence unimodal in log t; and no t above ``objective(0) / d`` is better than 0.
+    """
+    identity = problem.cone.identity()
+    top = problem.objective(problem.cone.zeros()) / problem.cone.trace(identity)
+    search = minimize_scalar(
+        lambda log_t: problem.objective(np.exp(log_t) * identity),
+        bounds=(np.log(top) - 20.0, np.log(top)),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    return float(np.exp(search.x))
+
+
+def mean_score(problem: RankingProblem, M: ArrayLike) -> float:
+    """Mean over queries of the measure's score, when the corpus is ranked by the metric ``M``."""
+    metric = problem.cone.element(M, problem.letter)
+    scores = []
+    for queries in problem.rankings.blocks(np.arange(len(problem.rankings))):
+        distances = problem.rankings.distances(metric, queries)
+        for row, query in zip(distances, queries, strict=True):
+            relevant, irrelevant = problem.rankings.relevance.of(query)
+            order = np.argsort(row[np.concatenate([relevant, irrelevant])], kind="stable")
+            scores.append(problem.measure.score(order < len(relevant)))
+    return float(np.mean(scores))
+
+
+def _contenders(problem: RankingProblem) -> list[Contender]:
+    identity = problem.cone.identity()
+    scale = best_scale(problem)
+    contenders = [Contender("Euclidean metric", identity), Contender("Euclidean, best scale", scale * identity)]
+    for steps in SUBGRADIENT_STEPS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GapWarning)
+            descent = solve(problem, solver=ProjectedSubgradient(), max_iter=steps)
+        contenders.append(Contender(f"{steps} subgradient steps", descent.M, descent.gap, descent.seconds))
+    return contenders
+
+
+def _comparison(problem: RankingProblem, solution: Solution) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for heading in ("objective", "suboptimality\nat most", "own\nproof", "mean\nAUC", "seconds"):
+        table.add_column(heading, justify="right")
+    exact = Contender("certified optimum", solution.M, solution.gap, solution.seconds)
+    for contender in [*_contenders(problem), exact]:
+        verdict = audit(problem, contender.M, solution)
+        table.add_row(
+            contender.name,
+            f"{verdict.objective:.7g}",
+            f"{verdict.suboptimality:.2g}",
+            "" if contender.gap is None else f"{contender.gap:.2g}",
+            f"{mean_score(problem, contender.M):.4f}",
+            "" if contender.seconds is None else f"{contender.seconds:.2f}",
+            style="bold" if contender is exact else None,
+        )
+    return table

@@ -19,6 +19,8 @@ from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
     Conic,
     CuttingPlanes,
+    DualAscent,
+    Exact,
     InteriorPoint,
     ProjectedSubgradient,
     solve,
@@ -32,6 +34,8 @@ __all__ = [
     "Conic",
     "CutDual",
     "CuttingPlanes",
+    "DualAscent",
+    "Exact",
     "Instance",
     "InteriorPoint",
     "MetricProblem",

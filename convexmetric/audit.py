@@ -74,12 +74,19 @@ def audit(problem: MetricProblem, M: ArrayLike, reference: Solution | Certificat
     InputError
         If ``M`` has the wrong shape or entries that are not finite, or the reference proves nothing.
     """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     metric = problem.cone.element(M, problem.letter)
     if reference is None:
         reference = solve(problem)
     if isinstance(reference, (Solution, Certificate)):
         reference = reference.lower_bound
-    lower_bound = float(reference)
+    try:
+        lower_bound = float(reference)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"reference must be a Solution, a Certificate or a lower bound, got {type(reference).__name__}"
+        ) from error
     if not np.isfinite(lower_bound):
         raise InputError(f"reference must give a finite lower bound, got {lower_bound}")
     smallest = problem.cone.smallest(metric)

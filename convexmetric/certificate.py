@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
 __all__ = ["Certificate", "certify", "relative_gap"]
 
 
 def relative_gap(upper_bound: float, lower_bound: float) -> float:
-    """``(upper - lower) / max(|upper|, |lower|)``; zero when both are zero, infinite when one is."""
+    """``(upper - lower) / max(|upper|, |lower|)``; zero when both are zero, infinite when a bound is not finite."""
     if not (np.isfinite(upper_bound) and np.isfinite(lower_bound)):
         return np.inf
     scale = max(abs(upper_bound), abs(lower_bound))
@@ -78,6 +79,8 @@ def certify(problem: MetricProblem, M: ArrayLike, dual: Any) -> Certificate:
     DualError
         If the shape of ``dual`` does not fit the problem.
     """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     metric = problem.cone.element(M, problem.letter)
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)

@@ -81,18 +81,6 @@ class Instance:
         """Whether the data set is not one of those that come with scikit-learn."""
         return self.data["set"] not in BUNDLED
 
-    def rows(self) -> Rows:
-        """Points after preprocessing, and the name of the class of each.
-
-        Raises
-        ------
-        DataNotFoundError
-            If the data set is not there.
-        InputError
-            If the data differ from those that were certified.
-        """
-        return _rows(self)
-
     def problem(self) -> MetricProblem:
         """Load the data, check that they are the ones the bounds speak of, and state the problem.
 
@@ -101,9 +89,25 @@ class Instance:
         DataNotFoundError
             If the data set is not there.
         InputError
-            If the data or the triplets differ from those that were certified.
+            If the data or the triplets differ from those that were certified, or the file asks for what the
+            data set, a preprocessing step or the statement does not have; the message names the file.
         """
-        return METHODS[self.method].build(self)
+        try:
+            return METHODS[self.method].build(self)
+        except InputError as error:
+            raise type(error)(f"{self.name}.toml: {error}") from error
+
+    def rows(self) -> Rows:
+        """Points after preprocessing, and the names of their classes.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the data set is not there.
+        InputError
+            If the data differ from those that were certified.
+        """
+        return _rows(self.data)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.title}\n  {self.lower_bound!r} <= optimum <= {self.upper_bound!r}"
@@ -230,53 +234,53 @@ def _folder() -> Traversable:
     return inside if inside.is_dir() else Path(__file__).resolve().parents[1] / "problems"
 
 
-def _rows(instance: Instance) -> Rows:
-    data, file = instance.data, f"{instance.name}.toml"
+def _rows(data: Mapping[str, Any]) -> Rows:
     dataset = load(data["set"])
     found = sha256(dataset)
     if found != data["sha256"]:
         raise InputError(
-            f"{file}: the data set {data['set']!r} found here is not the one that was certified: its sha256 is "
+            f"[data]: the data set {dataset.name!r} found here is not the one that was certified: its sha256 is "
             f"{found}, expected {data['sha256']}"
         )
-    X, labels = dataset.X, _labels(dataset, data.get("labels"), file)
+    X, labels = dataset.X, _labels(dataset, data.get("labels"))
     for name in data.get("without", []):
         if name not in labels:
-            raise InputError(f"{file} [data]: without names the class {name!r}, which no row has")
+            raise InputError(f"[data]: without names the class {name!r}, which no row has")
     if "without" in data:
         kept = np.flatnonzero(~np.isin(labels, data["without"]))
         X, labels = X[kept], labels[kept]
     X = preprocess(X, data["preprocessing"])
     if list(X.shape) != data["shape"]:
-        raise InputError(f"{file} [data]: shape is {data['shape']}, but preprocessing gave {list(X.shape)}")
+        raise InputError(f"[data]: shape is {data['shape']}, but preprocessing gave {list(X.shape)}")
     return X, labels
 
 
-def _labels(dataset: Dataset, extra: str | None, file: str) -> NDArray[Any]:
+def _labels(dataset: Dataset, extra: str | None) -> NDArray[Any]:
     """Names of the classes of all rows."""
     if extra is None:
         codes, names = dataset.y, dataset.target_names
     else:
         codes, names = dataset.extras.get(extra), dataset.extras.get(f"{extra}_names", ())
     if codes is None or codes.ndim != 1 or not names:
-        raise InputError(f"{file} [data]: {dataset.name!r} has no labels {extra or 'of one class a row'!r}")
+        kind = "classes, one a row" if extra is None else f"labels {extra!r}"
+        raise InputError(f"[data]: the data set {dataset.name!r} has no {kind}")
     return np.array(names)[codes]
 
 
 def _ranking(instance: Instance) -> MetricProblem:
-    X, labels = _rows(instance)
+    X, labels = instance.rows()
     return RankingProblem.from_labels(X, labels, **instance.parameters)
 
 
 def _relative_comparisons(instance: Instance) -> MetricProblem:
-    X, labels = _rows(instance)
+    X, labels = instance.rows()
     wanted = instance.triplets or {}
     triplets = triplets_from_labels(labels, wanted["count"], wanted["seed"], wanted.get("also", ()))
     found = hashlib.sha256(triplets.astype("<i8").tobytes()).hexdigest()
     if found != wanted["sha256"]:
         raise InputError(
-            f"{instance.name}.toml: the triplets drawn here are not those that were certified: their sha256 is "
-            f"{found}, expected {wanted['sha256']}"
+            f"[triplets]: the triplets drawn here are not those that were certified: their sha256 is {found}, "
+            f"expected {wanted['sha256']}"
         )
     return RelativeComparisonProblem(X, triplets, **instance.parameters)
 

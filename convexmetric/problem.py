@@ -108,8 +108,25 @@ class MetricProblem:
         point = self.risk.dual_point(dual)
         if point is None:
             return -np.inf
+        if not (np.isfinite(point.value) and np.isfinite(point.S).all()):
+            # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
+            return -np.inf
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
-        return self.regularizer.bound(point.value, point.S, self.G, self.cone, metric)
+        return self.bound(point.value, point.S, metric)
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``."""
+        bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
+        return bound if np.isfinite(bound) else -np.inf
+
+    def linear(self) -> Array:
+        """Linear part of the penalty, in coordinates of the cone."""
+        linear = self.regularizer.linear(self.cone)
+        return linear if self.G is None else linear + self.cone.coordinates(self.G)
+
+    def quadratic(self) -> float | Array | None:
+        """Quadratic part of the penalty: a multiple of the identity or a matrix in coordinates, None if neither."""
+        return self.regularizer.quadratic(self.cone)
 
     def to_cvxpy(self) -> cp.Problem:
         """The textbook statement as a CVXPY problem, every constraint written out; for small instances.
@@ -146,7 +163,7 @@ def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
         weight = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a positive number, got {value!r}") from error
-    if np.isnan(weight) or weight <= 0.0:
+    if isinstance(value, bool) or np.isnan(weight) or weight <= 0.0:
         raise InputError(f"{name} must be positive, got {value!r}")
     if np.isinf(weight) and not infinite:
         raise InputError(f"{name} must be finite, got {value!r}: this risk has no hard form")

@@ -82,7 +82,7 @@ def with_table(readme: str) -> str:
     _, end, after = rest.partition(END)
     if not (begin and end):
         sys.exit(f"{README.name} has lost its markers {BEGIN} and {END}")
-    instances = [cm.load_instance(name) for name in cm.list_problems()]
+    instances = [read_instance(path.read_text(encoding="utf-8"), path.name) for path in sorted(FOLDER.glob("*.toml"))]
     return f"{before}{BEGIN}\n{table(instances)}\n{END}{after}"
 
 
@@ -101,4 +101,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except cm.errors.ConvexMetricError as error:
+        sys.exit(str(error))

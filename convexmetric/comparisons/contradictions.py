@@ -20,14 +20,14 @@ from convexmetric.comparisons.triplets import Triplets
 
 __all__ = ["contradiction"]
 
-#: Margins below this share of the largest entry of D count as none.
+#: Margins below this share of the largest squared differences count as none.
 SMALLEST_MARGIN = 1e-10
 
 
 def contradiction(comparisons: Triplets) -> np.ndarray | None:
     """Indices of triplets that no nonnegative weights satisfy together, or None if all can hold."""
     cycle = _cycle(comparisons.triplets)
-    return cycle if cycle is not None else _farkas(comparisons.rows)
+    return cycle if cycle is not None else _farkas(_in_units(comparisons))
 
 
 def _cycle(triplets: np.ndarray) -> np.ndarray | None:
@@ -55,30 +55,45 @@ def _cycle(triplets: np.ndarray) -> np.ndarray | None:
 
 def _farkas(D: Any) -> np.ndarray | None:
     value, u = _game(D)
-    scale = float(np.abs(D.data if sp.issparse(D) else D).max(initial=0.0))
-    threshold = SMALLEST_MARGIN * scale
-    if value > threshold:
+    if value > SMALLEST_MARGIN:
         return None
     rows = np.flatnonzero(u > 1e-9 * u.max())
     # Deletion filter: what remains is contradictory, and nothing in it can be spared.
     for t in rows:
         rest = rows[rows != t]
-        if rest.size and _game(D[rest])[0] <= threshold:
+        if rest.size and _game(D[rest])[0] <= SMALLEST_MARGIN:
             rows = rest
     return rows
+
+
+def _in_units(comparisons: Triplets) -> Any:
+    """The comparisons with every feature in units of its largest squared difference.
+
+    Weights in other units are still nonnegative, so that the answer is the same; but the linear program sees
+    features of every scale.
+    """
+    largest = np.zeros(comparisons.cone.d)
+    for other in (comparisons.triplets[:, 1], comparisons.triplets[:, 2]):
+        differences = comparisons.X[comparisons.triplets[:, 0]] - comparisons.X[other]
+        extreme = abs(differences).max(axis=0)
+        largest = np.maximum(largest, extreme.toarray().ravel() if sp.issparse(extreme) else extreme)
+    unit = np.where(largest > 0.0, largest, 1.0)
+    return sp.csr_array(comparisons.rows) @ sp.diags_array(1.0 / unit**2)
 
 
 def _game(D: Any) -> tuple[float, np.ndarray]:
     """Value of the game, and the column player's weights ``u`` on the comparisons."""
     T, d = D.shape
-    minus_margin = sp.hstack([-sp.csr_array(D), np.ones((T, 1))], format="csr")
     result = linprog(
         np.append(np.zeros(d), -1.0),
-        A_ub=minus_margin,
+        A_ub=sp.hstack([-D, np.ones((T, 1))], format="csr"),
         b_ub=np.zeros(T),
         A_eq=np.append(np.ones(d), 0.0)[None],
         b_eq=[1.0],
         bounds=[(0, None)] * d + [(None, None)],
         method="highs-ds",
     )
-    return float(-result.fun), np.maximum(-result.ineqlin.marginals, 0.0)
+    if result.x is None:
+        # Without a proof the comparisons are not accused.
+        return np.inf, np.zeros(T)
+    return float((D @ result.x[:-1]).min()), np.maximum(-result.ineqlin.marginals, 0.0)

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.cones.base import real_array
 from convexmetric.errors import InputError
 
 __all__ = ["as_points", "rows_of"]
+
+#: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
+LARGEST = 1e60
 
 
 def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
@@ -18,19 +22,18 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     Raises
     ------
     InputError
-        If ``X`` is not two-dimensional, is empty, is not numeric, has NaN or infinite entries, or is
-        sparse where only dense points are supported.
+        If ``X`` is not two-dimensional, is empty, is not real, has NaN, infinite or absurdly large entries, or
+        is sparse where only dense points are supported.
     """
     if sp.issparse(X):
         if not sparse:
             raise InputError(f"{name} is sparse, which this problem does not support; pass {name}.toarray()")
+        if np.iscomplexobj(X):
+            raise InputError(f"{name} must hold real numbers, got complex ones")
         points: Any = sp.csr_array(X, dtype=np.float64)
         values = points.data
     else:
-        try:
-            points = values = np.ascontiguousarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} must be a matrix of real numbers: {error}") from error
+        points = values = np.ascontiguousarray(real_array(X, name))
     if points.ndim != 2:
         raise InputError(
             f"{name} must be two-dimensional (points in rows), got {points.ndim} dimension(s); "
@@ -40,6 +43,8 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
         raise InputError(f"{name} is empty: its shape is {points.shape}")
     if not np.isfinite(values).all():
         raise InputError(f"{name} contains NaN or infinite entries; remove or impute them first")
+    if values.size and np.abs(values).max() > LARGEST:
+        raise InputError(f"{name} has entries beyond {LARGEST:g}, whose squared distances overflow; rescale it")
     return points
 
 
@@ -51,7 +56,10 @@ def rows_of(indices: Any, n: int, name: str) -> np.ndarray:
     InputError
         If they are not integers or point outside the ``n`` rows.
     """
-    array = np.asarray(indices)
+    try:
+        array = np.asarray(indices)
+    except ValueError as error:
+        raise InputError(f"{name} must be a rectangular array of row numbers: {error}") from error
     if array.size == 0:
         array = array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, rows_of
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
@@ -49,6 +49,13 @@ class Rankings:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
         if len(relevance) != len(self.Q):
             raise InputError(f"there are {len(self.Q)} queries but relevance for {len(relevance)}")
+        for rows, starts, kind in (
+            (relevance.relevant, relevance.relevant_start, "relevant"),
+            (relevance.irrelevant, relevance.irrelevant_start, "irrelevant"),
+        ):
+            if np.diff(starts).min() < 1:
+                raise InputError(f"query {int(np.argmin(np.diff(starts)))} has no {kind} point; give it one")
+            rows_of(rows, len(self.X), kind)
         self.relevance = relevance
         self.cone = cone
 

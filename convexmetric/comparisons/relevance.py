@@ -60,7 +60,10 @@ class Relevance:
             a single member (its query would have no relevant point).
         """
         labels = as_labels(y)
-        classes, code = np.unique(labels, return_inverse=True)
+        try:
+            classes, code = np.unique(labels, return_inverse=True)
+        except TypeError as error:
+            raise InputError(f"y mixes labels that cannot be compared ({error}); use one type") from error
         counts = np.bincount(code)
         if classes.size < 2:
             raise InputError(f"y has one class only ({classes[0]!r}), so no point is irrelevant to any query")
@@ -117,7 +120,10 @@ class Relevance:
 
 def as_labels(y: ArrayLike) -> np.ndarray:
     """``y`` as a one-dimensional array of labels without missing values."""
-    labels = np.asarray(y)
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"y must be one-dimensional (one label a point): {error}") from error
     if labels.ndim != 1:
         raise InputError(f"y must be one-dimensional (one label a point), got shape {labels.shape}")
     if labels.size == 0:
@@ -135,7 +141,10 @@ def _compress(lists: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> list[np.ndarray]:
     if sp.issparse(lists) or (isinstance(lists, np.ndarray) and lists.ndim == 2):
-        matrix = sp.csr_array(lists)
+        try:
+            matrix = sp.csr_array(lists, copy=True)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} as a matrix must hold only 0 and 1: {error}") from error
         if matrix.shape != (n_queries, n_corpus):
             raise InputError(
                 f"{name} as a matrix must have shape (queries, corpus) = ({n_queries}, {n_corpus}), got {matrix.shape}"
@@ -147,7 +156,7 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> list[np.n
         return [np.sort(rows).astype(np.int64) for rows in np.split(matrix.indices, matrix.indptr[1:-1])]
     try:
         lists = [np.asarray(rows) for rows in lists]
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InputError(f"{name} must hold one list of corpus rows per query: {error}") from error
     if len(lists) != n_queries:
         raise InputError(f"{name} must hold one list per query: {n_queries} queries, {len(lists)} lists")

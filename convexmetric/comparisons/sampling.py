@@ -16,7 +16,7 @@ __all__ = ["triplets_from_labels"]
 #: Triples drawn at a time. Constant, so that a shorter list with the same seed begins the longer one.
 BATCH = 2**16
 #: Draws beyond which the rejection of almost everything is an error rather than a wait.
-MAX_DRAWS = 10**10
+MAX_DRAWS = 10**9
 
 
 def triplets_from_labels(

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.points import as_points, rows_of
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
@@ -24,7 +25,7 @@ from convexmetric.errors import InputError
 __all__ = ["Triplets"]
 
 
-class Triplets:
+class Triplets(Comparisons):
     """The linear operator from metrics to triplet margins, and its adjoint.
 
     Triplets that share a pair share its distance: work is done once per *distinct pair*.
@@ -102,7 +103,10 @@ class Triplets:
 
 
 def _checked(triplets: ArrayLike, n: int) -> np.ndarray:
-    array = np.asarray(triplets)
+    try:
+        array = np.asarray(triplets)
+    except ValueError as error:
+        raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k): {error}") from error
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {array.shape}")
     if array.shape[0] == 0:

@@ -136,12 +136,19 @@ class Cone(ABC):
         return hash((type(self), self.d))
 
 
-def finite_array(values: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    """``values`` as a float64 array of the given shape with finite entries, or an :class:`InputError`."""
+def real_array(values: Any, name: str) -> Array:
+    """``values`` in float64, or an :class:`InputError` if they are no rectangular array of real numbers."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        if np.iscomplexobj(values):
+            raise TypeError("it is complex")
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be an array of real numbers: {error}") from error
+
+
+def finite_array(values: Any, shape: tuple[int, ...], name: str) -> Array:
+    """``values`` as a float64 array of the given shape with finite entries, or an :class:`InputError`."""
+    array = real_array(values, name)
     if array.shape != shape:
         raise InputError(f"{name} must have shape {shape}, got {array.shape}")
     if not np.isfinite(array).all():

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.cones.base import Array, Cone, finite_array
+from convexmetric.cones.base import Array, Cone, finite_array, real_array
 from convexmetric.errors import InputError
 
 __all__ = ["NonnegativeDiagonal"]
@@ -33,12 +33,12 @@ class NonnegativeDiagonal(Cone):
 
     def element(self, M: ArrayLike, name: str = "w") -> Array:
         """Weights ``(d,)``; a diagonal ``(d, d)`` matrix is accepted for its diagonal."""
-        array = np.asarray(M)
-        if array.ndim == 2 and array.shape == (self.d, self.d) and self.d > 1:
-            off_diagonal = array - np.diag(np.diag(array))
-            if np.any(off_diagonal != 0):
+        array = real_array(M, name)
+        if array.shape == (self.d, self.d):
+            weights = np.diag(array)
+            if np.count_nonzero(array) > np.count_nonzero(weights):
                 raise InputError(f"{name} must be a vector of {self.d} weights or a diagonal matrix")
-            array = np.diag(array)
+            array = weights
         return finite_array(array, self.shape, name)
 
     def identity(self) -> Array:

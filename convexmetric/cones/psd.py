@@ -44,7 +44,7 @@ class PSDCone(Cone):
         scale = np.abs(M).max()
         if np.abs(M - M.T).max() > 1e-8 * max(scale, np.finfo(float).tiny):
             raise InputError(f"{name} must be symmetric; pass ({name} + {name}.T) / 2 if that is what you mean")
-        return 0.5 * (M + M.T)
+        return 0.5 * M + 0.5 * M.T
 
     def identity(self) -> Array:
         """The identity matrix."""

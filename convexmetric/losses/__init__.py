@@ -1,5 +1,6 @@
 """Losses of a comparison's margin, one object a file."""
 
+from convexmetric.losses.base import Loss
 from convexmetric.losses.hinge import Hinge
 
-__all__ = ["Hinge"]
+__all__ = ["Hinge", "Loss"]

@@ -9,32 +9,52 @@ With ``C = inf`` the loss is the constraint ``s >= mu``, and every ``u >= 0`` is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.losses.base import Loss
 
 __all__ = ["Hinge"]
 
 
 @dataclass(frozen=True)
-class Hinge:
-    """``C max(0, margin - s)`` for each comparison."""
+class Hinge(Loss):
+    """``C max(0, margin - s)`` for each comparison.
+
+    Raises
+    ------
+    InputError
+        If ``C`` or ``margin`` is not positive, or ``margin`` is infinite.
+    """
 
     C: float
     margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.C, Real) or not self.C > 0.0:
+            raise InputError(f"C must be positive, got {self.C!r}")
+        if not isinstance(self.margin, Real) or not 0.0 < self.margin < np.inf:
+            raise InputError(f"margin must be a positive finite number, got {self.margin!r}")
 
     @property
     def hard(self) -> bool:
         """Whether the loss is a constraint."""
         return bool(np.isinf(self.C))
 
-    def value(self, s: Array) -> float:
-        """Sum over comparisons; infinite for a violated hard margin."""
+    def values(self, s: Array) -> Array:
+        """``C max(0, margin - s_t)``; infinite for a violated hard margin."""
         if self.hard:
-            return 0.0 if s.min() >= self.margin else np.inf
-        return self.C * float(np.maximum(0.0, self.margin - s).sum())
+            return np.where(s >= self.margin, 0.0, np.inf)
+        return self.C * np.maximum(0.0, self.margin - s)
+
+    def feasible_scale(self, s: Array) -> float:
+        """``margin / min_t s_t``, if that is positive."""
+        smallest = float(s.min())
+        return self.margin / smallest if smallest > 0.0 else np.inf
 
     def subgradient(self, s: Array) -> Array:
         """Multipliers ``u`` with ``-u`` a subgradient at ``s``."""
@@ -44,9 +64,9 @@ class Hinge:
         """Nearest feasible multipliers."""
         return np.clip(u, 0.0, self.C)
 
-    def dual_value(self, u: Array) -> float:
-        """``sum_t -l*(-u_t)`` of feasible multipliers."""
-        return self.margin * float(u.sum())
+    def dual_values(self, u: Array) -> Array:
+        """``margin * u``."""
+        return self.margin * u
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the sum of slacks, and the constraint ``s >= margin - xi`` whose multipliers are ``u``."""

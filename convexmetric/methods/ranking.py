@@ -84,6 +84,8 @@ class RankingProblem(MetricProblem):
         corpus = as_points(X)
         points = corpus if queries is None else as_points(queries, "queries")
         if isinstance(relevant, Relevance):
+            if irrelevant is not None:
+                raise InputError("irrelevant is already part of a Relevance; pass one or the other")
             relevance = relevant
         else:
             relevance = Relevance.from_lists(

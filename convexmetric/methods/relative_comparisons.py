@@ -35,6 +35,7 @@ from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius
+from convexmetric.regularizers.quadratic_form import is_positive_semidefinite
 from convexmetric.risks import SeparableRisk
 
 __all__ = ["RelativeComparisonProblem"]
@@ -183,4 +184,7 @@ def _kernel_matrix(points: Any, kernel: Any) -> Array:
         raise InputError(f"kernel must give an (n, n) = ({n}, {n}) matrix, got shape {K.shape}")
     if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * np.abs(K).max()):
         raise InputError("kernel must be symmetric")
-    return 0.5 * (K + K.T)
+    K = 0.5 * (K + K.T)
+    if not is_positive_semidefinite(K * K):
+        raise InputError("kernel must be positive semidefinite; a matrix of similarities may need its diagonal raised")
+    return K

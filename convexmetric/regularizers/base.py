@@ -12,13 +12,21 @@ and a regularizer returns the best such bound it can prove.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Real
 
 import cvxpy as cp
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
 
 __all__ = ["Regularizer"]
+
+
+def checked_reg(reg: float) -> None:
+    """Raise an :class:`InputError` unless ``reg`` is a positive finite number."""
+    if not isinstance(reg, Real) or not 0.0 < reg < float("inf"):
+        raise InputError(f"reg must be a positive finite number, got {reg!r}")
 
 
 class Regularizer(ABC):

@@ -14,11 +14,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, finite_array
+from convexmetric.cones.base import Array, finite_array, real_array
 from convexmetric.errors import InputError
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["QuadraticForm"]
+
+
+def is_positive_semidefinite(L: Array) -> bool:
+    """Whether a symmetric matrix with nonnegative diagonal has no eigenvalue below minus 1e-13 of its trace."""
+    shifted = L.copy()
+    shifted[np.diag_indices_from(shifted)] += 1e-13 * max(float(np.trace(L)), np.finfo(float).tiny)
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 class QuadraticForm(Regularizer):
@@ -32,11 +43,11 @@ class QuadraticForm(Regularizer):
     Raises
     ------
     InputError
-        If L is not square, has NaN or negative entries, or is not symmetric.
+        If L is not square, has NaN or negative entries, is not symmetric or not positive semidefinite.
     """
 
     def __init__(self, L: ArrayLike) -> None:
-        array = np.asarray(L)
+        array = real_array(L, "L")
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise InputError(f"L must be a square matrix, got shape {array.shape}")
         self.L = finite_array(array, array.shape, "L")
@@ -44,6 +55,8 @@ class QuadraticForm(Regularizer):
             raise InputError("L must have no negative entry; the dual bound rests on it")
         if not np.allclose(self.L, self.L.T, rtol=1e-10, atol=0.0):
             raise InputError("L must be symmetric")
+        if not is_positive_semidefinite(self.L):
+            raise InputError("L must be positive semidefinite, or the problem is not convex")
 
     def value(self, M: Array, cone: Cone) -> float:
         """``1/2 w^T L w``."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.regularizers.base import Regularizer
+from convexmetric.regularizers.base import Regularizer, checked_reg
 
 __all__ = ["SquaredFrobenius"]
 
@@ -22,6 +22,9 @@ class SquaredFrobenius(Regularizer):
     """``reg / 2 * ||M||_F^2``."""
 
     reg: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked_reg(self.reg)
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M||_F^2``."""

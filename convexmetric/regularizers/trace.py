@@ -13,7 +13,7 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.regularizers.base import Regularizer
+from convexmetric.regularizers.base import Regularizer, checked_reg
 
 __all__ = ["Trace"]
 
@@ -23,6 +23,9 @@ class Trace(Regularizer):
     """``reg * tr M``; on diagonal metrics the sum of the weights."""
 
     reg: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked_reg(self.reg)
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg * tr M``."""

@@ -22,8 +22,8 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
-from convexmetric.errors import DualError
+from convexmetric.cones.base import Array, real_array
+from convexmetric.errors import DualError, InputError
 
 __all__ = ["CutDual", "Cuts", "DualPoint", "Risk", "RiskStatement"]
 
@@ -102,6 +102,16 @@ def group_sums(values: Array, groups: np.ndarray, n_groups: int) -> Array:
     return np.asarray(np.bincount(groups, values, n_groups), dtype=np.float64)
 
 
+def checked_multipliers(dual: np.ndarray, size: int, meaning: str) -> Array:
+    """``dual`` as ``(size,)`` float64 multipliers, or a :class:`DualError`."""
+    if dual.shape != (size,):
+        raise DualError(f"multipliers must have shape ({size},), {meaning}, got {dual.shape}")
+    try:
+        return real_array(dual, "multipliers")
+    except InputError as error:
+        raise DualError(str(error)) from error
+
+
 class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
@@ -137,9 +147,15 @@ class Risk(ABC):
             If the shapes do not fit this risk.
         """
         if not isinstance(dual, CutDual):
-            raise DualError(f"a dual point of {type(self).__name__} is a CutDual, got {type(dual).__name__}")
-        witnesses = np.asarray(dual.witnesses, dtype=np.float64)
-        weights = np.asarray(dual.weights, dtype=np.float64)
+            raise DualError(
+                f"dual must be a CutDual, or a NumPy array of multipliers where the risk is a sum of hinges, "
+                f"got {type(dual).__name__}"
+            )
+        try:
+            witnesses = real_array(dual.witnesses, "witnesses")
+            weights = real_array(dual.weights, "weights")
+        except InputError as error:
+            raise DualError(str(error)) from error
         groups = np.asarray(dual.groups)
         if witnesses.shape[1:] != self.cone.shape or weights.ndim != 2 or len(weights) != len(witnesses):
             raise DualError(

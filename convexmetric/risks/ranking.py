@@ -12,9 +12,9 @@ import numpy as np
 
 from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
-from convexmetric.errors import DualError, InputError
+from convexmetric.errors import InputError
 from convexmetric.measures import Measure, rankings_of
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers
 
 __all__ = ["RankingRisk"]
 
@@ -155,11 +155,10 @@ class RankingRisk(Risk):
             return super().dual_point(dual)
         relevance = self.rankings.relevance
         sizes = relevance.n_relevant * relevance.n_irrelevant
-        if dual.shape != (int(sizes.sum()),):
-            raise DualError(f"multipliers must have shape ({int(sizes.sum())},), one a pair, got {dual.shape}")
-        if not np.isfinite(dual).all():
+        multipliers = checked_multipliers(dual, int(sizes.sum()), "one a (query, relevant, irrelevant)")
+        if not np.isfinite(multipliers).all():
             return None
-        u = np.clip(dual, 0.0, np.repeat(self.C / self.parts / sizes, sizes))
+        u = np.clip(multipliers, 0.0, np.repeat(self.C / self.parts / sizes, sizes))
         T = np.zeros((self.parts, len(self.rankings.X)))
         for q, of_query in enumerate(np.split(u, np.cumsum(sizes)[:-1])):
             relevant, irrelevant = relevance.of(q)

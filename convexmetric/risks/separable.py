@@ -7,11 +7,10 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from convexmetric.comparisons import Triplets
+from convexmetric.comparisons import Comparisons
 from convexmetric.cones.base import Array
-from convexmetric.errors import DualError
-from convexmetric.losses import Hinge
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, group_sums
+from convexmetric.losses import Loss
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers, group_sums
 
 __all__ = ["SeparableRisk"]
 
@@ -21,13 +20,13 @@ class SeparableRisk(Risk):
 
     Parameters
     ----------
-    comparisons : Triplets
+    comparisons : Comparisons
         The operator ``s = D(M)``.
-    loss : Hinge
+    loss : Loss
         Applied to every ``s_t``.
     """
 
-    def __init__(self, comparisons: Triplets, loss: Hinge) -> None:
+    def __init__(self, comparisons: Comparisons, loss: Loss) -> None:
         self.comparisons = comparisons
         self.loss = loss
         self.cone = comparisons.cone
@@ -42,12 +41,16 @@ class SeparableRisk(Risk):
         return self.loss.value(self.comparisons.forward(M))
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """For each group the plane ``sum_t l(s_t) - u_t (D_t(M') - s_t)`` with ``-u`` a subgradient."""
+        """For each group the plane ``sum_t -l*(-u_t) - u_t D_t(M')`` with ``-u`` a subgradient.
+
+        The offset is the conjugate's and not ``l(s) + u s``, which equals it but cancels: a plane made at a metric of
+        any size must be valid.
+        """
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)
         n_groups = int(groups.max()) + 1
-        offsets = group_sums(u * self.loss.margin, groups, n_groups)
-        values = offsets - group_sums(u * s, groups, n_groups)
+        values = group_sums(self.loss.values(s), groups, n_groups)
+        offsets = group_sums(self.loss.dual_values(u), groups, n_groups)
         normals = np.empty((n_groups, self.cone.size))
         for g in range(n_groups):
             normals[g] = self.cone.coordinates(self.comparisons.adjoint(np.where(groups == g, u, 0.0)))
@@ -59,25 +62,25 @@ class SeparableRisk(Risk):
         return RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
 
     def repair(self, M: Array) -> Array:
-        """Scale the metric up until the smallest margin holds; distances are linear in it."""
+        """Scale the metric up until all hard margins hold; distances are linear in it."""
         if not self.loss.hard:
             return M
-        smallest = float(self.comparisons.forward(M).min())
-        if smallest <= 0.0:
-            return M
-        scale = self.loss.margin / smallest
-        # Rounding may leave the smallest margin an ulp short: step up until it holds in float64.
-        while self.comparisons.forward(scale * M).min() < self.loss.margin:
-            scale *= 1.0 + 4.0 * np.finfo(float).eps
-        return scale * M
+        scale = self.loss.feasible_scale(self.comparisons.forward(M))
+        # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
+        step = 4.0 * np.finfo(float).eps
+        while np.isfinite(scale) and np.isfinite(scale * M).all():
+            if np.isfinite(self.loss.value(self.comparisons.forward(scale * M))):
+                return scale * M
+            scale *= 1.0 + step
+            step *= 2.0
+        return M
 
     def dual_point(self, dual: Any) -> DualPoint | None:
         """Multipliers ``(T,)`` clipped into their box, or weighted cuts."""
         if not isinstance(dual, np.ndarray):
             return super().dual_point(dual)
-        if dual.shape != (self.parts,):
-            raise DualError(f"multipliers must have shape ({self.parts},), one a comparison, got {dual.shape}")
-        if not np.isfinite(dual).all():
+        multipliers = checked_multipliers(dual, self.parts, "one a comparison")
+        if not np.isfinite(multipliers).all():
             return None
-        u = self.loss.clip(dual.astype(np.float64))
+        u = self.loss.clip(multipliers)
         return DualPoint(self.loss.dual_value(u), self.comparisons.adjoint(u))

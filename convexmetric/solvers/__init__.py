@@ -3,6 +3,8 @@
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cutting_planes import CuttingPlanes
+from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.solve import SOLVERS, solve
@@ -12,6 +14,8 @@ __all__ = [
     "SOLVERS",
     "Conic",
     "CuttingPlanes",
+    "DualAscent",
+    "Exact",
     "InteriorPoint",
     "Monitor",
     "ProjectedSubgradient",

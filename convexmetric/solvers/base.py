@@ -44,6 +44,8 @@ class Monitor:
         self.max_seconds = max_seconds
         self.history: list[Progress] = []
         self.status: Status = "stalled"
+        self.stopped = False
+        self.solver = ""
         self.M: Array | None = None
         self.upper_bound = np.inf
         self.lower_bound = -np.inf
@@ -74,14 +76,14 @@ class Monitor:
 
     def primal(self, M: Array, value: float) -> bool:
         """Offer a metric of the cone with its objective; True if it is the best so far."""
-        if self.M is not None and not value < self.upper_bound:
+        if np.isnan(value) or (self.M is not None and not value < self.upper_bound):
             return False
         self.M, self.upper_bound = M, value
         return True
 
     def dual(self, bound: float, point: Callable[[], Any]) -> bool:
         """Offer a lower bound and how to make its dual point; True if it is the best so far."""
-        if self._dual is not None and not bound > self.lower_bound:
+        if np.isnan(bound) or (self._dual is not None and not bound > self.lower_bound):
             return False
         self._dual, self.lower_bound = point, bound
         return True
@@ -103,6 +105,7 @@ class Monitor:
             self.status = "max_seconds"
         else:
             return False
+        self.stopped = True
         return True
 
 

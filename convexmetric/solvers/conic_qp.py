@@ -38,9 +38,12 @@ from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
 from convexmetric.errors import SolverError
+from convexmetric.problem import MetricProblem
 from convexmetric.risks.base import group_sums
+from convexmetric.solvers.sparse_gram import sparse_gram
+from convexmetric.solvers.threads import blas_threads_for
 
-__all__ = ["ConicQP", "Iterate", "Outcome", "interior_point"]
+__all__ = ["ConicQP", "Iterate", "Outcome", "heavy_start", "interior_point", "warm_start"]
 
 #: Fraction of the way to the boundary of the cone that a step may go.
 STEP = 0.99
@@ -48,34 +51,36 @@ STEP = 0.99
 HEAVY = 1e4
 #: Residual of the equation for Z, relative to Z, from which a warm start still pays.
 MENDABLE = 100.0
+#: The same for the cold start of a quadratic program, whose central path is easier to reach from further out.
+ROUGH = 10.0
 
 
-@dataclass
 class ConicQP:
-    """Data of the program in the module's letters.
+    """The penalty of a problem, and in place of its risk a set of rows with slacks; in the module's letters.
 
-    Attributes
+    Parameters
     ----------
-    cone : Cone
-    c : (q,) array
-    L : float or (q, q) array
-        Multiple of the identity, or (diagonal cone only) a matrix.
+    problem : MetricProblem
+        Gives the cone K, ``<c, U> + 1/2 <U, L U>`` (L a multiple of the identity, or a matrix on diagonal
+        metrics), and the lower bounds that multipliers prove.
     A : (k, q) array or sparse matrix
+        Rows in coordinates of the cone.
     b : (k,) array
     group : (k,) int array
+        Slack of each row.
     C : (G,) array
-    bound : callable
-        ``bound(value, S, U)``: the regularizer's proven lower bound for a dual point ``(value, S)``.
+        Weight of each slack; infinite for none.
     """
 
-    cone: Cone
-    c: Array
-    L: float | Array
-    A: Any
-    b: Array
-    group: np.ndarray
-    C: Array
-    bound: Callable[[float, Array, Array], float]
+    def __init__(self, problem: MetricProblem, A: Any, b: Array, group: np.ndarray, C: Array) -> None:
+        quadratic = problem.quadratic()
+        if quadratic is None:
+            raise SolverError("the interior-point method needs a linear or quadratic regularizer")
+        self.problem = problem
+        self.cone = problem.cone
+        self.c = problem.linear()
+        self.L: float | Array = quadratic
+        self.A, self.b, self.group, self.C = A, b, group, C
 
     @property
     def hard(self) -> bool:
@@ -107,6 +112,11 @@ class ConicQP:
         if self.hard:
             return value if margins.min() >= 0.0 else np.inf
         return value + float(self.C @ self.slacks(margins))
+
+    def dual_value(self, a: Array, u: Array) -> float:
+        """Lower bound that feasible multipliers prove, with ``u`` as a hint."""
+        S = self.cone.from_coordinates(self.A.T @ a)
+        return self.problem.bound(float(self.b @ a), S, self.cone.from_coordinates(u))
 
     def feasible_multipliers(self, a: Array) -> Array:
         """``a`` clipped to be nonnegative and shrunk group by group to ``E^T a <= C``."""
@@ -277,35 +287,31 @@ class _NewtonSystem:
             if kept.sum() > n:
                 kept = weight > np.partition(weight, -n)[-n]
         self.kept, self.folded = np.flatnonzero(kept), np.flatnonzero(~kept)
+        self.P_kept, self.P_folded = P[self.kept], P[self.folded]
         self.base = self._base()
-        self.P_kept = P[self.kept]
         if self.kept.size:
-            dense = self.P_kept if isinstance(P, np.ndarray) else None
-            if H.ndim == 1 and not self.folded.size:
-                root = 1.0 / np.sqrt(H)
-                scaled = dense * root if dense is not None else self.P_kept.multiply(root).tocsr()
-                product = scaled @ scaled.T
-                schur = product if isinstance(product, np.ndarray) else product.toarray()
-            else:
-                right = (dense if dense is not None else self.P_kept.toarray()).T
-                half = la.solve_triangular(self.base[0], right, lower=True, check_finite=False)
-                schur = half.T @ half
+            schur = self._schur()
             schur[np.diag_indices_from(schur)] += D[self.kept]
             self.schur = _cholesky(schur)
 
     def _base(self) -> Any:
+        """Factor of H plus the folded rows, or None while that is diagonal."""
         if self.H.ndim == 1 and not self.folded.size:
             return None
-        root = 1.0 / np.sqrt(self.D[self.folded])
-        P = self.P[self.folded]
-        scaled = P * root[:, None] if isinstance(P, np.ndarray) else P.multiply(root[:, None]).tocsr()
-        product = scaled.T @ scaled
-        matrix = product if isinstance(product, np.ndarray) else product.toarray()
+        matrix = _gram(_scaled_rows(self.P_folded, 1.0 / np.sqrt(self.D[self.folded])).T)
         if self.H.ndim == 2:
             matrix += self.H
         else:
             matrix[np.diag_indices_from(matrix)] += self.H
         return _cholesky(matrix)
+
+    def _schur(self) -> Array:
+        """The kept rows' ``P base^-1 P^T``."""
+        if self.base is None:
+            return _gram(_scaled_rows(self.P_kept.T, 1.0 / np.sqrt(self.H)).T)
+        right = self.P_kept.T if isinstance(self.P_kept, np.ndarray) else self.P_kept.T.toarray()
+        half = la.solve_triangular(self.base[0], right, lower=True, check_finite=False)
+        return half.T @ half
 
     def _solve_base(self, x: Array) -> Array:
         return x / self.H if self.base is None else la.cho_solve(self.base, x, check_finite=False)
@@ -313,13 +319,14 @@ class _NewtonSystem:
     def _once(self, rho: Array, r: Array) -> tuple[Array, Array]:
         da = np.empty(len(r))
         light = r[self.folded] / self.D[self.folded]
-        rho = rho + self.P[self.folded].T @ light if self.folded.size else rho
+        rho = rho + self.P_folded.T @ light if self.folded.size else rho
         x = self._solve_base(rho)
         if self.kept.size:
             heavy = la.cho_solve(self.schur, r[self.kept] - self.P_kept @ x, check_finite=False)
             da[self.kept] = heavy
             x = self._solve_base(rho + self.P_kept.T @ heavy)
-        da[self.folded] = light - (self.P[self.folded] @ x) / self.D[self.folded]
+        if self.folded.size:
+            da[self.folded] = light - (self.P_folded @ x) / self.D[self.folded]
         return x, da
 
     def solve(self, rho: Array, r: Array) -> tuple[Array, Array]:
@@ -328,6 +335,15 @@ class _NewtonSystem:
         Hx = self.H @ x if self.H.ndim == 2 else self.H * x
         fix_x, fix_a = self._once(rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da))
         return x + fix_x, da + fix_a
+
+
+def _scaled_rows(P: Any, factors: Array) -> Any:
+    return P * factors[:, None] if isinstance(P, np.ndarray) else sp.csr_array(P.multiply(factors[:, None]))
+
+
+def _gram(P: Any) -> Array:
+    """``P P^T``; of a sparse P only the lower triangle, which is all that a factorisation reads."""
+    return P @ P.T if isinstance(P, np.ndarray) else sparse_gram(sp.csr_array(P))
 
 
 def _row_norms(P: Any, weights: Array) -> Array:
@@ -349,27 +365,92 @@ def _cholesky(matrix: Array) -> Any:
 
 
 def _cold_start(qp: ConicQP) -> Iterate:
-    """The best multiple of the Euclidean metric, centred; only the equation for Z is left open."""
-    u = qp.cone.coordinates(qp.cone.identity())
+    """A centred interior point at the scale of the problem; only the equation for Z is left open."""
+    if isinstance(qp.L, np.ndarray) or qp.L > 0.0:
+        return _quadratic_start(qp)
+    cone = qp.cone
+    u = cone.coordinates(cone.identity())
     u = _best_scale(qp, u) * u
-    gradient = qp.cone.from_coordinates(qp.c + qp.quadratic(u))
-    size = float(np.abs(gradient).max())
+    size = float(np.abs(qp.c).max())
     if not qp.hard:
-        # Rows at the level of the multipliers' box weigh on Z as well.
+        # Z must hold its own against the rows: the geometric mean of the objective and what they weigh.
         counts = qp.sums(np.ones(len(qp.b))) + 1.0
-        load = qp.cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group])
-        size = max(size, COLD * float(np.sqrt(size * max(qp.cone.largest(load), 0.0))))
-    U, Z = qp.cone.from_coordinates(u), max(size, 1e-8) * qp.cone.identity()
-    return _centred(qp, U, Z)
+        load = cone.largest(cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group]))
+        size = max(size, float(np.sqrt(size * max(load, 0.0))))
+    return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
 
 
-COLD = 1.0
+def heavy_start(qp: ConicQP) -> Iterate:
+    """A start with Z at the full weight of the rows, for when the usual one stalls.
+
+    It is further from the optimum, but multipliers in the middle of their box nearly satisfy the equation for Z however
+    many orders of magnitude lie between the data and the regularizer.
+    """
+    cone = qp.cone
+    u = cone.coordinates(cone.identity())
+    u = _best_scale(qp, u) * u
+    size = float(np.abs(qp.c + qp.quadratic(u)).max())
+    if not qp.hard:
+        counts = qp.sums(np.ones(len(qp.b))) + 1.0
+        size = max(size, cone.largest(cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group])))
+    return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
+
+
+def _quadratic_start(qp: ConicQP) -> Iterate:
+    """Around a multiple of ``[A^T a - c]_+``, which is optimal for the right multipliers ``a``."""
+    cone = qp.cone
+    curvature = qp.L.sum(axis=1).clip(1e-12) if isinstance(qp.L, np.ndarray) else np.float64(qp.L)
+    half = np.ones(len(qp.b)) if qp.hard else 0.5 * qp.C[qp.group]
+    pull = qp.A.T @ half
+    u = cone.coordinates(cone.project(cone.from_coordinates(pull))) / curvature
+    if not u.any():
+        u = cone.coordinates(cone.identity())
+    scale = _best_scale(qp, u)
+    value = qp.primal_value(scale * u, scale * (qp.A @ u) - qp.b)
+    if not np.isfinite(value):
+        value = qp.primal_value(scale * u, np.zeros(len(qp.b)))
+    mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
+    S = cone.from_coordinates(scale * pull - qp.c)
+    for _ in range(12):
+        point = _centred(qp, *_centred_pair(cone, S, curvature, mu))
+        if _residual(qp, point) <= ROUGH:
+            break
+        mu *= 4.0
+    return point
+
+
+def _centred_pair(cone: Cone, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
+    """``(U, Z)`` with ``curvature U - Z = S`` and ``U Z = mu``, eigenvalue by eigenvalue."""
+    if isinstance(cone, NonnegativeDiagonal):
+        sigma = S / curvature
+        U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
+        return U, mu / U
+    sigma, vectors = la.eigh(S)
+    sigma = sigma / curvature
+    values = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
+    return (vectors * values) @ vectors.T, (vectors * (mu / values)) @ vectors.T
+
+
+def _residual(qp: ConicQP, point: Iterate) -> float:
+    """Violation of the equation for Z, relative to Z: largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``."""
+    gradient = qp.c + qp.quadratic(qp.cone.coordinates(point.U)) - qp.A.T @ point.a
+    R = qp.cone.from_coordinates(gradient) - point.Z
+    if isinstance(qp.cone, NonnegativeDiagonal):
+        return float(np.abs(R / point.Z).max())
+    try:
+        return float(np.abs(la.eigh(R, point.Z, eigvals_only=True, check_finite=False)).max())
+    except la.LinAlgError:
+        return np.inf
 
 
 def _best_scale(qp: ConicQP, u: Array) -> float:
     """The multiple of ``u`` with the least objective, on a logarithmic grid."""
     along = qp.A @ u
-    size = float(np.abs(qp.b).max()) / max(float(np.abs(along).max()), 1e-300)
+    longest = float(np.abs(along).max())
+    if longest == 0.0:
+        # No row feels the metric: any multiple will do, as long as it is finite.
+        return 1.0
+    size = float(np.abs(qp.b).max()) / longest
     scales = size * np.logspace(-1, 6, 29)
     if qp.hard:
         feasible = [t for t in scales if (t * along >= qp.b).all()]
@@ -384,23 +465,10 @@ def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | 
     by no more than Newton steps mend, relative to Z itself. None if no point will do.
     """
     for place in range(len(path) - 1, -1, -1):
-        U, Z = path[place]
-        point = _centred(qp, U, Z)
-        gradient = qp.c + qp.quadratic(qp.cone.coordinates(U)) - qp.A.T @ point.a
-        if _relative_size(qp.cone, qp.cone.from_coordinates(gradient) - Z, Z) <= MENDABLE:
+        point = _centred(qp, *path[place])
+        if _residual(qp, point) <= MENDABLE:
             return point, place
     return None, -1
-
-
-def _relative_size(cone: Cone, R: Array, Z: Array) -> float:
-    """Largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``."""
-    if isinstance(cone, NonnegativeDiagonal):
-        return float(np.abs(R / Z).max())
-    try:
-        values = la.eigh(R, Z, eigvals_only=True, check_finite=False)
-    except la.LinAlgError:
-        return np.inf
-    return float(np.abs(values).max())
 
 
 def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:
@@ -458,8 +526,20 @@ def interior_point(
     Outcome
         Best bounds and the points that prove them.
     """
+    k, q = qp.A.shape
+    with blas_threads_for(float(min(k, q)) ** 2 * max(k, q)):
+        return _follow(qp, tol, _cold_start(qp) if start is None else start, max_iter, watch)
+
+
+def _follow(
+    qp: ConicQP,
+    tol: float,
+    point: Iterate,
+    max_iter: int,
+    watch: Callable[[int, Array, Array, float, float], bool] | None,
+) -> Outcome:
+    """Predictor-corrector steps from ``point``."""
     cone = qp.cone
-    point = start if start is not None else _cold_start(qp)
     best_u, best_a = cone.coordinates(point.U), qp.feasible_multipliers(point.a)
     upper, lower = np.inf, -np.inf
     path: list[tuple[Array, Array]] = []
@@ -469,8 +549,7 @@ def interior_point(
         u = cone.coordinates(point.U)
         margins = qp.A @ u - qp.b
         a = qp.feasible_multipliers(point.a)
-        S = qp.A.T @ a
-        value, bound = qp.primal_value(u, margins), qp.bound(float(qp.b @ a), S, u)
+        value, bound = qp.primal_value(u, margins), qp.dual_value(a, u)
         if qp.hard and value == np.inf:
             repaired = _scaled_to_feasibility(qp, u, margins)
             if repaired is not None:

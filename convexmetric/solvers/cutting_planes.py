@@ -22,17 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.conic_qp import ConicQP, interior_point, warm_start
+from convexmetric.solvers.conic_qp import ConicQP, heavy_start, interior_point, warm_start
 
 __all__ = ["CuttingPlanes"]
 
@@ -63,12 +64,12 @@ class CuttingPlanes(Solver):
     drop_after: int | None = 3
 
     def __post_init__(self) -> None:
-        if self.groups < 1:
-            raise InputError(f"groups must be at least 1, got {self.groups}")
-        if not 0.0 <= self.stabilisation < 1.0:
-            raise InputError(f"stabilisation must be in [0, 1), got {self.stabilisation}")
-        if self.drop_after is not None and self.drop_after < 1:
-            raise InputError(f"drop_after must be at least 1 or None, got {self.drop_after}")
+        if not isinstance(self.groups, Integral) or self.groups < 1:
+            raise InputError(f"groups must be a positive integer, got {self.groups!r}")
+        if not isinstance(self.stabilisation, Real) or not 0.0 <= self.stabilisation < 1.0:
+            raise InputError(f"stabilisation must be in [0, 1), got {self.stabilisation!r}")
+        if self.drop_after is not None and (not isinstance(self.drop_after, Integral) or self.drop_after < 1):
+            raise InputError(f"drop_after must be a positive integer or None, got {self.drop_after!r}")
 
     @classmethod
     def plain(cls) -> CuttingPlanes:
@@ -77,7 +78,7 @@ class CuttingPlanes(Solver):
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a finite risk and a linear or quadratic regularizer."""
-        quadratic = problem.regularizer.quadratic(problem.cone)
+        quadratic = problem.quadratic()
         if quadratic is None:
             return "its regularizer is neither linear nor quadratic"
         if isinstance(quadratic, np.ndarray) and not isinstance(problem.cone, NonnegativeDiagonal):
@@ -101,7 +102,7 @@ class CuttingPlanes(Solver):
             cuts = risk.separate(metric, pool.groups)
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
             pool.add(metric, cuts.offsets, cuts.normals)
-            if monitor.gap <= monitor.tol or monitor.out_of_time:
+            if monitor.gap <= monitor.tol or (monitor.out_of_time and np.isfinite(monitor.lower_bound)):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
                 return
 
@@ -114,6 +115,10 @@ class CuttingPlanes(Solver):
             if outcome.gap > target and start is not None:
                 outcome = interior_point(qp, target, watch=out_of_time)
                 path = outcome.path
+            if outcome.gap > target and not monitor.out_of_time:
+                again = interior_point(qp, target, start=heavy_start(qp), watch=out_of_time)
+                if again.gap < outcome.gap:
+                    outcome, path = again, again.path
             pool.weigh(outcome.a)
             improved = monitor.dual(outcome.lower_bound, pool.dual_point())
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
@@ -163,19 +168,7 @@ class _Pool:
 
     def master(self) -> ConicQP:
         """The problem with the risk replaced by its cuts."""
-        problem = self.problem
-        cone, regularizer = problem.cone, problem.regularizer
-        quadratic = regularizer.quadratic(cone)
-        if quadratic is None:
-            raise SolverError("cutting planes need a linear or quadratic regularizer")
-        linear = regularizer.linear(cone)
-        if problem.G is not None:
-            linear = linear + cone.coordinates(problem.G)
-
-        def bound(value: float, S: Array, u: Array) -> float:
-            return regularizer.bound(value, cone.from_coordinates(S), problem.G, cone, cone.from_coordinates(u))
-
-        return ConicQP(cone, linear, quadratic, self.normals, self.offsets, self.group, np.ones(self.n_groups), bound)
+        return ConicQP(self.problem, self.normals, self.offsets, self.group, np.ones(self.n_groups))
 
     def weigh(self, multipliers: Array) -> None:
         """Remember the master's multipliers and who has had none for how long."""

@@ -19,7 +19,7 @@ from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.conic_qp import ConicQP, interior_point
+from convexmetric.solvers.conic_qp import ConicQP, heavy_start, interior_point
 
 __all__ = ["InteriorPoint"]
 
@@ -38,7 +38,7 @@ class InteriorPoint(Solver):
         risk = problem.risk
         if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge):
             return "its risk is not a sum of hinge losses of listed comparisons"
-        quadratic = problem.regularizer.quadratic(problem.cone)
+        quadratic = problem.quadratic()
         if quadratic is None:
             return "its regularizer is neither linear nor quadratic"
         if isinstance(quadratic, np.ndarray) and not isinstance(problem.cone, NonnegativeDiagonal):
@@ -50,36 +50,27 @@ class InteriorPoint(Solver):
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Solve, offering the projected metric and the clipped multipliers of every iteration."""
         risk = problem.risk
-        if not isinstance(risk, SeparableRisk):
-            raise SolverError("the interior-point solver needs listed comparisons")
-        cone, regularizer = problem.cone, problem.regularizer
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge):
+            raise SolverError("the interior-point solver needs hinge losses of listed comparisons")
         T = risk.parts
-        quadratic = regularizer.quadratic(cone)
-        linear = regularizer.linear(cone)
-        if problem.G is not None:
-            linear = linear + cone.coordinates(problem.G)
-
-        def bound(value: float, S: Array, u: Array) -> float:
-            return regularizer.bound(value, cone.from_coordinates(S), None, cone, cone.from_coordinates(u))
-
-        def bound_with_linear_term(value: float, S: Array, u: Array) -> float:
-            return regularizer.bound(value, cone.from_coordinates(S), problem.G, cone, cone.from_coordinates(u))
-
         qp = ConicQP(
-            cone=cone,
-            c=linear,
-            L=0.0 if quadratic is None else quadratic,
+            problem,
             A=risk.comparisons.rows,
             b=np.full(T, risk.loss.margin),
             group=np.arange(T),
             C=np.full(T, risk.loss.C),
-            bound=bound if problem.G is None else bound_with_linear_term,
         )
 
+        stopped = False
+
         def watch(iteration: int, U: Array, a: Array, upper: float, lower: float) -> bool:
-            M = risk.repair(cone.project(U))
+            nonlocal stopped
+            M = risk.repair(problem.cone.project(U))
             monitor.primal(M, problem.objective(M))
             monitor.dual(lower, lambda: a)
-            return monitor.iterate()
+            stopped = monitor.iterate()
+            return stopped
 
         interior_point(qp, 0.0, max_iter=200, watch=watch)
+        if not stopped:
+            interior_point(qp, 0.0, start=heavy_start(qp), max_iter=200, watch=watch)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -38,12 +39,12 @@ class ProjectedSubgradient(Solver):
     step: float = 0.3
 
     def __post_init__(self) -> None:
-        if not self.step > 0.0:
-            raise InputError(f"step must be positive, got {self.step}")
+        if not isinstance(self.step, Real) or not 0.0 < self.step < np.inf:
+            raise InputError(f"step must be a positive number, got {self.step!r}")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a finite risk and a linear or quadratic regularizer."""
-        if problem.regularizer.quadratic(problem.cone) is None:
+        if problem.quadratic() is None:
             return "its regularizer is neither linear nor quadratic"
         if problem.risk.value(problem.cone.zeros()) == np.inf:
             return "its margins are hard constraints"
@@ -53,10 +54,7 @@ class ProjectedSubgradient(Solver):
         """Step until told to stop; without a limit, 1,000 steps."""
         cone, risk = problem.cone, problem.risk
         groups = np.zeros(risk.parts, dtype=np.int64)
-        linear = problem.regularizer.linear(cone)
-        if problem.G is not None:
-            linear = linear + cone.coordinates(problem.G)
-        quadratic = problem.regularizer.quadratic(cone)
+        linear, quadratic = problem.linear(), problem.quadratic()
         metric = cone.identity()
         radius = np.sqrt(cone.inner(metric, metric))
         visited: list[Array] = []
@@ -68,7 +66,7 @@ class ProjectedSubgradient(Solver):
             visited.append(metric)
             offset += float(cuts.offsets[0])
             normal += cuts.normals[0]
-            bound = problem.regularizer.bound(offset / t, cone.from_coordinates(normal / t), problem.G, cone, metric)
+            bound = problem.bound(offset / t, cone.from_coordinates(normal / t), metric)
             monitor.dual(bound, _average(visited[:], groups))
             if monitor.iterate():
                 return

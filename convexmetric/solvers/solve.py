@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 from convexmetric.certificate import certify
@@ -16,6 +17,8 @@ from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.display import ProgressBar
+from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 
@@ -23,15 +26,14 @@ __all__ = ["SOLVERS", "solve"]
 
 #: Solvers by the name a user types.
 SOLVERS: dict[str, Callable[[], Solver]] = {
+    "exact": Exact,
+    "dual-ascent": DualAscent,
     "interior-point": InteriorPoint,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "subgradient": ProjectedSubgradient,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
-
-#: Tried in this order when no solver is named.
-EXACT: tuple[str, ...] = ("interior-point", "cutting-planes")
 
 
 def solve(
@@ -52,9 +54,10 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
+        ``"exact"``, which is the default and chooses among the next three; ``"dual-ascent"``,
         ``"interior-point"``, ``"cutting-planes"``, ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
-        its own such as ``CuttingPlanes(groups=64)``. By default the first exact solver that fits.
+        its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
         Limit on iterations (oracle passes, for cutting planes).
     max_seconds : float, optional
@@ -85,11 +88,11 @@ def solve(
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not 0.0 < tol < 1.0:
+    if not _is_number(tol, Real) or not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
-    if max_iter is not None and (isinstance(max_iter, bool) or not isinstance(max_iter, int) or max_iter < 1):
+    if max_iter is not None and (not _is_number(max_iter, Integral) or max_iter < 1):
         raise InputError(f"max_iter must be a positive integer or None, got {max_iter!r}")
-    if max_seconds is not None and not max_seconds > 0.0:
+    if max_seconds is not None and not (_is_number(max_seconds, Real) and max_seconds > 0.0):
         raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
@@ -118,7 +121,7 @@ def solve(
         tol=tol,
         history=monitor.history,
         seconds=monitor.seconds,
-        solver=chosen.backend if isinstance(chosen, Conic) else chosen.name,
+        solver=chosen.backend if isinstance(chosen, Conic) else monitor.solver or chosen.name,
     )
     if status != "optimal":
         warnings.warn(
@@ -129,16 +132,13 @@ def solve(
     return solution
 
 
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def _chosen(problem: MetricProblem, solver: str | Solver | None) -> Solver:
     if solver is None:
-        reasons = []
-        for name in EXACT:
-            candidate = SOLVERS[name]()
-            reason = candidate.unsupported(problem)
-            if reason is None:
-                return candidate
-            reasons.append(f"{name}: {reason}")
-        raise UnsupportedProblemError(f"no exact solver fits this problem ({'; '.join(reasons)})")
+        solver = "exact"
     if isinstance(solver, str):
         if solver not in SOLVERS:
             raise InputError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")

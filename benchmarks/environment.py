@@ -1,0 +1,48 @@
+"""What a measurement depends on: threads, versions, machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import numba
+from threadpoolctl import threadpool_info, threadpool_limits
+
+__all__ = ["add_threads_option", "limit_threads", "surroundings"]
+
+_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
+def add_threads_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=int, default=2, help="threads of BLAS and numba (default %(default)s)")
+
+
+def limit_threads(threads: int) -> None:
+    """Limit BLAS, OpenMP and numba, here and in processes started from here."""
+    for pool in _POOLS:
+        os.environ[pool] = str(threads)
+    # First numba, which loads its threading library here; then what is loaded. A library that comes later, as
+    # CVXOPT's own BLAS may, reads the environment.
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    threadpool_limits(threads)
+
+
+def surroundings(*packages: str) -> str:
+    """Threads in use, versions of Python and of the named packages, and the machine, in one paragraph."""
+    pools = {"numba": numba.get_num_threads()}
+    for pool in threadpool_info():
+        pools[pool["internal_api"]] = max(pool["num_threads"], pools.get(pool["internal_api"], 0))
+    threads = ", ".join(f"{name} {count}" for name, count in sorted(pools.items()))
+    versions = [f"Python {platform.python_version()}"]
+    for package in ("numpy", "scipy", "numba", *packages):
+        try:
+            versions.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            versions.append(f"{package} not installed")
+    load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    return (
+        f"Threads: {threads}. Versions: {', '.join(versions)}. "
+        f"Machine: {platform.machine()}, {os.cpu_count()} cores{load}."
+    )

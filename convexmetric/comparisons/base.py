@@ -1,0 +1,40 @@
+"""The contract of listed comparisons: a linear operator on metrics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import cvxpy as cp
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+
+__all__ = ["Comparisons"]
+
+
+class Comparisons(ABC):
+    """``s = D(M)`` with ``s_t = <D_t, M>``, where each ``D_t`` is a signed sum of ``(x - x')(x - x')^T``."""
+
+    cone: Cone
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of comparisons."""
+
+    @abstractmethod
+    def forward(self, M: Array) -> Array:
+        """``s = D(M)``, shape ``(T,)``."""
+
+    @abstractmethod
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t D_t``, an element of the cone's space."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Any:
+        """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``, dense or sparse: for small solves."""
+
+    @abstractmethod
+    def expression(self, M: cp.Variable) -> cp.Expression:
+        """CVXPY expression of :meth:`forward`."""

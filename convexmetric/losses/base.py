@@ -1,0 +1,56 @@
+r"""The contract of a loss: a convex, nonincreasing function of a comparison's margin.
+
+With its conjugate :math:`\ell^*(v) = \sup_s v s - \ell(s)`, every multiplier :math:`u \ge 0` bounds it from below,
+:math:`\ell(s) \ge -\ell^*(-u) - u s`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import cvxpy as cp
+
+from convexmetric.cones.base import Array
+
+__all__ = ["Loss"]
+
+
+class Loss(ABC):
+    """A loss applied to every margin ``s_t`` and summed."""
+
+    @property
+    def hard(self) -> bool:
+        """Whether the loss is a constraint."""
+        return False
+
+    @abstractmethod
+    def values(self, s: Array) -> Array:
+        """``l(s_t)`` for every comparison; infinite where a constraint fails."""
+
+    def value(self, s: Array) -> float:
+        """``sum_t l(s_t)``."""
+        return float(self.values(s).sum())
+
+    def feasible_scale(self, s: Array) -> float:
+        """Smallest factor of the margins from which all constraints hold; infinite if none."""
+        return 1.0
+
+    @abstractmethod
+    def subgradient(self, s: Array) -> Array:
+        """Multipliers ``u`` with ``-u_t`` a subgradient of ``l`` at ``s_t``."""
+
+    @abstractmethod
+    def clip(self, u: Array) -> Array:
+        """Nearest multipliers with a finite conjugate."""
+
+    @abstractmethod
+    def dual_values(self, u: Array) -> Array:
+        """``-l*(-u_t)`` of clipped multipliers: ``l(s) >= -l*(-u) - u s`` for every margin s."""
+
+    def dual_value(self, u: Array) -> float:
+        """``sum_t -l*(-u_t)`` of clipped multipliers."""
+        return float(self.dual_values(u).sum())
+
+    @abstractmethod
+    def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
+        """CVXPY: the sum in terms of slacks, and the one constraint whose multipliers are ``u``."""

@@ -1,0 +1,48 @@
+"""The default: exact solvers one after the other until the certified gap is closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from convexmetric.problem import MetricProblem
+from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.cutting_planes import CuttingPlanes
+from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.interior_point import InteriorPoint
+
+__all__ = ["Exact"]
+
+
+@dataclass(frozen=True)
+class Exact(Solver):
+    """Runs those of its stages that fit the problem, in order; each keeps what the earlier ones found.
+
+    Parameters
+    ----------
+    stages : tuple of Solver
+        By default a short dual ascent, which is enough for many small problems; the interior-point method; and, for
+        risks without listed comparisons, cutting planes.
+    """
+
+    name: ClassVar[str] = "exact"
+
+    stages: tuple[Solver, ...] = field(
+        default_factory=lambda: (DualAscent(max_steps=600), InteriorPoint(), CuttingPlanes())
+    )
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs one stage that fits."""
+        reasons = [(stage.name, stage.unsupported(problem)) for stage in self.stages]
+        if any(reason is None for _, reason in reasons):
+            return None
+        return "; ".join(f"{name}: {reason}" for name, reason in reasons)
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Run the stages until the monitor says stop."""
+        for stage in self.stages:
+            if stage.unsupported(problem) is None:
+                monitor.solver = stage.name
+                stage.run(problem, monitor)
+                if monitor.stopped:
+                    return

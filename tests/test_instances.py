@@ -1,0 +1,116 @@
+"""The instance library: every file reads, the table is current, and the small ones are solved again."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import convexmetric as cm
+from convexmetric.errors import InputError
+from convexmetric.instances import read_instance
+
+PROBLEMS = Path(__file__).resolve().parents[1] / "problems"
+NAMES = cm.list_problems()
+SMALL = [
+    "ranking-auc-wine-c1",
+    "ranking-auc-wine-c100",
+    "ranking-auc-breast-cancer-c1",
+    "relative-wine-1000",
+    "relative-wine-1000-rbf",
+    "relative-wine-hard",
+    "relative-wine-hard-rbf",
+    "relative-digits-2000",
+]
+
+
+def text_of(name):
+    return (PROBLEMS / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def test_the_library_has_what_it_promises():
+    wanted = {f"ranking-auc-{data}-c{C}" for data in ("wine", "breast-cancer") for C in (1, 100, 10000)}
+    assert wanted | {"relative-webkb-topic-20000", "relative-digits-2000", *SMALL} <= set(NAMES)
+    assert sorted(NAMES) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_reads(name):
+    instance = cm.load_instance(name)
+    assert instance.name == name
+    assert 0.0 < instance.lower_bound <= instance.upper_bound
+    assert instance.gap <= max(1e-6, instance.how["tol"])
+    assert f"{instance.lower_bound!r}" in str(instance)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "webkb" not in name])
+def test_every_problem_is_the_certified_one(name, request):
+    instance = cm.load_instance(name)
+    if instance.needs_data_folder:
+        request.getfixturevalue("data_folder")
+    problem = instance.problem()
+    assert str(instance.data["shape"][0]) in str(problem)
+    # Weak duality at the Euclidean metric.
+    if np.isfinite(instance.parameters["C"]):
+        assert problem.objective(problem.cone.identity()) >= instance.lower_bound
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_ones_solved_again_agree(name):
+    instance = cm.load_instance(name)
+    solution = cm.solve(instance.problem())
+    assert solution.status == "optimal"
+    assert solution.lower_bound <= instance.upper_bound
+    assert solution.upper_bound >= instance.lower_bound
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SMALL])
+def test_large_ones_solved_again_agree(name, data_folder):
+    instance = cm.load_instance(name)
+    solution = cm.solve(instance.problem())
+    assert solution.lower_bound <= instance.upper_bound
+    assert solution.upper_bound >= instance.lower_bound
+
+
+def test_the_committed_table_is_current():
+    spec = importlib.util.spec_from_file_location("certify", PROBLEMS / "certify.py")
+    certify = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(certify)
+    readme = (PROBLEMS / "README.md").read_text(encoding="utf-8")
+    assert certify.with_table(readme) == readme
+
+
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match="ranking-auc-wine-c1"):
+        cm.load_problem("ranking-auc-wine-c2")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('method = "ranking"', 'method = "rankings"', "method must be one of"),
+        ("C = 1.0", "", "'C' is missing"),
+        ("C = 1.0", "c = 1.0", "unknown key 'c'"),
+        ("C = 1.0", 'C = "one"', "C must be a float"),
+        ("lower = 0.23", "lower = 9.23", "lower must be at most upper"),
+        ("[bounds]", "[bound]", "unknown key 'bound'"),
+        ("[data]", "[data", "not valid TOML"),
+    ],
+)
+def test_malformed_files_are_refused(old, new, message):
+    text = text_of("ranking-auc-wine-c1")
+    assert old in text
+    with pytest.raises(InputError, match=message):
+        read_instance(text.replace(old, new), "ranking-auc-wine-c1.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("ranking-auc-wine-c1", "data set"), ("relative-wine-1000", "triplets drawn here")]
+)
+def test_other_data_are_not_compared_with_the_bounds(name, what):
+    text = text_of(name)
+    start = text.rindex('sha256 = "') + len('sha256 = "')
+    forged = text[:start] + ("0" if text[start] != "0" else "1") + text[start + 1 :]
+    with pytest.raises(InputError, match=what):
+        read_instance(forged, f"{name}.toml").problem()

@@ -61,11 +61,12 @@ def test_list_names_every_instance_with_its_bounds(command):
     code, out, _ = command("list")
     assert code == 0
     for name in list_problems():
-        line = next(line for line in out.splitlines() if name in re.split(r"[\s│]+", line))
-        bounds = [float(cell) for cell in re.split(r"[\s│]+", line) if re.fullmatch(r"\d+\.\d*(e[+-]\d+)?", cell)]
+        line = next(line for line in out.splitlines() if name in line.split())
+        bounds = [float(cell) for cell in line.split() if re.fullmatch(r"\d+\.\d*(e[+-]\d+)?", cell)]
         instance = load_instance(name)
         assert bounds == pytest.approx([instance.lower_bound, instance.upper_bound], rel=1e-6)
-        assert ("needed" in line) == instance.needs_data_folder
+        assert bounds[0] <= instance.lower_bound <= instance.upper_bound <= bounds[1]
+        assert (f"{instance.data['set']} *" in line) == instance.needs_data_folder
 
 
 def test_list_as_json(command):

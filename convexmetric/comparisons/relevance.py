@@ -66,7 +66,7 @@ class Relevance:
             raise InputError(f"y mixes labels that cannot be compared ({error}); use one type") from error
         counts = np.bincount(code)
         if classes.size < 2:
-            raise InputError(f"y has one class only ({classes[0]!r}), so no point is irrelevant to any query")
+            raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is irrelevant to any query")
         if counts.min() < 2:
             lonely = classes[counts < 2]
             raise InputError(

@@ -1,0 +1,120 @@
+"""Malformed calls and the message each gets; ``python tests/bad_calls.py`` renews docs/bad-input.md."""
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import convexmetric as cm
+from convexmetric import errors
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "bad-input.md"
+
+_rng = np.random.default_rng(0)
+X = _rng.normal(size=(12, 3))
+y = np.repeat([0, 1, 2], 4)
+triplets = np.array([[0, 1, 4], [4, 5, 8], [8, 9, 0]])
+ranking = cm.RankingProblem.from_labels(X, y)
+relative = cm.RelativeComparisonProblem(X, triplets)
+X_nan = X.copy()
+X_nan[3, 1] = np.nan
+contradictory = np.array([[0, 1, 4], [0, 4, 1]])
+
+NAMES = {
+    "np": np,
+    "sp": sp,
+    "cm": cm,
+    "X": X,
+    "y": y,
+    "triplets": triplets,
+    "ranking": ranking,
+    "relative": relative,
+    "X_nan": X_nan,
+    "contradictory": contradictory,
+    "inf": np.inf,
+    "nan": np.nan,
+}
+
+#: Call, class of the error, and words that the message must contain.
+CALLS = [
+    ("cm.RankingProblem.from_labels(X_nan, y)", errors.InputError, "X contains NaN"),
+    ("cm.RankingProblem.from_labels(X[:, 0], y)", errors.InputError, "reshape"),
+    ("cm.RankingProblem.from_labels(X[:0], y[:0])", errors.InputError, "X is empty"),
+    ("cm.RankingProblem.from_labels([['red'], ['blue']], [0, 1])", errors.InputError, "real numbers"),
+    ("cm.RankingProblem.from_labels(sp.csr_array(X), y)", errors.InputError, "toarray"),
+    ("cm.RankingProblem.from_labels(X, y[:-1])", errors.InputError, "one label a point"),
+    ("cm.RankingProblem.from_labels(X, np.zeros(12))", errors.InputError, "one class only"),
+    ("cm.RankingProblem.from_labels(X, np.r_[y[:-1], 9])", errors.InputError, "single member"),
+    ("cm.RankingProblem.from_labels(X, np.where(y == 0, nan, y))", errors.InputError, "y contains NaN"),
+    ("cm.RankingProblem.from_labels(X, y, measure='accuracy')", errors.InputError, "measure must be one of"),
+    ("cm.RankingProblem.from_labels(X, y, C=-1.0)", errors.InputError, "C must be positive"),
+    ("cm.RankingProblem.from_labels(X, y, C=inf)", errors.InputError, "C must be finite"),
+    ("cm.RankingProblem.from_labels(X, y, C='large')", errors.InputError, "C must be a positive number"),
+    ("cm.RankingProblem(X, [[1]] * 11)", errors.InputError, "one list per query"),
+    ("cm.RankingProblem(X, [[1]], [[]], queries=X[:1])", errors.InputError, "no irrelevant point"),
+    ("cm.RankingProblem(X, [[]], [[1]], queries=X[:1])", errors.InputError, "no relevant point"),
+    ("cm.RankingProblem(X, [[1, 1]], [[2]], queries=X[:1])", errors.InputError, "twice"),
+    ("cm.RankingProblem(X, [[1, 2]], [[2]], queries=X[:1])", errors.InputError, "both relevant and irrelevant"),
+    ("cm.RankingProblem(X, [[12]], [[2]], queries=X[:1])", errors.InputError, "row 12"),
+    ("cm.RankingProblem(X, [[0.5]], [[2]], queries=X[:1])", errors.InputError, "integer row numbers"),
+    ("cm.RankingProblem(X, [[1]], [[2]], queries=X[:1, :2])", errors.InputError, "2 features"),
+    ("cm.RankingProblem(X, np.eye(3), queries=X[:3])", errors.InputError, r"\(queries, corpus\)"),
+    ("cm.RelativeComparisonProblem(X, [])", errors.InputError, "triplets must have shape"),
+    ("cm.RelativeComparisonProblem(X, triplets[:, :2])", errors.InputError, r"rows \(i, j, k\)"),
+    ("cm.RelativeComparisonProblem(X, [[0, 0, 4]])", errors.InputError, "repeats an index"),
+    ("cm.RelativeComparisonProblem(X, [[0, 1, 12]])", errors.InputError, "row 12"),
+    ("cm.RelativeComparisonProblem(X, triplets, C=0.0)", errors.InputError, "C must be positive"),
+    ("cm.RelativeComparisonProblem(X, contradictory, C=inf)", errors.InfeasibleError, r"triplets\[0\] = \(0, 1, 4\)"),
+    ("cm.RelativeComparisonProblem(X, triplets, A=np.eye(4))", errors.InputError, "A must have one row a feature"),
+    ("cm.RelativeComparisonProblem(X, triplets, A=np.eye(3), kernel='rbf')", errors.InputError, "exclude each other"),
+    ("cm.RelativeComparisonProblem(X, triplets, kernel='gauss')", errors.InputError, "kernel must be"),
+    ("cm.RelativeComparisonProblem(X, triplets, kernel=np.eye(5))", errors.InputError, r"\(12, 12\)"),
+    ("ranking.objective(np.eye(4))", errors.InputError, r"W must have shape \(3, 3\)"),
+    ("ranking.objective(np.triu(np.ones((3, 3))))", errors.InputError, "symmetric"),
+    ("relative.objective([1.0, nan, 1.0])", errors.InputError, "w contains NaN"),
+    ("relative.dual_bound(np.ones(4))", errors.DualError, r"shape \(3,\)"),
+    ("ranking.dual_bound('optimal')", errors.DualError, "CutDual"),
+    ("cm.solve(X)", errors.InputError, "problem must be a MetricProblem"),
+    ("cm.solve(ranking, tol=0)", errors.InputError, "tol must be"),
+    ("cm.solve(ranking, max_iter=0)", errors.InputError, "max_iter must be"),
+    ("cm.solve(ranking, max_seconds=-1)", errors.InputError, "max_seconds must be"),
+    ("cm.solve(ranking, callback='print')", errors.InputError, "callback must be callable"),
+    ("cm.solve(ranking, solver='simplex')", errors.InputError, "solver must be one of"),
+    ("cm.solve(ranking, solver='interior-point')", errors.UnsupportedProblemError, "listed comparisons"),
+    ("cm.CuttingPlanes(groups=0)", errors.InputError, "groups must be"),
+    ("cm.CuttingPlanes(stabilisation=1.0)", errors.InputError, "stabilisation must be"),
+    ("cm.audit(ranking, np.eye(2), 0.1)", errors.InputError, r"W must have shape \(3, 3\)"),
+    ("cm.audit(ranking, np.eye(3), nan)", errors.InputError, "finite lower bound"),
+    ("cm.load_problem('ranking-auc-wine-c2')", errors.InputError, "did you mean"),
+    ("cm.datasets.load('whine')", errors.InputError, "wine"),
+    ("cm.datasets.preprocess(X, ['standardise'])", errors.InputError, "standardise"),
+]
+
+
+def answer(call):
+    """The exception that a call raises."""
+    try:
+        eval(call, dict(NAMES))
+    except Exception as error:
+        return error
+    raise AssertionError(f"{call} was accepted")
+
+
+def page():
+    """The table as Markdown."""
+    lines = [
+        "# What bad input gets",
+        "",
+        "Generated by `python tests/bad_calls.py`. `X` has 12 points and 3 features, `y` three classes of four.",
+        "",
+        "| call | error | message |",
+        "|---|---|---|",
+    ]
+    for call, kind, _ in CALLS:
+        message = " ".join(str(answer(call)).split()).replace("|", "\\|")
+        lines.append(f"| `{call}` | {kind.__name__} | {message} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

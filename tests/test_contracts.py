@@ -1,0 +1,240 @@
+"""What holds for every problem of every method; a new paper adds one instance to PROBLEMS."""
+
+import warnings
+from itertools import pairwise
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import convexmetric as cm
+from convexmetric.comparisons import Triplets, triplets_from_labels
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import DualError
+from convexmetric.losses import Hinge
+from convexmetric.regularizers import SquaredFrobenius, Trace
+from convexmetric.risks import CutDual, SeparableRisk
+
+
+def points(n=30):
+    data = cm.datasets.load("wine")
+    rows = np.random.default_rng(1).choice(len(data.X), n, replace=False)
+    return cm.datasets.preprocess(data.X, ["zscore"])[rows], data.y[rows]
+
+
+X, Y = points()
+TRIPLETS = triplets_from_labels(Y, 60, 0)
+RNG = np.random.default_rng(2)
+FEW = X[:, :4]
+LINEAR_TERM = np.diag([0.3, 0.2, 0.1, 0.0])
+
+
+def triplet_problem(cone, regularizer, G=None):
+    return cm.MetricProblem(SeparableRisk(Triplets(FEW, TRIPLETS, cone), Hinge(0.1)), regularizer, G)
+
+
+PROBLEMS = {
+    "ranking-labels": lambda: cm.RankingProblem.from_labels(FEW, Y, C=10.0),
+    "ranking-every-ranking": lambda: cm.RankingProblem(
+        FEW, [[1, 2], [0, 2, 5]], [[3, 4], [4, 6]], queries=RNG_FREE_QUERIES, C=5.0
+    ),
+    "ranking-matrix": lambda: cm.RankingProblem(FEW, sp.csr_array(Y[:6, None] == Y), queries=FEW[:6] + 0.1, C=3.0),
+    "relative-identity": lambda: cm.RelativeComparisonProblem(X, TRIPLETS),
+    "relative-sparse": lambda: cm.RelativeComparisonProblem(sp.csr_array(X), TRIPLETS, C=0.1),
+    "relative-A": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, A=MAP),
+    "relative-rbf": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, kernel="rbf"),
+    "relative-linear-kernel": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, C=0.01, kernel="linear"),
+    "relative-hard": lambda: cm.RelativeComparisonProblem(X, TRIPLETS[:25], C=np.inf),
+    "relative-hard-rbf": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, C=np.inf, kernel="rbf"),
+    "psd-triplets-frobenius": lambda: triplet_problem(PSDCone(4), SquaredFrobenius(0.5)),
+    "psd-triplets-trace": lambda: triplet_problem(PSDCone(4), Trace(0.7)),
+    "psd-triplets-linear-term": lambda: triplet_problem(PSDCone(4), SquaredFrobenius(0.5), LINEAR_TERM),
+    "diagonal-triplets-trace": lambda: triplet_problem(NonnegativeDiagonal(4), Trace(0.7)),
+}
+RNG_FREE_QUERIES = FEW[:2] + 0.05
+MAP = RNG.normal(size=(13, 6))
+
+
+@pytest.fixture(scope="module", params=list(PROBLEMS))
+def solved(request):
+    problem = PROBLEMS[request.param]()
+    return problem, cm.solve(problem, tol=1e-7)
+
+
+def random_metric(problem, rng):
+    scale = 10.0 ** rng.uniform(-3, 1)
+    if isinstance(problem.cone, PSDCone):
+        B = rng.normal(size=(problem.cone.d, rng.integers(1, problem.cone.d + 1)))
+        return scale * B @ B.T
+    return scale * rng.exponential(size=problem.cone.d)
+
+
+def test_the_default_solver_certifies(solved):
+    problem, solution = solved
+    assert solution.status == "optimal"
+    assert solution.gap <= 1e-7
+    assert problem.cone.violation(solution.certificate.M) <= 1e-12 * abs(solution.M).max()
+    assert problem.objective(solution.certificate.M) == solution.upper_bound
+
+
+def test_the_certificate_is_made_again_from_metric_and_dual(solved):
+    problem, solution = solved
+    again = cm.certify(problem, solution.certificate.M, solution.certificate.dual)
+    assert again.upper_bound == pytest.approx(solution.upper_bound, rel=1e-12)
+    assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["CLARABEL", "SCS"])
+def test_the_textbook_statement_has_the_same_optimum(solved, backend):
+    problem, solution = solved
+    statement = problem.to_cvxpy()
+    tight = {
+        "CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
+        "SCS": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 500_000},
+    }[backend]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        statement.solve(solver=backend, **tight)
+    assert statement.value == pytest.approx(solution.upper_bound, rel=1e-6)
+    assert statement.value == pytest.approx(solution.lower_bound, rel=1e-6)
+
+
+def test_the_objective_is_the_statements_value_at_any_metric(solved):
+    problem, _ = solved
+    rng = np.random.default_rng(3)
+    statement = problem.statement()
+    at = cp.Parameter(problem.cone.shape, symmetric=len(problem.cone.shape) == 2)
+    pinned = cp.Problem(statement.problem.objective, [*statement.problem.constraints, statement.metric == at])
+    for _ in range(3):
+        M = problem.risk.repair(random_metric(problem, rng))
+        expected = problem.objective(M)
+        if not np.isfinite(expected):
+            continue
+        at.value = M
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            pinned.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=200_000)
+        assert pinned.value == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def duals(problem, solution, rng):
+    """Corruptions of an optimal dual point that have the right shape."""
+    dual = solution.certificate.dual
+    factors = [0.0, 0.5, 0.999, 1.001, 2.0, 1e3, 1e6, -1.0, -1e6]
+    if isinstance(dual, CutDual):
+        W = dual.weights
+        changed = [factor * W for factor in factors]
+        changed += [W + s * rng.normal(size=W.shape) for s in (1e-9, 1e-3, 1.0)]
+        changed += [rng.permutation(W), rng.permuted(W, axis=1), rng.exponential(size=W.shape)]
+        for weights in changed:
+            yield CutDual(dual.witnesses, weights, dual.groups)
+        yield CutDual(dual.witnesses * 1e3, W, dual.groups)
+        yield CutDual(-dual.witnesses, W, dual.groups)
+        yield CutDual(dual.witnesses, W, rng.permutation(dual.groups))
+    else:
+        yield from (factor * dual for factor in factors)
+        yield from (dual + s * rng.normal(size=dual.shape) for s in (1e-9, 1e-3, 1.0, 1e3))
+        yield rng.permutation(dual)
+        yield rng.exponential(size=dual.shape)
+
+
+def test_corrupted_duals_prove_nothing_false(solved):
+    problem, solution = solved
+    rng = np.random.default_rng(4)
+    for dual in duals(problem, solution, rng):
+        hint = [None, solution.certificate.M, random_metric(problem, rng)][rng.integers(3)]
+        assert problem.dual_bound(dual, hint) <= solution.upper_bound * (1 + 1e-12)
+        # A poor metric keeps its distance from the optimum whatever the dual claims.
+        M = problem.risk.repair(random_metric(problem, rng))
+        certificate = cm.certify(problem, M, dual)
+        if np.isfinite(certificate.upper_bound):
+            true_gap = (certificate.upper_bound - solution.upper_bound) / max(abs(certificate.upper_bound), 1e-300)
+            assert certificate.gap >= true_gap - 1e-9
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf])
+def test_duals_that_are_not_numbers_prove_nothing(solved, poison):
+    problem, solution = solved
+    dual = solution.certificate.dual
+    if isinstance(dual, CutDual):
+        weights = dual.weights.copy()
+        weights[0, 0] = poison
+        witnesses = dual.witnesses.copy()
+        witnesses.flat[0] = poison
+        poisoned = [
+            CutDual(dual.witnesses, weights, dual.groups),
+            CutDual(witnesses, dual.weights, dual.groups),
+        ]
+    else:
+        poisoned = [np.where(np.arange(dual.size) == 0, poison, dual)]
+    for point in poisoned:
+        certificate = cm.certify(problem, solution.certificate.M, point)
+        assert certificate.lower_bound == -np.inf
+        assert certificate.gap == np.inf
+
+
+def test_duals_of_the_wrong_shape_are_refused(solved):
+    problem, solution = solved
+    dual = solution.certificate.dual
+    if isinstance(dual, CutDual):
+        wrong = [
+            CutDual(dual.witnesses[:-1], dual.weights, dual.groups),
+            CutDual(dual.witnesses, dual.weights[:, :-1], dual.groups),
+            CutDual(dual.witnesses, dual.weights, dual.groups[:-1]),
+            CutDual(dual.witnesses, dual.weights, dual.groups - 1),
+        ]
+    else:
+        wrong = [dual[:-1], dual[:, None], np.append(dual, 0.0)]
+    for point in [*wrong, "optimal", None]:
+        with pytest.raises(DualError):
+            problem.dual_bound(point)
+
+
+def test_weak_duality_on_random_pairs(solved):
+    problem, solution = solved
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        witnesses = np.array([random_metric(problem, rng) for _ in range(3)])
+        groups = rng.integers(0, 4, problem.risk.parts)
+        groups[0] = 3
+        cuts = CutDual(witnesses, rng.exponential(size=(3, 4)), groups)
+        bounds = [-np.inf]
+        if np.isfinite(problem.risk.value(problem.cone.zeros())):
+            bounds.append(problem.dual_bound(cuts, hint=random_metric(problem, rng)))
+        if isinstance(solution.certificate.dual, np.ndarray):
+            u = rng.exponential(size=problem.risk.parts)
+            bounds.append(problem.dual_bound(u, hint=random_metric(problem, rng)))
+        assert max(bounds) <= problem.objective(random_metric(problem, rng))
+        assert max(bounds) <= solution.upper_bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        cm.CuttingPlanes(),
+        cm.CuttingPlanes(groups=1),
+        cm.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
+        cm.InteriorPoint(),
+        cm.DualAscent(),
+        cm.Conic("clarabel"),
+    ],
+    ids=lambda solver: f"{solver.name}-{getattr(solver, 'groups', '')}",
+)
+def test_every_solver_ends_between_the_bounds(solved, solver):
+    problem, solution = solved
+    if solver.unsupported(problem) is not None:
+        with pytest.raises(cm.errors.UnsupportedProblemError):
+            cm.solve(problem, solver=solver)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cm.errors.GapWarning)
+        other = cm.solve(problem, tol=1e-6, solver=solver, max_iter=400, max_seconds=20.0)
+    assert other.lower_bound <= solution.upper_bound
+    assert other.upper_bound >= solution.lower_bound
+    if not isinstance(solver, cm.DualAscent):
+        assert other.gap <= 1e-4
+    for before, after in pairwise(other.history):
+        assert after.upper_bound <= before.upper_bound
+        assert after.lower_bound >= before.lower_bound
+        assert after.iteration == before.iteration + 1

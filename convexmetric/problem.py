@@ -112,7 +112,7 @@ class MetricProblem:
             # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
             return -np.inf
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
-        return self.bound(point.value, point.S, metric)
+        return self.bound(point.value, point.S, self.regularizer.sharpened(point.S, self.G, metric))
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``."""

@@ -43,6 +43,10 @@ class Regularizer(ABC):
         ``hint`` is a metric near the optimum; it can make the bound tighter, never wrong.
         """
 
+    def sharpened(self, S: Array, G: Array | None, hint: Array) -> Array:
+        """A hint that suits S better than ``hint``, where a little work finds one."""
+        return hint
+
     @abstractmethod
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """CVXPY expression of :meth:`value`."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import cvxpy as cp
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import ArrayLike
 
 from convexmetric.cones import Cone
@@ -19,6 +20,9 @@ from convexmetric.errors import InputError
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["QuadraticForm"]
+
+#: Changes of the active set before the best bound so far must do.
+ROUNDS = 30
 
 
 def is_positive_semidefinite(L: Array) -> bool:
@@ -64,19 +68,53 @@ class QuadraticForm(Regularizer):
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v - 1/2 theta^2 z^T L z`` with ``L z >= S`` from the hint, at the best theta."""
-        if G is not None:
-            S = S - G
-        Lw = self.L @ hint
-        sums = self.L.sum(axis=1)
-        missing = S - Lw
-        short = missing > 0.0
-        if np.any(short & (sums <= 0.0)):
+        square = self._square(S if G is None else S - G, hint)
+        if np.isinf(square):
             return -np.inf
-        delta = float(np.max(missing[short] / sums[short], initial=0.0)) * (1.0 + 1e-15)
-        square = float(hint @ Lw + 2.0 * delta * (sums @ hint) + delta * delta * sums.sum())
         if G is None and square > value:
             return 0.5 * value * (value / square) if value > 0.0 else 0.0
         return value - 0.5 * square
+
+    def sharpened(self, S: Array, G: Array | None, hint: Array) -> Array:
+        """Towards the minimiser of ``1/2 w^T L w - <S - G, w>``, whose bound is the best: active sets, from the hint.
+
+        There ``L w >= S - G``, with equality where w is positive. A bound made at the best metric may be far worse
+        when that is not the one the dual point belongs to.
+        """
+        target = S if G is None else S - G
+        ridge = 1e-14 * max(float(self.L.diagonal().max()), np.finfo(float).tiny)
+        best, least = hint, self._square(target, hint)
+        active = (hint > 1e-9 * hint.max(initial=0.0)) | (target > self.L @ hint)
+        for _ in range(ROUNDS):
+            rows = np.flatnonzero(active)
+            w = np.zeros_like(hint)
+            if rows.size:
+                block = self.L[np.ix_(rows, rows)]
+                block[np.diag_indices_from(block)] += ridge
+                try:
+                    w[rows] = la.cho_solve(la.cho_factor(block, lower=True), target[rows])
+                except la.LinAlgError:
+                    break
+            candidate = np.maximum(w, 0.0)
+            square = self._square(target, candidate)
+            if square < least:
+                best, least = candidate, square
+            wrong = np.where(active, w < 0.0, target - self.L @ w > 1e-14 * np.abs(target).max(initial=0.0))
+            if not wrong.any():
+                break
+            active ^= wrong
+        return best
+
+    def _square(self, S: Array, z: Array) -> float:
+        """``z^T L z`` of ``z`` raised by the least multiple of the ones vector that makes ``L z >= S``."""
+        Lz = self.L @ z
+        sums = self.L.sum(axis=1)
+        missing = S - Lz
+        short = missing > 0.0
+        if np.any(short & (sums <= 0.0)):
+            return np.inf
+        delta = float(np.max(missing[short] / sums[short], initial=0.0)) * (1.0 + 1e-15)
+        return float(z @ Lz + 2.0 * delta * (sums @ z) + delta * delta * sums.sum())
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``1/2 w^T L w``."""

@@ -1,0 +1,173 @@
+"""Cones: the projection is the nearest point, coordinates are isometric, operators are adjoint."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import random_element, random_metric
+
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+
+CONES = [PSDCone, NonnegativeDiagonal]
+shapes = st.tuples(st.sampled_from(CONES), st.integers(1, 7), st.integers(0, 2**32 - 1))
+scales = st.sampled_from([1e-150, 1e-9, 1e-3, 1.0, 1e4, 1e12, 1e150])
+
+
+def matrix_of(cone, M):
+    return np.diag(M) if isinstance(cone, NonnegativeDiagonal) else M
+
+
+@given(shapes, scales)
+def test_projection_is_the_nearest_point_of_the_cone(shape, scale):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    S = scale * random_element(rng, cone)
+    P = cone.project(S)
+    size = np.abs(S).max()
+    assert cone.smallest(P) >= -1e-13 * size
+    # The variational inequality <S - P, M - P> <= 0 for every M of the cone says that P is nearest.
+    R, unit = (S - P) / size, P / size
+    assert abs(cone.inner(R, unit)) <= 1e-12 * d
+    for _ in range(5):
+        M = random_metric(rng, cone)
+        assert cone.inner(R, M - unit) <= 1e-12 * d * max(1.0, np.abs(M).max())
+    np.testing.assert_allclose(cone.project(P), P, rtol=0, atol=1e-13 * size * d)
+
+
+@given(shapes)
+def test_projection_keeps_the_cone_and_sends_its_polar_to_zero(shape):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    M = random_metric(rng, cone)
+    np.testing.assert_allclose(cone.project(M), M, atol=1e-12 * max(np.abs(M).max(), 1e-300))
+    # Rounding may leave eigenvalues of the order of machine precision.
+    assert np.abs(cone.project(-M)).max() <= 1e-13 * max(np.abs(M).max(), 1e-300)
+
+
+@given(shapes)
+def test_coordinates_are_isometric_and_invert(shape):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    A, B = random_element(rng, cone), random_element(rng, cone)
+    u, v = cone.coordinates(A), cone.coordinates(B)
+    assert u.shape == (cone.size,)
+    assert u @ v == pytest.approx(cone.inner(A, B), rel=1e-12, abs=1e-12)
+    assert cone.inner(A, B) == pytest.approx(np.trace(matrix_of(cone, A) @ matrix_of(cone, B)), rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(cone.from_coordinates(u), A, rtol=1e-15)
+    stack = np.array([A, B])
+    np.testing.assert_array_equal(cone.coordinates(stack), [u, v])
+    np.testing.assert_array_equal(cone.from_coordinates(np.array([u, v]))[1], cone.from_coordinates(v))
+
+
+@given(shapes)
+def test_spectrum_is_that_of_the_full_matrix(shape):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    S = random_element(rng, cone)
+    eigenvalues = np.linalg.eigvals(matrix_of(cone, S)).real
+    np.testing.assert_allclose(cone.spectrum(S), np.sort(eigenvalues)[::-1], rtol=1e-9, atol=1e-9)
+    assert cone.smallest(S) == pytest.approx(eigenvalues.min(), abs=1e-9)
+    assert cone.largest(S) == pytest.approx(eigenvalues.max(), abs=1e-9)
+    assert cone.trace(S) == pytest.approx(eigenvalues.sum(), abs=1e-9)
+    assert cone.violation(S) == max(0.0, -cone.smallest(S))
+    assert cone.trace(cone.identity()) == d
+    assert not cone.zeros().any()
+
+
+@given(shapes, st.sampled_from(["dense", "csr", "csc", "coo"]))
+def test_quadratic_forms_and_outer_sums_are_adjoint(shape, form):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    dense = rng.standard_normal((6, d)) * (rng.random((6, d)) < 0.7)
+    V = dense if form == "dense" else sp.csr_array(sp.coo_array(dense).asformat(form))
+    M, u = random_element(rng, cone), rng.standard_normal(6)
+    forms = cone.quadratic_forms(V, M)
+    full = matrix_of(cone, M)
+    np.testing.assert_allclose(forms, [v @ full @ v for v in dense], rtol=1e-10, atol=1e-10)
+    assert isinstance(cone.outer_sum(V, u), np.ndarray)
+    assert cone.inner(cone.outer_sum(V, u), M) == pytest.approx(u @ forms, rel=1e-10, abs=1e-10)
+    expected = sum(weight * np.outer(v, v) for weight, v in zip(u, dense, strict=True))
+    expected = np.diag(expected) if isinstance(cone, NonnegativeDiagonal) else expected
+    np.testing.assert_allclose(cone.outer_sum(V, u), expected, atol=1e-10)
+
+
+@given(shapes, st.booleans(), st.booleans())
+def test_gram_and_cross_are_adjoint(shape, sparse_a, sparse_b):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    A, B = rng.standard_normal((4, d)), rng.standard_normal((5, d))
+    left = sp.csr_array(A) if sparse_a else A
+    right = sp.csr_array(B) if sparse_b else B
+    M, T = random_element(rng, cone), rng.standard_normal((4, 5))
+    gram = cone.gram(left, M, right)
+    np.testing.assert_allclose(gram, A @ matrix_of(cone, M) @ B.T, atol=1e-10)
+    cross = cone.cross(left, T, right)
+    assert cross.shape == cone.shape
+    assert cone.inner(cross, M) == pytest.approx(np.vdot(T, gram), rel=1e-10, abs=1e-10)
+    if isinstance(cone, PSDCone):
+        np.testing.assert_array_equal(cross, cross.T)
+
+
+@pytest.mark.parametrize("kind", CONES)
+def test_statement_expressions_evaluate_to_the_same_numbers(kind):
+    cone, rng = kind(4), np.random.default_rng(3)
+    M, constraints = cone.variable("M")
+    M.value = random_metric(rng, cone)
+    V = rng.standard_normal((5, 4))
+    np.testing.assert_allclose(
+        cone.quadratic_form_expressions(V, M).value, cone.quadratic_forms(V, M.value), atol=1e-12
+    )
+    assert cone.trace_expression(M).value == pytest.approx(cone.trace(M.value))
+    assert constraints[0].violation().max() <= 1e-12
+    M.value = -cone.identity()
+    assert np.max(constraints[0].violation()) >= 1.0
+
+
+def test_cones_compare_by_kind_and_dimension():
+    assert PSDCone(3) == PSDCone(3)
+    assert hash(PSDCone(3)) == hash(PSDCone(3))
+    assert PSDCone(3) != PSDCone(4)
+    assert PSDCone(3) != NonnegativeDiagonal(3)
+    assert repr(NonnegativeDiagonal(2)) == "NonnegativeDiagonal(2)"
+
+
+@pytest.mark.parametrize("kind", CONES)
+def test_a_metric_needs_a_feature(kind):
+    with pytest.raises(InputError, match="at least one feature"):
+        kind(0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "M", "message"),
+    [
+        (PSDCone, np.eye(2), r"M must have shape \(3, 3\), got \(2, 2\)"),
+        (PSDCone, np.ones(3), r"M must have shape \(3, 3\)"),
+        (PSDCone, np.diag([1.0, np.nan, 1.0]), "M contains NaN"),
+        (PSDCone, np.diag([1.0, np.inf, 1.0]), "M contains NaN or infinite"),
+        (PSDCone, np.triu(np.ones((3, 3))), r"M must be symmetric; pass \(M \+ M.T\) / 2"),
+        (PSDCone, [[1, 2], [3]], "M must be an array of real numbers"),
+        (PSDCone, "metric", "M must be an array of real numbers"),
+        (PSDCone, 1j * np.eye(3), "M must be an array of real numbers: it is complex"),
+        (PSDCone, sp.eye_array(3), "M must be an array of real numbers"),
+        (NonnegativeDiagonal, np.ones(2), r"M must have shape \(3,\)"),
+        (NonnegativeDiagonal, np.ones((3, 3)), "vector of 3 weights or a diagonal matrix"),
+        (NonnegativeDiagonal, [1.0, np.nan, 0.0], "M contains NaN"),
+        (NonnegativeDiagonal, [[1, 2], [3]], "M must be an array of real numbers"),
+    ],
+)
+def test_elements_that_are_none(kind, M, message):
+    with pytest.raises(InputError, match=message):
+        kind(3).element(M, "M")
+
+
+def test_elements_are_taken_generously_where_nothing_is_lost():
+    almost = np.eye(3) + 1e-12 * np.triu(np.ones((3, 3)))
+    np.testing.assert_array_equal(PSDCone(3).element(almost), PSDCone(3).element(almost).T)
+    huge = np.full((2, 2), 1.7e308)
+    np.testing.assert_array_equal(PSDCone(2).element(huge), huge)
+    np.testing.assert_array_equal(NonnegativeDiagonal(2).element(np.diag([1, 2])), [1.0, 2.0])
+    np.testing.assert_array_equal(NonnegativeDiagonal(1).element([[4]]), [4.0])
+    # A metric may lie outside the cone: that is for others to judge.
+    np.testing.assert_array_equal(NonnegativeDiagonal(2).element([-1, 2]), [-1.0, 2.0])

@@ -1,0 +1,195 @@
+"""Random instances of every kind of problem, and references that share no code with the package's solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import rbf_kernel
+
+import convexmetric as cm
+from convexmetric.comparisons import Rankings, Relevance, Triplets
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.losses import Hinge
+from convexmetric.measures import AUC
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import SquaredFrobenius, Trace
+from convexmetric.risks import RankingRisk, SeparableRisk
+
+
+def random_triplets(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
+    """Rows of three different indices."""
+    return np.array([rng.choice(n, 3, replace=False) for _ in range(count)])
+
+
+def consistent(features: Any, triplets: np.ndarray, w: np.ndarray, margin: float = 0.0) -> np.ndarray:
+    """The triplets turned so that the diagonal metric ``w`` satisfies them, by more than ``margin``."""
+    X = features.toarray() if sp.issparse(features) else np.asarray(features)
+    i, j, k = triplets.T
+    s = ((X[i] - X[k]) ** 2 - (X[i] - X[j]) ** 2) @ w
+    turned = np.where((s < 0)[:, None], triplets[:, [0, 2, 1]], triplets)
+    return turned[np.abs(s) > margin]
+
+
+def random_metric(rng: np.random.Generator, cone: Cone, scale: float = 1.0) -> np.ndarray:
+    """An element of the cone, of full rank or of low rank."""
+    if isinstance(cone, NonnegativeDiagonal):
+        return scale * rng.random(cone.d) * (rng.random(cone.d) < 0.8)
+    factor = rng.standard_normal((cone.d, int(rng.integers(1, cone.d + 1))))
+    return scale * factor @ factor.T / cone.d
+
+
+def random_element(rng: np.random.Generator, cone: Cone) -> np.ndarray:
+    """An element of the space, in the cone or not."""
+    return cone.from_coordinates(rng.standard_normal(cone.size))
+
+
+def random_lists(rng: np.random.Generator, n_queries: int, n: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Relevant and irrelevant rows per query, of uneven lengths, leaving some rows out."""
+    relevant, irrelevant = [], []
+    for _ in range(n_queries):
+        order = rng.permutation(n)
+        p, m = rng.integers(1, 4), rng.integers(1, 5)
+        relevant.append(order[:p])
+        irrelevant.append(order[p : p + m])
+    return relevant, irrelevant
+
+
+def as_matrix(lists: list[np.ndarray], n: int) -> np.ndarray:
+    """The same as a 0/1 matrix."""
+    matrix = np.zeros((len(lists), n), dtype=int)
+    for row, columns in zip(matrix, lists, strict=True):
+        row[columns] = 1
+    return matrix
+
+
+def _labels(rng: np.random.Generator) -> MetricProblem:
+    y = np.repeat([0, 1, 2], 4)
+    return cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, C=20.0)
+
+
+def _lists(form: str) -> Callable[[np.random.Generator], MetricProblem]:
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X, queries = rng.standard_normal((9, 3)), rng.standard_normal((4, 3))
+        relevant, irrelevant = random_lists(rng, 4, 9)
+        given: Any = (relevant, irrelevant)
+        if form != "lists":
+            given = as_matrix(relevant, 9), as_matrix(irrelevant, 9)
+        if form == "sparse":
+            given = tuple(sp.coo_array(matrix) for matrix in given)
+        return cm.RankingProblem(X, *given, queries=queries, C=8.0)
+
+    return make
+
+
+def _ranking_diagonal(rng: np.random.Generator) -> MetricProblem:
+    """A ranking risk on diagonal metrics with the squared norm: a variant of the paper, not a named method."""
+    X, y = rng.standard_normal((12, 3)), np.repeat([0, 1, 2], 4)
+    rankings = Rankings(X + 0.5 * y[:, None], X, Relevance.from_labels(y), NonnegativeDiagonal(3))
+    return MetricProblem(RankingRisk(rankings, AUC(), 20.0), SquaredFrobenius(0.7))
+
+
+def _relative(kind: str, C: float) -> Callable[[np.random.Generator], MetricProblem]:
+    def make(rng: np.random.Generator) -> MetricProblem:
+        n, d = 12, 4
+        X: Any = rng.standard_normal((n, d))
+        arguments: dict[str, Any] = {}
+        features: Any = X
+        if kind == "sparse":
+            X = X * (rng.random((n, d)) < 0.6)
+            features = X
+            X = sp.csc_array(X)
+        elif kind == "A":
+            arguments["A"] = rng.standard_normal((d, 5))
+            features = X @ arguments["A"]
+        elif kind != "identity":
+            features = X @ X.T if kind == "linear" else rbf_kernel(X, gamma=1.0 / d)
+            arguments["kernel"] = {"rbf": "rbf", "linear": "linear", "callable": rbf_kernel}.get(kind, features)
+        triplets = random_triplets(rng, n, 14)
+        if np.isinf(C):
+            spread = features.toarray() if sp.issparse(features) else np.asarray(features)
+            triplets = consistent(features, triplets, rng.random(spread.shape[1]), 0.05 * spread.var())
+        return cm.RelativeComparisonProblem(X, triplets, C=C, **arguments)
+
+    return make
+
+
+def _later_paper(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """A row of a paper that has no method file: triplets, hinge, any cone and penalty, a linear term."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        n, d = 10, 4
+        K = cone(d)
+        X = rng.standard_normal((n, d))
+        risk = SeparableRisk(Triplets(X, random_triplets(rng, n, 16), K), Hinge(1.5, margin=0.8))
+        G = 0.3 * random_metric(rng, K) if linear else None
+        return MetricProblem(risk, regularizer, G)
+
+    return make
+
+
+RANKING: dict[str, Callable[[np.random.Generator], MetricProblem]] = {
+    "ranking from labels": _labels,
+    "ranking from lists": _lists("lists"),
+    "ranking from 0/1 matrices": _lists("dense"),
+    "ranking from sparse matrices": _lists("sparse"),
+}
+RELATIVE_KINDS = ("identity", "sparse", "A", "rbf", "linear", "callable", "precomputed")
+SOFT = {f"relative, {kind}, soft": _relative(kind, 1.0) for kind in RELATIVE_KINDS}
+HARD = {f"relative, {kind}, hard": _relative(kind, np.inf) for kind in RELATIVE_KINDS}
+METHODS = RANKING | SOFT | HARD
+
+LATER_PAPERS = {
+    "psd triplets, squared Frobenius": _later_paper(PSDCone, SquaredFrobenius(0.5), False),
+    "psd triplets, squared Frobenius, G": _later_paper(PSDCone, SquaredFrobenius(0.5), True),
+    "psd triplets, trace": _later_paper(PSDCone, Trace(1.2), False),
+    "psd triplets, trace, G": _later_paper(PSDCone, Trace(1.2), True),
+    "diagonal triplets, trace": _later_paper(NonnegativeDiagonal, Trace(0.8), False),
+    "diagonal triplets, trace, G": _later_paper(NonnegativeDiagonal, Trace(0.8), True),
+    "ranking, diagonal, squared norm": _ranking_diagonal,
+}
+EVERYTHING = METHODS | LATER_PAPERS
+
+_cache: dict[tuple[str, int], tuple[MetricProblem, float]] = {}
+
+
+def instance(name: str, seed: int = 0) -> MetricProblem:
+    """An instance by name."""
+    return EVERYTHING[name](np.random.default_rng(seed))
+
+
+def instance_with_optimum(name: str, seed: int = 0) -> tuple[MetricProblem, float]:
+    """An instance with its optimal value by CVXPY and CLARABEL."""
+    if (name, seed) not in _cache:
+        problem = instance(name, seed)
+        _cache[name, seed] = problem, clarabel(problem)
+    return _cache[name, seed]
+
+
+def clarabel(problem: MetricProblem) -> float:
+    """Optimal value of the textbook statement; accurate to about 1e-8 relative."""
+    statement = problem.to_cvxpy()
+    statement.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11, max_iter=500)
+    assert statement.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
+    return float(statement.value)
+
+
+def multipliers(problem: MetricProblem) -> int:
+    """Length of the problem's multiplier vector."""
+    risk = problem.risk
+    if isinstance(risk, SeparableRisk):
+        return risk.parts
+    assert isinstance(risk, RankingRisk)
+    relevance = risk.rankings.relevance
+    return int((relevance.n_relevant * relevance.n_irrelevant).sum())
+
+
+def random_cut_dual(rng: np.random.Generator, problem: MetricProblem, scale: float = 1.0) -> cm.CutDual:
+    """Weighted cuts at random metrics, the weights neither clipped nor normalised."""
+    parts, count = problem.risk.parts, int(rng.integers(1, 5))
+    groups = rng.integers(0, min(3, parts), size=parts)
+    witnesses = np.array([random_metric(rng, problem.cone, scale) for _ in range(count)])
+    return cm.CutDual(witnesses, rng.standard_normal((count, int(groups.max()) + 1)), groups)

@@ -58,7 +58,10 @@ def _complete_solver(incomplete: str) -> list[str]:
 
 
 Name = Annotated[
-    str, typer.Argument(help="An instance: see 'convexmetric list'.", autocompletion=_complete_name, show_default=False)
+    str,
+    typer.Argument(
+        metavar="NAME", help="An instance: see 'convexmetric list'.", autocompletion=_complete_name, show_default=False
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
@@ -137,7 +140,9 @@ def solve(
 @app.command()
 def audit(
     name: Name,
-    file: Annotated[Path, typer.Argument(help="A metric: .npy, .npz, .csv or .mat.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A metric: .npy, .npz, .csv or .mat.", show_default=False)
+    ],
     variable: Annotated[
         str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
     ] = None,
@@ -161,6 +166,7 @@ def audit(
     if as_json:
         _print_json(audit_record(name, str(file), verdict))
     else:
+        _console().print(f"{file} on {instance.title}", markup=False, highlight=False, soft_wrap=True)
         _console().print(audit_table(verdict))
     if reference is not None and reference.status == "interrupted":
         _say("interrupted: the lower bound is the best one so far")

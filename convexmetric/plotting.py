@@ -245,7 +245,8 @@ def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) ->
         raise InputError(f"y must have one label a point: X has {n} rows, y has {len(labels)}")
     present, codes = np.unique(labels, return_inverse=True)
     if target_names is None:
-        return codes, [f"class {label}" for label in present]
+        words = labels.dtype.kind in "USO"
+        return codes, [str(label) if words else f"class {label}" for label in present]
     if len(target_names) != len(present):
         raise InputError(f"target_names must name the {len(present)} classes of y, got {len(target_names)} names")
     return codes, [str(name) for name in target_names]
@@ -257,6 +258,9 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
     if euclidean:
         return f"{ordinal} principal axis ({share:.0%} of the variance)"
     if plane.in_metric[axis]:
+        features = np.flatnonzero(plane.directions[:, axis])
+        if len(features) == 1:
+            return rf"feature {features[0]} $\times\,\sqrt{{w_{{{features[0]}}}}}$  ({share:.0%} of the trace)"
         return (
             rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$"
             f"  ({share:.0%} of the trace)"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from convexmetric.audit import Audit
+from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.instances import Instance
 from convexmetric.solution import Solution
 
@@ -41,8 +44,8 @@ def solution_table(solution: Solution) -> Table:
     """Bounds to the digit where they part and two more, and how they were reached."""
     table = _facts()
     passes = "oracle passes" if solution.solver.startswith("cutting-planes") else "iterations"
-    table.add_row("lower bound", _digits(solution.lower_bound, solution.gap))
-    table.add_row("upper bound", _digits(solution.upper_bound, solution.gap))
+    table.add_row("lower bound", _digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
+    table.add_row("upper bound", _digits(solution.upper_bound, solution.gap, ROUND_CEILING))
     table.add_row("relative gap", f"{solution.gap:.2e}   (tol {solution.tol:.0e})")
     table.add_row("status", f"{solution.status}, by {solution.solver}")
     table.add_row(passes, str(solution.iterations))
@@ -71,8 +74,8 @@ def audit_table(verdict: Audit) -> Table:
     table.add_row("objective", f"{verdict.objective:.10g}")
     if not verdict.feasible:
         table.add_row("objective, projected", f"{verdict.projected_objective:.10g}")
-    table.add_row("certified optimum ≥", f"{verdict.lower_bound:.10g}")
-    table.add_row("suboptimality ≤", f"{verdict.suboptimality:.3g}")
+    table.add_row("certified optimum >=", f"{verdict.lower_bound:.10g}")
+    table.add_row("suboptimality <=", f"{verdict.suboptimality:.3g}")
     where = "feasible" if verdict.feasible else "NOT feasible"
     table.add_row("smallest eigenvalue", f"{verdict.min_eigenvalue:.3g}   ({where})")
     return table
@@ -92,22 +95,27 @@ def instance_record(instance: Instance) -> dict[str, Any]:
 
 
 def instances_table(instances: list[Instance]) -> Table:
-    """All instances with their certified bounds."""
-    table = Table()
-    table.add_column("name", no_wrap=True)
-    table.add_column("method")
-    table.add_column("data", no_wrap=True)
+    """All instances with their certified bounds; a star marks data that do not come with the package."""
+    starred = any(instance.needs_data_folder for instance in instances)
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        caption=f"* from the data folder ({ENVIRONMENT_VARIABLE}) or, for UCI sets, the network" if starred else None,
+        caption_justify="left",
+    )
+    # In a narrow terminal names fold; digits stay together.
+    table.add_column("name", overflow="fold")
+    table.add_column("method", overflow="fold")
+    table.add_column("data", overflow="fold")
     table.add_column("lower bound", justify="right", no_wrap=True)
     table.add_column("upper bound", justify="right", no_wrap=True)
-    table.add_column("data folder")
     for instance in instances:
         table.add_row(
             instance.name,
             instance.method,
-            instance.data["set"],
-            _digits(instance.lower_bound, instance.gap),
-            _digits(instance.upper_bound, instance.gap),
-            "needed" if instance.needs_data_folder else "",
+            instance.data["set"] + (" *" if instance.needs_data_folder else ""),
+            _digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
+            _digits(instance.upper_bound, instance.gap, ROUND_CEILING),
         )
     return table
 
@@ -119,10 +127,11 @@ def _facts() -> Table:
     return table
 
 
-def _digits(value: float, gap: float) -> str:
-    """``value`` with two digits beyond those that a relative gap leaves equal."""
-    known = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
-    return f"{value:#.{min(max(known + 2, 6), 16)}g}"
+def _digits(bound: float, gap: float, rounding: str) -> str:
+    """``bound`` with two digits beyond those that a relative gap leaves equal, rounded so that it stays a bound."""
+    equal = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
+    context = Context(prec=min(max(equal + 2, 6), 16), rounding=rounding)
+    return f"{context.create_decimal_from_float(bound):g}"
 
 
 def _finite(value: float) -> float | None:

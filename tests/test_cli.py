@@ -1,129 +1,361 @@
-"""The command line, run as a user runs it."""
-
 import json
+import os
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-import scipy.io
+from scipy.io import savemat
 
 import convexmetric as cm
+from convexmetric.cli import main
+from convexmetric.demo import best_scale, mean_score
+from convexmetric.instances import list_problems, load_instance
+from convexmetric.metric_files import read_certificate, read_metric
+from convexmetric.risks import RankingRisk
+from convexmetric.solvers.display import ProgressBar
 
 WINE = "ranking-auc-wine-c1"
 
 
-def run(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "convexmetric", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        cwd=cwd,
-        check=False,
-    )
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run the command in this process; gives exit code, standard output and standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["convexmetric", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code or 0, captured.out, captured.err
+
+    return run
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory):
-    """One solve that writes everything there is to write."""
-    folder = tmp_path_factory.mktemp("solve")
-    result = run("solve", WINE, "--json", "--save", folder / "wine.npz", "--plot", folder / "wine.png")
-    return folder, result
+def wine():
+    instance = load_instance(WINE)
+    problem = instance.problem()
+    return instance, problem, cm.solve(problem)
 
 
-def test_version_and_list():
-    assert run("--version").stdout.strip() == cm.__version__
-    result = run("list", "--json")
-    assert result.returncode == 0
-    names = [record["name"] for record in json.loads(result.stdout)]
-    assert names == cm.list_problems()
-    table = run("list").stdout
-    assert all(name in table for name in names)
+def test_the_command_of_the_package_is_this_one():
+    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert pyproject["project"]["scripts"]["convexmetric"] == f"{main.__module__}:{main.__name__}"
 
 
-def test_solve_prints_one_json_object_with_certified_bounds(solved):
-    _, result = solved
-    assert result.returncode == 0, result.stderr
-    record = json.loads(result.stdout)
-    assert {"name", "lower_bound", "upper_bound", "gap", "iterations", "seconds", "rank"} <= set(record)
-    instance = cm.load_instance(WINE)
-    assert record["gap"] <= 1e-6
-    assert record["lower_bound"] <= instance.upper_bound
-    assert record["upper_bound"] >= instance.lower_bound
+def test_as_a_process_results_and_progress_go_separate_ways():
+    done = subprocess.run(
+        [sys.executable, "-m", "convexmetric", "solve", WINE, "--json"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["status"] == "optimal"
+    assert "gap" in done.stderr
 
 
-def test_saved_solutions_prove_their_bounds_again(solved):
-    folder, _ = solved
-    with np.load(folder / "wine.npz", allow_pickle=False) as file:
-        dual = cm.CutDual(file["witnesses"], file["weights"], file["groups"])
-        certificate = cm.certify(cm.load_problem(WINE), file["M"], dual)
-        assert certificate.gap <= 1e-6
-        assert certificate.lower_bound == pytest.approx(float(file["lower_bound"]), rel=1e-9)
+def test_list_names_every_instance_with_its_bounds(command):
+    code, out, _ = command("list")
+    assert code == 0
+    for name in list_problems():
+        line = next(line for line in out.splitlines() if name in line.split())
+        bounds = [float(cell) for cell in line.split() if re.fullmatch(r"\d+\.\d*(e[+-]\d+)?", cell)]
+        instance = load_instance(name)
+        assert bounds == pytest.approx([instance.lower_bound, instance.upper_bound], rel=1e-6)
+        assert bounds[0] <= instance.lower_bound <= instance.upper_bound <= bounds[1]
+        assert (f"{instance.data['set']} *" in line) == instance.needs_data_folder
 
 
-def test_the_picture_is_a_picture(solved):
-    folder, _ = solved
-    picture = (folder / "wine.png").read_bytes()
-    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
-    assert len(picture) > 20_000
+def test_list_as_json(command):
+    code, out, _ = command("list", "--json")
+    records = json.loads(out)
+    assert code == 0
+    assert [record["name"] for record in records] == list_problems()
+    wine = next(record for record in records if record["name"] == WINE)
+    assert wine["data"] == "wine"
+    assert wine["needs_data_folder"] is False
+    assert wine["lower_bound"] == load_instance(WINE).lower_bound
 
 
-@pytest.mark.parametrize("suffix", ["npz", "npy", "csv", "mat"])
-def test_audit_reads_every_format(solved, tmp_path, suffix):
-    folder, _ = solved
-    with np.load(folder / "wine.npz", allow_pickle=False) as file:
-        M = file["M"]
-    path = tmp_path / f"metric.{suffix}"
-    {
-        "npz": lambda: np.savez(path, M=M),
-        "npy": lambda: np.save(path, M),
-        "csv": lambda: np.savetxt(path, M, delimiter=","),
-        "mat": lambda: scipy.io.savemat(path, {"W": M}),
-    }[suffix]()
-    result = run("audit", WINE, path, "--json", "--tol", "2e-6")
-    assert result.returncode == 0, result.stderr
-    verdict = json.loads(result.stdout)
-    assert verdict["feasible"]
+def test_solve_as_json_prints_one_object(command):
+    code, out, err = command("solve", WINE, "--json", "--tol", "1e-4")
+    result = json.loads(out)
+    assert code == 0
+    assert list(result) == [
+        "name", "status", "solver", "tol", "lower_bound", "upper_bound", "gap", "iterations", "seconds", "rank",
+    ]  # fmt: skip
+    assert result["name"] == WINE
+    assert result["status"] == "optimal"
+    assert result["tol"] == 1e-4
+    assert 0 <= result["gap"] <= 1e-4
+    assert result["lower_bound"] <= load_instance(WINE).upper_bound
+    assert result["upper_bound"] >= load_instance(WINE).lower_bound
+    assert 5 <= result["iterations"] <= 60
+    assert "gap" in err
+
+
+def test_solve_prints_the_problem_and_bounds_with_their_digits(command, wine):
+    instance, problem, _ = wine
+    code, out, err = command("solve", WINE, "--quiet")
+    assert code == 0
+    assert err == ""
+    assert out.startswith(str(problem))
+    facts = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.split(str(problem))[1].strip().splitlines())
+    assert float(facts["lower bound"]) == pytest.approx(instance.lower_bound, rel=2e-6)
+    assert float(facts["lower bound"]) < float(facts["upper bound"])
+    assert {"relative gap", "status", "oracle passes", "seconds", "rank"} < set(facts)
+
+
+def test_solve_saves_the_solution_and_the_picture(command, tmp_path, wine):
+    instance, problem, _ = wine
+    saved, picture = tmp_path / "wine.npz", tmp_path / "wine.png"
+    code, _, err = command("solve", WINE, "--save", saved, "--plot", picture, "--quiet")
+    assert code == 0
+    assert str(saved) in err
+    assert read_certificate(saved, problem).gap <= 1e-6
+    assert problem.objective(read_metric(saved)) == pytest.approx(instance.upper_bound, rel=1e-5)
+    height, width, _ = plt.imread(picture).shape
+    assert (width, height) == (2250, 810)
+
+
+def test_solve_with_a_kernel_draws_the_bounds_alone(command, tmp_path):
+    picture = tmp_path / "kernel.png"
+    code, *_ = command("solve", "relative-wine-1000-rbf", "--plot", picture, "--json", "--quiet")
+    assert code == 0
+    height, width, _ = plt.imread(picture).shape
+    assert width < 1.2 * height
+
+
+def test_a_solve_above_tol_prints_its_result_and_fails(command):
+    code, out, err = command("solve", WINE, "--json", "--max-iter", "3", "--quiet")
+    result = json.loads(out)
+    assert code == 1
+    assert result["status"] == "max_iter"
+    assert result["iterations"] == 3
+    assert result["gap"] > 0.01
+    assert err == f"not certified to tol = 1e-06: the gap is {result['gap']:.2e} (max_iter)\n"
+
+
+def test_limits_and_solver_reach_the_solve(command):
+    code, out, _ = command("solve", WINE, "--json", "--quiet", "--solver", "subgradient", "--max-seconds", "0.05")
+    assert code == 1
+    assert json.loads(out)["solver"] == "subgradient"
+    assert json.loads(out)["status"] == "max_seconds"
+
+
+def test_numbers_that_json_lacks_become_null(command, tmp_path):
+    name = "relative-wine-hard"
+    path = tmp_path / "zero.npy"
+    np.save(path, np.zeros(load_instance(name).problem().cone.d))
+    code, out, _ = command("audit", name, path, "--json")
+    assert code == 0
+    assert json.loads(out)["objective"] is None
+    assert json.loads(out)["feasible"] is False
+
+
+def test_interrupting_a_solve_keeps_the_best_so_far(command, tmp_path, monkeypatch, wine):
+    def update(self, progress):
+        if progress.iteration == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProgressBar, "update", update)
+    saved = tmp_path / "part.npz"
+    code, out, err = command("solve", WINE, "--json", "--save", saved)
+    result = json.loads(out)
+    assert code == 130
+    assert result["status"] == "interrupted"
+    assert result["iterations"] == 6
+    assert 1e-3 < result["gap"] < 0.5
+    assert "interrupted" in err
+    assert read_certificate(saved, wine[1]).gap == result["gap"]
+
+    np.save(tmp_path / "eye.npy", np.eye(13))
+    code, out, err = command("audit", WINE, tmp_path / "eye.npy", "--solve", "--json")
+    assert code == 130
+    assert json.loads(out)["lower_bound"] == pytest.approx(result["lower_bound"])
+    assert "best one so far" in err
+
+
+def test_interrupting_before_there_is_a_result(command, monkeypatch):
+    def separate(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RankingRisk, "separate", separate)
+    code, out, err = command("solve", WINE, "--json")
+    assert code == 130
+    assert out == ""
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".mat"])
+def test_audit_takes_a_metric_from_every_format(command, tmp_path, wine, suffix):
+    instance, _, solution = wine
+    path = tmp_path / f"metric{suffix}"
+    writers = {
+        ".npy": lambda: np.save(path, solution.M),
+        ".npz": lambda: np.savez(path, other=np.eye(2), W=solution.M),
+        ".csv": lambda: np.savetxt(path, solution.M, fmt="%.17g"),
+        ".mat": lambda: savemat(path, {"M": solution.M, "C": 1.0}),
+    }
+    writers[suffix]()
+    code, out, _ = command("audit", WINE, path, "--json")
+    verdict = json.loads(out)
+    assert code == 0
+    assert verdict["objective"] == pytest.approx(solution.upper_bound, rel=1e-12)
+    assert verdict["lower_bound"] == instance.lower_bound
     assert verdict["suboptimality"] <= 2e-6
+    assert verdict["feasible"] is True
 
 
-def test_audit_of_a_poor_metric_fails_its_tolerance(tmp_path):
-    np.save(tmp_path / "euclidean.npy", np.eye(13))
-    result = run("audit", WINE, tmp_path / "euclidean.npy", "--tol", "0.01")
-    assert result.returncode == 1
-    assert "suboptimality" in result.stdout
-    assert "not certified" in result.stderr
+def test_audit_prints_what_it_found_and_judges_against_tol(command, tmp_path, wine):
+    _, problem, solution = wine
+    path = tmp_path / "several.npz"
+    np.savez(path, identity=np.eye(13), learned=solution.M)
+    code, out, err = command("audit", WINE, path, "--variable", "identity", "--tol", "1e-3")
+    assert code == 1
+    assert "not certified to be within 0.001" in err
+    assert f"{problem.objective(np.eye(13)):.10g}" in out
+    assert re.search(r"suboptimality <= +0\.985", out)
+    assert command("audit", WINE, path, "--variable", "identity")[0] == 0
+    assert command("audit", WINE, path, "--variable", "learned", "--tol", "1e-5")[0] == 0
 
 
-def test_a_gap_above_tol_is_said_and_is_exit_code_1():
-    result = run("solve", WINE, "--max-iter", "3", "--json", "--quiet")
-    assert result.returncode == 1
-    assert json.loads(result.stdout)["status"] == "max_iter"
-    assert "not certified" in result.stderr
+def test_audit_of_a_metric_outside_the_cone(command, tmp_path):
+    np.save(tmp_path / "M.npy", np.diag([1.0] * 12 + [-1.0]))
+    code, out, _ = command("audit", WINE, tmp_path / "M.npy")
+    assert code == 0
+    assert "NOT feasible" in out
+    assert "objective, projected" in out
+
+
+def test_audit_can_solve_for_its_bound(command, tmp_path, wine):
+    np.save(tmp_path / "M.npy", wine[2].M)
+    code, out, err = command("audit", WINE, tmp_path / "M.npy", "--solve", "--tol", "1e-3", "--json")
+    verdict = json.loads(out)
+    assert code == 0
+    assert verdict["lower_bound"] < wine[0].lower_bound
+    assert 1e-6 < verdict["suboptimality"] <= 1e-3
+    assert "gap" in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("solve", "ranking-auc-wine-c2"), "did you mean"),
-        (("solve", WINE, "--tol", "2"), "tol"),
-        (("solve", WINE, "--solver", "simplex"), "solver must be one of"),
-        (("solve", WINE, "--plot", "picture.txt"), "a picture is written as"),
-        (("audit", WINE, "nowhere.npy"), "nowhere.npy"),
+        (["solve", "ranking-auc-wine"], "no problem named 'ranking-auc-wine'; did you mean"),
+        (["solve", WINE, "--solver", "simplex"], "solver must be one of"),
+        (["solve", WINE, "--solver", "interior-point"], "interior-point cannot solve this problem"),
+        (["solve", WINE, "--tol", "0"], "tol must be a relative gap between 0 and 1, got 0.0"),
+        (["solve", WINE, "--max-iter", "0"], "max_iter must be a positive integer"),
+        (["solve", WINE, "--max-seconds", "-1"], "max_seconds must be positive"),
+        (["solve", WINE, "--save", "wine.mat"], "wine.mat: a solution is saved as .npz, not as '.mat'"),
+        (["solve", WINE, "--save", "none/wine.npz"], "there is no folder none"),
+        (["solve", WINE, "--plot", "wine.gif"], "a picture is written as .png, .pdf, .svg, not as '.gif'"),
+        (["solve", WINE, "--plot", "none/wine.png"], "there is no folder none"),
+        (["demo", "--plot", "demo"], "not as 'no suffix'"),
+        (["audit", WINE, "none.npy"], "none.npy: there is no such file"),
+        (["audit", WINE, "M.npy", "--tol", "2"], "tol must be a relative gap between 0 and 1, got 2.0"),
+        (["audit", WINE, "M.npy", "--variable", "M"], "holds one array"),
+        (["audit", WINE, "M.npy"], "W must have shape (13, 13), got (3, 3)"),
+        (["audit", WINE, "skew.npy"], "W must be symmetric"),
     ],
 )
-def test_errors_are_one_line_and_exit_code_2(arguments, message):
-    result = run(*arguments)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert "Traceback" not in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+def test_wrong_input_is_one_line_on_standard_error(command, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    np.save("M.npy", np.eye(3))
+    np.save("skew.npy", np.triu(np.ones((13, 13))))
+    code, _, err = command(*arguments, *(["--quiet"] if arguments[0] == "solve" else []))
+    assert code == 2
+    assert err.startswith("error: ")
+    assert message in err
+    assert err.count("\n") == 1
 
 
-def test_demo_prints_bounds_and_audits_and_draws(tmp_path):
-    result = run("demo", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    for words in ("lower bound", "upper bound", "Euclidean metric", "1000 subgradient steps", "certified optimum"):
-        assert words in result.stdout
+def test_data_that_are_not_there_are_an_error_in_one_line(command, monkeypatch, tmp_path):
+    name = next(name for name in list_problems() if "webkb" in name)
+    monkeypatch.setenv("CONVEXMETRIC_DATA", str(tmp_path))
+    code, out, err = command("solve", name)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert "CONVEXMETRIC_DATA" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["bogus"], ["solve"], ["solve", WINE, "--tol", "small"], ["audit", WINE]])
+def test_wrong_usage_exits_with_two(command, arguments):
+    code, out, err = command(*arguments)
+    assert code == 2
+    assert out == ""
+    assert "Usage" in err
+
+
+def test_version_and_help(command):
+    assert command("--version") == (0, f"{cm.__version__}\n", "")
+    for words in ([], ["list"], ["solve"], ["audit"], ["demo"]):
+        code, out, _ = command(*words, "--help")
+        assert code == 0
+        assert "Usage" in out
+
+
+def test_names_complete_in_the_shell():
+    environment = {
+        "_CONVEXMETRIC_COMPLETE": "complete_bash",
+        "COMP_WORDS": "convexmetric solve ranking-auc-wine-c10",
+        "COMP_CWORD": "2",
+    }
+    program = "import sys; sys.argv = ['convexmetric']; from convexmetric.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split() == ["ranking-auc-wine-c100", "ranking-auc-wine-c10000"]
+
+
+def test_the_demo_tells_its_story_and_draws_it(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("demo")
+    assert code == 0
+    assert "gap" in err
+    height, width, _ = plt.imread(tmp_path / "convexmetric-demo.png").shape
+    assert (width, height) == (2250, 810)
     assert (tmp_path / "convexmetric-demo.png").stat().st_size > 50_000
+    bounds = [float(re.search(rf"{side} bound +([\d.]+)", out)[1]) for side in ("lower", "upper")]
+    assert 4.42612 * (1 - 1e-5) <= bounds[0] <= bounds[1] <= 4.42612 * (1 + 1e-5)
+
+    rows = {}
+    for line in out.splitlines():
+        name, *numbers = re.split(r"\s{2,}", line.strip())
+        if numbers and re.match(r"Euclidean|\d+ subgradient|certified optimum", name):
+            rows[name] = [float(number) for number in numbers]
+    suboptimality = [row[1] for row in rows.values()]
+    assert len(suboptimality) == 6
+    assert suboptimality == sorted(suboptimality, reverse=True)
+    assert suboptimality[-1] <= 1e-6
+    steps, optimum = rows["1000 subgradient steps"], rows["certified optimum"]
+    assert steps[1] < 1e-3 < 0.1 < steps[2]
+    assert optimum[2] <= 1e-6
+    assert optimum[3] > rows["Euclidean metric"][2] + 0.05
+
+
+def test_the_best_scale_of_the_euclidean_metric_is_the_best_on_a_grid(wine):
+    _, problem, _ = wine
+    scale = best_scale(problem)
+    best = problem.objective(scale * np.eye(13))
+    grid = [problem.objective(t * np.eye(13)) for t in np.geomspace(scale / 100, scale * 100, 201)]
+    assert best <= min(grid) + 1e-12
+
+
+def test_the_mean_score_is_that_of_the_rankings(wine):
+    _, problem, solution = wine
+    from sklearn.metrics import roc_auc_score
+
+    X, labels = load_instance(WINE).rows()
+    L = np.linalg.cholesky(solution.M + 1e-12 * np.eye(13))
+    expected = []
+    for q in range(len(X)):
+        others = np.arange(len(X)) != q
+        distances = np.sum(((X[others] - X[q]) @ L) ** 2, axis=1)
+        expected.append(roc_auc_score(labels[others] == labels[q], -distances))
+    assert mean_score(problem, solution.M) == pytest.approx(np.mean(expected), abs=1e-6)

@@ -144,6 +144,20 @@ def test_the_embedding_draws_every_point_in_the_marker_of_its_class(data):
     assert plot_embedding(X, None, None).get_legend() is None
 
 
+def test_classes_are_called_by_their_labels(data):
+    X, y = data
+    for labels, names in ((y, ["class 0", "class 1", "class 2"]), (np.array(["b", "a", "c"])[y], ["a", "b", "c"])):
+        texts = plot_embedding(X, labels, None).get_legend().get_texts()
+        assert [text.get_text() for text in texts] == names
+
+
+def test_the_axes_of_a_diagonal_metric_are_features(data):
+    ax = plot_embedding(data[0], None, [0.0, 3.0, 0.0, 1.0, 0.0])
+    assert ax.get_xlabel().startswith("feature 1 ")
+    assert ax.get_ylabel().startswith("feature 3 ")
+    assert "75% of the trace" in ax.get_xlabel()
+
+
 def test_a_legend_of_many_classes_is_left_out(data):
     X, _ = data
     ax = plot_embedding(X, np.arange(40), None)

@@ -20,6 +20,7 @@ from samples import (
 
 import convexmetric as cm
 from convexmetric.errors import DualError
+from convexmetric.risks import SeparableRisk
 
 
 def valid(bound, optimum):
@@ -188,6 +189,60 @@ def test_cuts_that_were_tampered_with_prove_no_more_than_the_truth(name):
     for forged in tampered:
         with np.errstate(all="ignore"):
             assert valid(problem.dual_bound(forged), optimum)
+
+
+@pytest.mark.parametrize("name", sorted(set(EVERYTHING) - set(HARD)))
+def test_cuts_with_weights_of_both_signs_are_no_extrapolation(name):
+    # k + 1 times one plane minus k times another would be a plane above the risk.
+    problem, optimum = instance_with_optimum(name)
+    rng = np.random.default_rng(0)
+    best = cm.solve(problem).certificate.M
+    groups = np.zeros(problem.risk.parts, dtype=np.int64)
+    for _ in range(30):
+        near = best + 0.3 * random_metric(rng, problem.cone) * rng.random()
+        for far in (problem.cone.zeros(), random_metric(rng, problem.cone), 1.2 * best):
+            for k in (0.5, 3.0, 100.0):
+                for witnesses in ([near, far], [far, near]):
+                    dual = cm.CutDual(np.array(witnesses), np.array([[k + 1.0], [-k]]), groups)
+                    assert valid(problem.dual_bound(dual, hint=best), optimum)
+
+
+def margins(problem, M):
+    """CVXPY: the margin of every multiplier's comparison, and the multiplier's largest value."""
+    if isinstance(problem.risk, SeparableRisk):
+        comparisons = problem.risk.comparisons
+        return comparisons.expression(M), np.full(len(comparisons), problem.risk.loss.C), problem.risk.loss.margin
+    compared, parts, caps = problem.risk.rankings, [], []
+    for q in range(len(compared)):
+        relevant, irrelevant = compared.relevance.of(q)
+        near = compared.cone.quadratic_form_expressions(compared.Q[q] - compared.X[relevant], M)
+        far = compared.cone.quadratic_form_expressions(compared.Q[q] - compared.X[irrelevant], M)
+        parts += [2 * (far - near[i]) for i in range(len(relevant))]
+        caps += [problem.risk.C / len(compared) / (len(relevant) * len(irrelevant))] * (len(relevant) * len(irrelevant))
+    return cp.hstack(parts), np.array(caps), 1.0
+
+
+@pytest.mark.parametrize("name", sorted(set(EVERYTHING) - set(HARD)))
+@pytest.mark.parametrize(("below", "above"), [(1.0, 0.0), (1.0, 0.5), (5.0, 0.0), (5.0, 1.0)])
+def test_optimal_multipliers_of_a_steeper_loss_are_clipped_to_the_truth(name, below, above):
+    # A loss that is steeper, or grows beyond the margin as well, has an optimum above ours; its multipliers leave the
+    # box and would prove that larger value.
+    problem, optimum = instance_with_optimum(name)
+    M, in_cone = problem.cone.variable("M")
+    s, caps, margin = margins(problem, M)
+    short, beyond = cp.Variable(caps.size, nonneg=True), cp.Variable(caps.size, nonneg=True)
+    rows = [s >= margin - short, s <= margin + beyond]
+    objective = problem.regularizer.expression(M, problem.cone) + caps @ (below * short + above * beyond)
+    if problem.G is not None:
+        objective += cp.sum(cp.multiply(problem.G, M))
+    steeper = cp.Problem(cp.Minimize(objective), rows + in_cone)
+    steeper.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    assert steeper.value >= optimum * (1 - 1e-6)
+    u = rows[0].dual_value - rows[1].dual_value
+    bound = problem.dual_bound(np.asarray(u), hint=problem.cone.project(np.asarray(M.value)))
+    assert valid(bound, optimum)
+    if (below, above) == (1.0, 0.0):
+        assert bound == pytest.approx(optimum, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", sorted(HARD))

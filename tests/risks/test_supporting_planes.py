@@ -75,6 +75,17 @@ def test_planes_made_anywhere_are_valid_however_large_the_witness(name):
             assert plane <= risk.value(M) + 1e-9 * (1.0 + np.abs(cuts.normals).max())
 
 
+@pytest.mark.parametrize("name", [name for name in SOFT if "relative" in name or "triplets" in name])
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e14, 1e15, 1e20])
+def test_offsets_of_hinges_count_the_violated_whatever_the_witness(name, size):
+    risk = instance(name).risk
+    M = size * random_element(np.random.default_rng(2), risk.cone)
+    violated = np.count_nonzero(risk.comparisons.forward(M) < risk.loss.margin)
+    assert violated
+    offset = risk.separate(M, np.zeros(risk.parts, dtype=np.int64)).offsets[0]
+    assert offset == pytest.approx(risk.loss.C * risk.loss.margin * violated, rel=1e-12)
+
+
 @given(st.integers(0, 10**6), st.sampled_from(SOFT), st.floats(0.0, 1.0))
 @settings(max_examples=60)
 def test_risks_are_convex_and_nonnegative(seed, name, share):

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+from scipy.linalg import lapack
 
 from convexmetric.certificate import relative_gap
 from convexmetric.cones import Cone, NonnegativeDiagonal
@@ -45,10 +46,13 @@ from convexmetric.solvers.threads import blas_threads_for
 
 __all__ = ["ConicQP", "Iterate", "Outcome", "heavy_start", "interior_point", "warm_start"]
 
-#: Fraction of the way to the boundary of the cone that a step may go.
-STEP = 0.99
+#: Fraction of the way to the boundary that a step may go: with a linear objective the vertices are sharp, and
+#: steps that nearly touch them take a third more iterations.
+STEP_LINEAR, STEP_QUADRATIC = 0.95, 0.99
 #: Rows whose weight in the Newton matrix exceeds this many times the rest are kept as unknowns.
 HEAVY = 1e4
+#: Relative residual of the Newton system from which no refinement is needed.
+ACCURATE = 1e-13
 #: Residual of the equation for Z, relative to Z, from which a warm start still pays.
 MENDABLE = 100.0
 #: The same for the cold start of a quadratic program, whose central path is easier to reach from further out.
@@ -169,8 +173,8 @@ class _MatrixScaling:
         if isinstance(L, np.ndarray):
             raise SolverError("a full quadratic form is supported on diagonal metrics only")
         self.cone = cone
-        lower_u, lower_z = la.cholesky(U, lower=True), la.cholesky(Z, lower=True)
-        left, self.v, right = la.svd(lower_z.T @ lower_u)
+        lower_u, lower_z = (la.cholesky(matrix, lower=True, check_finite=False) for matrix in (U, Z))
+        left, self.v, right = la.svd(lower_z.T @ lower_u, check_finite=False)
         root = 1.0 / np.sqrt(self.v)
         self.G = (lower_u @ right.T) * root
         self.rotation = np.eye(cone.d)
@@ -220,7 +224,7 @@ class _MatrixScaling:
     def longest(self, v: Array) -> float:
         """Largest step along scaled ``v`` that stays in the cone."""
         root = 1.0 / np.sqrt(self.v)
-        smallest = float(la.eigvalsh(root[:, None] * self._unrotated(v) * root)[0])
+        smallest = float(np.linalg.eigvalsh(root[:, None] * self._unrotated(v) * root)[0])
         return np.inf if smallest >= 0.0 else -1.0 / smallest
 
     def _unrotated(self, v: Array) -> Array:
@@ -310,11 +314,11 @@ class _NewtonSystem:
         if self.base is None:
             return _gram(_scaled_rows(self.P_kept.T, 1.0 / np.sqrt(self.H)).T)
         right = self.P_kept.T if isinstance(self.P_kept, np.ndarray) else self.P_kept.T.toarray()
-        half = la.solve_triangular(self.base[0], right, lower=True, check_finite=False)
+        half = la.solve_triangular(self.base, right, lower=True, check_finite=False)
         return half.T @ half
 
     def _solve_base(self, x: Array) -> Array:
-        return x / self.H if self.base is None else la.cho_solve(self.base, x, check_finite=False)
+        return x / self.H if self.base is None else _solve(self.base, x)
 
     def _once(self, rho: Array, r: Array) -> tuple[Array, Array]:
         da = np.empty(len(r))
@@ -322,7 +326,7 @@ class _NewtonSystem:
         rho = rho + self.P_folded.T @ light if self.folded.size else rho
         x = self._solve_base(rho)
         if self.kept.size:
-            heavy = la.cho_solve(self.schur, r[self.kept] - self.P_kept @ x, check_finite=False)
+            heavy = _solve(self.schur, r[self.kept] - self.P_kept @ x)
             da[self.kept] = heavy
             x = self._solve_base(rho + self.P_kept.T @ heavy)
         if self.folded.size:
@@ -330,10 +334,13 @@ class _NewtonSystem:
         return x, da
 
     def solve(self, rho: Array, r: Array) -> tuple[Array, Array]:
-        """``(x, da)`` with one round of iterative refinement."""
+        """``(x, da)``, with a round of iterative refinement where the residual asks for it."""
         x, da = self._once(rho, r)
         Hx = self.H @ x if self.H.ndim == 2 else self.H * x
-        fix_x, fix_a = self._once(rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da))
+        left, right = rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da)
+        if np.abs(left).max() <= ACCURATE * np.abs(rho).max() and np.abs(right).max() <= ACCURATE * np.abs(r).max():
+            return x, da
+        fix_x, fix_a = self._once(left, right)
         return x + fix_x, da + fix_a
 
 
@@ -352,16 +359,23 @@ def _row_norms(P: Any, weights: Array) -> Array:
     return np.asarray(squares @ weights).ravel()
 
 
-def _cholesky(matrix: Array) -> Any:
+def _cholesky(matrix: Array) -> Array:
+    """Lower factor, in the lower triangle of the result; a hair is added to the diagonal if it must be.
+
+    LAPACK is called directly: for small systems SciPy's checks cost more than the arithmetic.
+    """
     diagonal = np.diag_indices_from(matrix)
     original = matrix[diagonal].copy()
     for regularization in (0.0, 1e-14, 1e-12, 1e-10):
         matrix[diagonal] = original * (1.0 + regularization)
-        try:
-            return la.cho_factor(matrix, lower=True, check_finite=False)
-        except la.LinAlgError:
-            continue
+        factor, info = lapack.dpotrf(matrix, lower=1, clean=0)
+        if info == 0:
+            return factor
     raise la.LinAlgError("the Newton system is numerically singular")
+
+
+def _solve(factor: Array, right: Array) -> Array:
+    return lapack.dpotrs(factor, right, lower=1)[0]
 
 
 def _cold_start(qp: ConicQP) -> Iterate:
@@ -652,9 +666,11 @@ def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
     du, dz, da, ds, d_xi, d_beta = direction(
         scaling.centring(target, du, dz), target - a * s - da * ds, target - xi * beta - d_xi * d_beta
     )
-    primal = min(1.0, STEP * min(scaling.longest(du), _longest(s, ds), _longest(xi, d_xi)))
-    dual = min(1.0, STEP * min(scaling.longest(dz), _longest(a, da), _longest(beta, d_beta)))
-    if isinstance(qp.L, np.ndarray) or qp.L:
+    curved = isinstance(qp.L, np.ndarray) or qp.L > 0.0
+    fraction = STEP_QUADRATIC if curved else STEP_LINEAR
+    primal = min(1.0, fraction * min(scaling.longest(du), _longest(s, ds), _longest(xi, d_xi)))
+    dual = min(1.0, fraction * min(scaling.longest(dz), _longest(a, da), _longest(beta, d_beta)))
+    if curved:
         primal = dual = min(primal, dual)
     return Iterate(
         point.U + primal * scaling.primal_step(du),

@@ -21,6 +21,9 @@ from convexmetric.measures.base import Measure
 
 __all__ = ["AUC"]
 
+#: Distances in a block from which threads are worth starting: about ten milliseconds of work.
+WORTH_THREADS = 1_000_000
+
 
 class AUC(Measure):
     """Area under the ROC curve (paper 1, section 4; oracle after Joachims, 2005).
@@ -43,7 +46,8 @@ class AUC(Measure):
         """Invert every pair with ``z_j < x_i + 1/2``."""
         losses = np.empty(len(queries))
         violations = np.empty(len(queries))
-        _most_violated(
+        kernel = _parallel if distances.size >= WORTH_THREADS else _serial
+        kernel(
             distances,
             queries,
             relevance.relevant,
@@ -56,38 +60,49 @@ class AUC(Measure):
         return distances, losses, violations
 
 
+@numba.njit(cache=True, nogil=True)
+def _most_violated(D, row, q, relevant, relevant_start, irrelevant, irrelevant_start, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    wanted = relevant[relevant_start[q] : relevant_start[q + 1]]
+    unwanted = irrelevant[irrelevant_start[q] : irrelevant_start[q + 1]]
+    p, n = wanted.size, unwanted.size
+    x = np.empty(p)
+    for i in range(p):
+        x[i] = D[row, wanted[i]]
+    order = np.argsort(x)
+    x = x[order]
+    z = np.empty(n)
+    for j in range(n):
+        z[j] = D[row, unwanted[j]]
+    # Distances of x[0] and less are subtracted before any sum: only differences matter.
+    base = x[0]
+    scale = 2.0 / (p * n)
+    D[row, :] = 0.0
+    placed = np.zeros(p + 1, dtype=np.int64)
+    weighted = 0.0
+    for j in range(n):
+        first = np.searchsorted(x, z[j] - 0.5, side="right")
+        placed[first] += 1
+        D[row, unwanted[j]] = scale * (p - first)
+        weighted += (p - first) * (z[j] - base)
+    inversions = 0
+    above = 0
+    for i in range(p):
+        above += placed[i]
+        inversions += above
+        weighted -= above * (x[i] - base)
+        D[row, wanted[order[i]]] = -scale * above
+    losses[row] = inversions / (p * n)
+    violations[row] = losses[row] - scale * weighted
+
+
+# Two functions and not one compiled twice: the cache on disk does not tell threads from none.
+@numba.njit(cache=True, nogil=True)
+def _serial(D, queries, relevant, relevant_start, irrelevant, irrelevant_start, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for row in range(queries.size):
+        _most_violated(D, row, queries[row], relevant, relevant_start, irrelevant, irrelevant_start, losses, violations)
+
+
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _most_violated(D, queries, relevant, relevant_start, irrelevant, irrelevant_start, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _parallel(D, queries, relevant, relevant_start, irrelevant, irrelevant_start, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in numba.prange(queries.size):
-        q = queries[row]
-        wanted = relevant[relevant_start[q] : relevant_start[q + 1]]
-        unwanted = irrelevant[irrelevant_start[q] : irrelevant_start[q + 1]]
-        p, n = wanted.size, unwanted.size
-        x = np.empty(p)
-        for i in range(p):
-            x[i] = D[row, wanted[i]]
-        order = np.argsort(x)
-        x = x[order]
-        z = np.empty(n)
-        for j in range(n):
-            z[j] = D[row, unwanted[j]]
-        # Distances of x[0] and less are subtracted before any sum: only differences matter.
-        base = x[0]
-        scale = 2.0 / (p * n)
-        D[row, :] = 0.0
-        placed = np.zeros(p + 1, dtype=np.int64)
-        weighted = 0.0
-        for j in range(n):
-            first = np.searchsorted(x, z[j] - 0.5, side="right")
-            placed[first] += 1
-            D[row, unwanted[j]] = scale * (p - first)
-            weighted += (p - first) * (z[j] - base)
-        inversions = 0
-        above = 0
-        for i in range(p):
-            above += placed[i]
-            inversions += above
-            weighted -= above * (x[i] - base)
-            D[row, wanted[order[i]]] = -scale * above
-        losses[row] = inversions / (p * n)
-        violations[row] = losses[row] - scale * weighted
+        _most_violated(D, row, queries[row], relevant, relevant_start, irrelevant, irrelevant_start, losses, violations)

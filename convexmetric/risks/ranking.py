@@ -15,6 +15,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.measures import Measure, rankings_of
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers
+from convexmetric.threads import blas_threads_for
 
 __all__ = ["RankingRisk"]
 
@@ -49,12 +50,18 @@ class RankingRisk(Risk):
         """Number of queries."""
         return len(self.rankings)
 
+    @property
+    def _work(self) -> float:
+        """Multiplications in the distances from all queries to the corpus."""
+        return float(self.parts) * self.rankings.X.size
+
     def value(self, M: Array) -> float:
         """One pass of the separation oracle over all queries."""
         total = 0.0
-        for queries in self.rankings.blocks(np.arange(self.parts)):
-            distances = self.rankings.distances(M, queries)
-            total += float(self.measure.separate(distances, self.rankings.relevance, queries)[2].sum())
+        with blas_threads_for(self._work):
+            for queries in self.rankings.blocks(np.arange(self.parts)):
+                distances = self.rankings.distances(M, queries)
+                total += float(self.measure.separate(distances, self.rankings.relevance, queries)[2].sum())
         return self.C / self.parts * total
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
@@ -64,17 +71,18 @@ class RankingRisk(Risk):
         values, offsets = np.zeros(n_groups), np.zeros(n_groups)
         normals = np.zeros((n_groups, self.cone.size))
         weight = self.C / self.parts
-        for queries in self.rankings.blocks(order):
-            distances = self.rankings.distances(M, queries)
-            T, losses, violations = self.measure.separate(distances, self.rankings.relevance, queries)
-            group_of = groups[queries]
-            starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-            for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
-                g = group_of[start]
-                values[g] += weight * violations[start:stop].sum()
-                offsets[g] += weight * losses[start:stop].sum()
-                psi = self.rankings.adjoint(T[start:stop], queries[start:stop])
-                normals[g] += weight * self.cone.coordinates(psi)
+        with blas_threads_for(self._work):
+            for queries in self.rankings.blocks(order):
+                distances = self.rankings.distances(M, queries)
+                T, losses, violations = self.measure.separate(distances, self.rankings.relevance, queries)
+                group_of = groups[queries]
+                starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+                for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
+                    g = group_of[start]
+                    values[g] += weight * violations[start:stop].sum()
+                    offsets[g] += weight * losses[start:stop].sum()
+                    psi = self.rankings.adjoint(T[start:stop], queries[start:stop])
+                    normals[g] += weight * self.cone.coordinates(psi)
         return Cuts(values, offsets, normals)
 
     def statement(self, M: cp.Variable, every_ranking: bool | None = None) -> RiskStatement:

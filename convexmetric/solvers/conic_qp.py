@@ -42,7 +42,7 @@ from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks.base import group_sums
 from convexmetric.solvers.sparse_gram import sparse_gram
-from convexmetric.solvers.threads import blas_threads_for
+from convexmetric.threads import blas_threads_for
 
 __all__ = ["ConicQP", "Iterate", "Outcome", "heavy_start", "interior_point", "warm_start"]
 

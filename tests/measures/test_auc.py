@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import convexmetric as cm
 from convexmetric.comparisons import Relevance
 from convexmetric.measures import AUC, MEASURES, rankings_of
 
@@ -179,3 +180,15 @@ def test_rankings_of_two_items():
     (first, _), (second, _) = sorted(rankings_of(1, 1), key=lambda pair: pair[0].item())
     assert not first.item()
     assert second.item()
+
+
+def test_threads_change_nothing(monkeypatch):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(90, 4))
+    problem = cm.RankingProblem.from_labels(X, np.arange(90) % 3)
+    groups = np.arange(90) % 5
+    alone = problem.risk.separate(0.3 * np.eye(4), groups)
+    monkeypatch.setattr("convexmetric.measures.auc.WORTH_THREADS", 1)
+    together = problem.risk.separate(0.3 * np.eye(4), groups)
+    np.testing.assert_array_equal(alone.normals, together.normals)
+    np.testing.assert_array_equal(alone.values, together.values)

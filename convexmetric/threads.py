@@ -1,7 +1,7 @@
 """As many BLAS threads as a product is worth.
 
-The interior-point method does thousands of small matrix products. Handing each to many threads costs more than the
-product: at d = 13, four threads take five times as long as one.
+Solves of small problems are thousands of small matrix products. Handing each to many threads costs more than the
+product: at d = 13, four threads take five times as long as one, and far longer on a busy machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["blas_threads_for"]
 
 #: Multiplications in one product from which a second thread pays, and from which all do.
-TWO_THREADS, ALL_THREADS = 2e7, 1e10
+TWO_THREADS, ALL_THREADS = 2e7, 2e9
 
 
 @cache

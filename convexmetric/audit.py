@@ -76,7 +76,7 @@ def audit(problem: MetricProblem, M: ArrayLike, reference: Solution | Certificat
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    metric = problem.cone.element(M, problem.letter)
+    metric = problem.metric(M)
     if reference is None:
         reference = solve(problem)
     if isinstance(reference, (Solution, Certificate)):

@@ -81,7 +81,7 @@ def certify(problem: MetricProblem, M: ArrayLike, dual: Any) -> Certificate:
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    metric = problem.cone.element(M, problem.letter)
+    metric = problem.metric(M)
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)
     metric = problem.risk.repair(metric)

@@ -109,7 +109,7 @@ def best_scale(problem: RankingProblem) -> float:
 
 def mean_score(problem: RankingProblem, M: ArrayLike) -> float:
     """Mean over queries of the measure's score, when the corpus is ranked by the metric ``M``."""
-    metric = problem.cone.element(M, problem.letter)
+    metric = problem.metric(M)
     scores = []
     for queries in problem.rankings.blocks(np.arange(len(problem.rankings))):
         distances = problem.rankings.distances(metric, queries)

@@ -79,8 +79,18 @@ class MetricProblem:
         InputError
             If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
         """
-        M = self.cone.element(M, self.letter)
+        M = self.metric(M)
         return self.risk.value(M) + self.penalty(M)
+
+    def metric(self, M: ArrayLike) -> Array:
+        """``M`` as the problem's variable, an element of the cone's space (not necessarily in the cone).
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
+        """
+        return self.cone.element(M, self.letter)
 
     def penalty(self, M: Array) -> float:
         """The part of the objective without data: ``<G, M> + Omega(M)``."""

@@ -30,7 +30,7 @@ from convexmetric.comparisons import Triplets
 from convexmetric.comparisons.contradictions import contradiction
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem, checked_weight
@@ -117,6 +117,12 @@ class RelativeComparisonProblem(MetricProblem):
             f"C=inf asks for hard margins, but no weights satisfy {these}: {'; '.join(triplets[:6])}{more}. "
             "Drop one of them, or allow violations with a finite C"
         )
+
+    def metric(self, M: ArrayLike) -> Array:
+        """The weights ``w``. With ``A`` a matrix is refused: it could be ``diag(w)`` or ``A diag(w) A^T``."""
+        if self.A is not None and real_array(M, self.letter).ndim == 2:
+            raise InputError(f"with A, pass the {self.cone.d} weights w (Solution.w), not a matrix")
+        return super().metric(M)
 
     def full_matrix(self, M: Array) -> Array:
         """``A diag(w) A^T``; for a kernel, ``diag(w)`` on the coordinates ``K(x, x_i)``."""

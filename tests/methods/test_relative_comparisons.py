@@ -32,6 +32,20 @@ def test_the_metric_of_a_map_has_the_norm_and_distances_of_the_paper():
     np.testing.assert_allclose(problem.triplets.forward(w), margins, atol=1e-12)
 
 
+def test_with_a_map_a_matrix_is_refused_for_it_could_mean_two_things():
+    X = np.random.default_rng(3).standard_normal((6, 3))
+    problem = cm.RelativeComparisonProblem(X, [[0, 1, 2], [3, 4, 5]], A=np.diag([1.0, 2.0, 3.0]))
+    solution = cm.solve(problem)
+    assert problem.objective(solution.w) == solution.upper_bound
+    for judge in (
+        problem.objective,
+        lambda M: cm.audit(problem, M, 0.1),
+        lambda M: cm.certify(problem, M, solution.certificate.dual),
+    ):
+        with pytest.raises(InputError, match=r"with A, pass the 3 weights w \(Solution\.w\), not a matrix"):
+            judge(solution.M)
+
+
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [

@@ -39,7 +39,7 @@ KINDS = ["ranking", *(f"relative {features}{margin}" for margin in ("", " hard")
 @pytest.mark.parametrize("kind", KINDS)
 def test_statement_and_solver_agree_to_a_millionth(kind):
     problem = thirty_points(kind)
-    solution = cm.solve(problem, tol=1e-8)
+    solution = cm.solve(problem, tol=1e-7)
     assert solution.status == "optimal"
     for backend, options in TIGHT.items():
         statement = problem.to_cvxpy()
@@ -114,7 +114,7 @@ def test_an_unreachable_tolerance_ends_by_itself(kind):
             solution = cm.solve(thirty_points(kind), tol=1e-300, solver=solver, max_iter=2000)
         # Bounds may meet exactly in float64; else the solver gives up, long before the limit.
         assert solution.status == ("optimal" if solution.gap <= 1e-300 else "stalled")
-        assert -1e-14 <= solution.gap <= 1e-8
+        assert -1e-14 <= solution.gap <= 1e-7
 
 
 def test_subgradient_steps_certify_how_far_they_came():

@@ -49,12 +49,15 @@ class Rankings:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
         if len(relevance) != len(self.Q):
             raise InputError(f"there are {len(self.Q)} queries but relevance for {len(relevance)}")
-        for rows, starts, kind in (
-            (relevance.relevant, relevance.relevant_start, "relevant"),
-            (relevance.irrelevant, relevance.irrelevant_start, "irrelevant"),
+        for rows, start, stop, kind in (
+            (relevance.relevant, relevance.relevant_start, relevance.relevant_stop, "relevant"),
+            (relevance.irrelevant, relevance.irrelevant_start, relevance.irrelevant_stop, "irrelevant"),
         ):
-            if np.diff(starts).min() < 1:
-                raise InputError(f"query {int(np.argmin(np.diff(starts)))} has no {kind} point; give it one")
+            # Compiled code reads these slices without looking.
+            if start.min() < 0 or stop.max() > len(rows):
+                raise InputError(f"relevance lists {kind} points outside of its storage of {len(rows)} rows")
+            if (stop - start).min() < 1:
+                raise InputError(f"query {int(np.argmin(stop - start))} has no {kind} point; give it one")
             rows_of(rows, len(self.X), kind)
         self.relevance = relevance
         self.cone = cone

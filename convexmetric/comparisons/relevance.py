@@ -18,35 +18,38 @@ __all__ = ["Relevance"]
 
 @dataclass(frozen=True)
 class Relevance:
-    """Lists of relevant and of irrelevant corpus rows per query, in compressed form.
+    """Lists of relevant and of irrelevant corpus rows per query; queries may share storage.
 
-    The relevant rows of query ``q`` are ``relevant[relevant_start[q]:relevant_start[q + 1]]``; likewise
-    the irrelevant ones. Points in neither list take no part in the query's ranking.
+    The relevant rows of query ``q`` are ``relevant[relevant_start[q]:relevant_stop[q]]``; likewise the irrelevant
+    ones. Slices may overlap, so that relevance by labels takes memory for the corpus and not for every query. Points in
+    neither list take no part in the query's ranking.
     """
 
     relevant: np.ndarray
     relevant_start: np.ndarray
+    relevant_stop: np.ndarray
     irrelevant: np.ndarray
     irrelevant_start: np.ndarray
+    irrelevant_stop: np.ndarray
 
     def __len__(self) -> int:
-        return self.relevant_start.size - 1
+        return self.relevant_start.size
 
     @property
     def n_relevant(self) -> np.ndarray:
         """Number of relevant points of each query."""
-        return np.diff(self.relevant_start)
+        return self.relevant_stop - self.relevant_start
 
     @property
     def n_irrelevant(self) -> np.ndarray:
         """Number of irrelevant points of each query."""
-        return np.diff(self.irrelevant_start)
+        return self.irrelevant_stop - self.irrelevant_start
 
     def of(self, query: int) -> tuple[np.ndarray, np.ndarray]:
-        """Relevant and irrelevant rows of one query."""
+        """Relevant and irrelevant rows of one query, in ascending order."""
         return (
-            self.relevant[self.relevant_start[query] : self.relevant_start[query + 1]],
-            self.irrelevant[self.irrelevant_start[query] : self.irrelevant_start[query + 1]],
+            np.sort(self.relevant[self.relevant_start[query] : self.relevant_stop[query]]),
+            np.sort(self.irrelevant[self.irrelevant_start[query] : self.irrelevant_stop[query]]),
         )
 
     @classmethod
@@ -73,15 +76,22 @@ class Relevance:
                 f"y has classes with a single member ({', '.join(map(repr, lonely[:5].tolist()))}): such a query "
                 "has no relevant point; drop these points or merge the classes"
             )
+        # Every class twice over, so that all of it but one member is a slice; and all classes twice over, so that
+        # everything but one class is a slice.
         n = labels.size
-        members = [np.flatnonzero(code == c) for c in range(classes.size)]
-        others = [np.flatnonzero(code != c) for c in range(classes.size)]
-        relevant = [members[c][members[c] != q] for q, c in enumerate(code)]
+        by_class = np.argsort(code, kind="stable").astype(np.int32)
+        first = np.cumsum(counts) - counts
+        own = first[code]
+        place = np.empty(n, dtype=np.int64)
+        place[by_class] = np.arange(n)
+        start = own + place + 1
         return cls(
-            np.concatenate(relevant),
-            np.concatenate([[0], np.cumsum(counts[code] - 1)]),
-            np.concatenate([others[c] for c in code]),
-            np.concatenate([[0], np.cumsum(n - counts[code])]),
+            np.concatenate([np.tile(by_class[f : f + size], 2) for f, size in zip(first, counts, strict=True)]),
+            start,
+            start + counts[code] - 1,
+            np.tile(by_class, 2),
+            own + counts[code],
+            own + n,
         )
 
     @classmethod
@@ -135,8 +145,9 @@ def as_labels(y: ArrayLike) -> np.ndarray:
     return labels
 
 
-def _compress(lists: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    return np.concatenate(lists), np.concatenate([[0], np.cumsum([rows.size for rows in lists])])
+def _compress(lists: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    stop = np.cumsum([rows.size for rows in lists])
+    return np.concatenate(lists).astype(np.int32), stop - [rows.size for rows in lists], stop
 
 
 def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> list[np.ndarray]:

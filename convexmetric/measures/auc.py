@@ -47,23 +47,23 @@ class AUC(Measure):
         losses = np.empty(len(queries))
         violations = np.empty(len(queries))
         kernel = _parallel if distances.size >= WORTH_THREADS else _serial
-        kernel(
-            distances,
-            queries,
+        lists = (
             relevance.relevant,
             relevance.relevant_start,
+            relevance.relevant_stop,
             relevance.irrelevant,
             relevance.irrelevant_start,
-            losses,
-            violations,
+            relevance.irrelevant_stop,
         )
+        kernel(distances, queries, lists, losses, violations)
         return distances, losses, violations
 
 
 @numba.njit(cache=True, nogil=True)
-def _most_violated(D, row, q, relevant, relevant_start, irrelevant, irrelevant_start, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    wanted = relevant[relevant_start[q] : relevant_start[q + 1]]
-    unwanted = irrelevant[irrelevant_start[q] : irrelevant_start[q + 1]]
+def _most_violated(D, row, q, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    wanted = relevant[relevant_start[q] : relevant_stop[q]]
+    unwanted = irrelevant[irrelevant_start[q] : irrelevant_stop[q]]
     p, n = wanted.size, unwanted.size
     x = np.empty(p)
     for i in range(p):
@@ -97,12 +97,12 @@ def _most_violated(D, row, q, relevant, relevant_start, irrelevant, irrelevant_s
 
 # Two functions and not one compiled twice: the cache on disk does not tell threads from none.
 @numba.njit(cache=True, nogil=True)
-def _serial(D, queries, relevant, relevant_start, irrelevant, irrelevant_start, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _serial(D, queries, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in range(queries.size):
-        _most_violated(D, row, queries[row], relevant, relevant_start, irrelevant, irrelevant_start, losses, violations)
+        _most_violated(D, row, queries[row], lists, losses, violations)
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _parallel(D, queries, relevant, relevant_start, irrelevant, irrelevant_start, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _parallel(D, queries, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in numba.prange(queries.size):
-        _most_violated(D, row, queries[row], relevant, relevant_start, irrelevant, irrelevant_start, losses, violations)
+        _most_violated(D, row, queries[row], lists, losses, violations)

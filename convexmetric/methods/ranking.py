@@ -66,8 +66,8 @@ class RankingProblem(MetricProblem):
 
     Notes
     -----
-    Memory: relevance takes 8 bytes a (query, corpus point) pair, a pass of the oracle three blocks of
-    64 MiB. Time of a pass: the matrix products for all distances, and sorting the relevant ones.
+    Memory: a pass of the oracle holds three blocks of 64 MiB; relevance takes what its lists take, and for labels no
+    more than the corpus. Time of a pass: the matrix products for all distances, and sorting the relevant ones.
     """
 
     letter: ClassVar[str] = "W"

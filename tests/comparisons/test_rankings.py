@@ -73,7 +73,7 @@ def test_corpus_as_queries_is_held_once():
 def raw(relevant, irrelevant):
     starts = [np.concatenate([[0], np.cumsum([len(rows) for rows in lists])]) for lists in (relevant, irrelevant)]
     flat = [np.array([row for rows in lists for row in rows], dtype=np.int64) for lists in (relevant, irrelevant)]
-    return Relevance(flat[0], starts[0], flat[1], starts[1])
+    return Relevance(flat[0], starts[0][:-1], starts[0][1:], flat[1], starts[1][:-1], starts[1][1:])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.conic_qp import ConicQP, heavy_start, interior_point, warm_start
+from convexmetric.solvers.master import Master
 
 __all__ = ["CuttingPlanes"]
 
@@ -92,33 +92,23 @@ class CuttingPlanes(Solver):
         cone, risk = problem.cone, problem.risk
         n_groups = min(self.groups, risk.parts)
         pool = _Pool(problem, np.arange(risk.parts) * n_groups // risk.parts, n_groups)
-        path: list[tuple[Array, Array]] = []
+        master = Master(problem)
         metric = cone.zeros()
 
-        def out_of_time(*_: object) -> bool:
+        def out_of_time() -> bool:
             return monitor.out_of_time
 
         while True:
             cuts = risk.separate(metric, pool.groups)
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
-            pool.add(metric, cuts.offsets, cuts.normals)
+            pool.add(metric, cuts.offsets, master.rows(cuts.normals))
             if monitor.gap <= monitor.tol or (monitor.out_of_time and np.isfinite(monitor.lower_bound)):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
                 return
 
-            qp = pool.master()
             gap = min(1.0, monitor.gap)
             target = max(MASTER_SHARE * gap, 0.1 * monitor.tol)
-            start, place = warm_start(qp, path)
-            outcome = interior_point(qp, target, start=start, watch=out_of_time)
-            path = path[: place + 1] + outcome.path
-            if outcome.gap > target and start is not None:
-                outcome = interior_point(qp, target, watch=out_of_time)
-                path = outcome.path
-            if outcome.gap > target and not monitor.out_of_time:
-                again = interior_point(qp, target, start=heavy_start(qp), watch=out_of_time)
-                if again.gap < outcome.gap:
-                    outcome, path = again, again.path
+            outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
             pool.weigh(outcome.a)
             improved = monitor.dual(outcome.lower_bound, pool.dual_point())
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
@@ -129,7 +119,7 @@ class CuttingPlanes(Solver):
             if self.drop_after is not None:
                 pool.drop(self.drop_after)
             assert monitor.M is not None
-            metric = cone.project(self.stabilisation * monitor.M + (1.0 - self.stabilisation) * outcome.U)
+            metric = cone.project(self.stabilisation * monitor.M + (1.0 - self.stabilisation) * outcome.M)
 
 
 class _Pool:
@@ -140,7 +130,7 @@ class _Pool:
         self.groups = groups
         self.n_groups = n_groups
         self.count = 0
-        self._normals = np.empty((4 * n_groups, problem.cone.size))
+        self._normals = np.empty((0, 0))
         self.offsets = np.empty(0)
         self.group = np.empty(0, dtype=np.int64)
         self.witness = np.empty(0, dtype=np.int64)
@@ -155,8 +145,11 @@ class _Pool:
 
     def add(self, metric: Array, offsets: Array, normals: Array) -> None:
         """Take in one cut for every group."""
-        while self.count + self.n_groups > len(self._normals):
-            self._normals = np.concatenate([self._normals, np.empty_like(self._normals)])
+        if self.count + self.n_groups > len(self._normals):
+            larger = np.empty((2 * self.count + 4 * self.n_groups, normals.shape[1]))
+            if self.count:
+                larger[: self.count] = self.normals
+            self._normals = larger
         self._normals[self.count : self.count + self.n_groups] = normals
         self.count += self.n_groups
         self.witnesses[self._made] = metric
@@ -165,10 +158,6 @@ class _Pool:
         self.witness = np.append(self.witness, np.full(self.n_groups, self._made))
         self.age = np.append(self.age, np.zeros(self.n_groups, dtype=np.int64))
         self._made += 1
-
-    def master(self) -> ConicQP:
-        """The problem with the risk replaced by its cuts."""
-        return ConicQP(self.problem, self.normals, self.offsets, self.group, np.ones(self.n_groups))
 
     def weigh(self, multipliers: Array) -> None:
         """Remember the master's multipliers and who has had none for how long."""
@@ -193,11 +182,16 @@ class _Pool:
     def drop(self, age: int) -> None:
         """Forget cuts without weight in the last ``age`` masters, and metrics without cuts."""
         kept = np.flatnonzero(self.age < age)
-        if len(kept) == self.count:
+        count = len(kept)
+        if count == self.count:
             return
-        self._normals[: len(kept)] = self.normals[kept]
-        self.count = len(kept)
-        self.offsets, self.group = self.offsets[kept], self.group[kept]
-        self.witness, self.age, self.weights = self.witness[kept], self.age[kept], self.weights[kept]
+        # Normals are large: the last ones move into the holes, the others stay.
+        order = np.arange(count)
+        holes = np.setdiff1d(order, kept, assume_unique=True)
+        order[holes] = kept[count - len(holes) :]
+        self._normals[holes] = self._normals[order[holes]]
+        self.count = count
+        self.offsets, self.group = self.offsets[order], self.group[order]
+        self.witness, self.age, self.weights = self.witness[order], self.age[order], self.weights[order]
         present = set(map(int, np.unique(self.witness)))
         self.witnesses = {t: M for t, M in self.witnesses.items() if t in present}

@@ -53,4 +53,4 @@ class SquaredFrobenius(Regularizer):
 
     def quadratic(self, cone: Cone) -> float:
         """``reg`` times the identity."""
-        return self.reg
+        return float(self.reg)

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as la
@@ -39,7 +39,6 @@ from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
 from convexmetric.errors import SolverError
-from convexmetric.problem import MetricProblem
 from convexmetric.risks.base import group_sums
 from convexmetric.solvers.sparse_gram import sparse_gram
 from convexmetric.threads import blas_threads_for
@@ -59,14 +58,31 @@ MENDABLE = 100.0
 ROUGH = 10.0
 
 
+class Penalty(Protocol):
+    """What the program takes from a problem: cone, ``<c, U> + 1/2 <U, L U>``, and the bounds of multipliers."""
+
+    @property
+    def cone(self) -> Cone:
+        """K."""
+
+    def linear(self) -> Array:
+        """C in coordinates."""
+
+    def quadratic(self) -> float | Array | None:
+        """L."""
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        """Lower bound that ``value - <S, U>`` below the slacks' part proves."""
+
+
 class ConicQP:
     """The penalty of a problem, and in place of its risk a set of rows with slacks; in the module's letters.
 
     Parameters
     ----------
-    problem : MetricProblem
-        Gives the cone K, ``<c, U> + 1/2 <U, L U>`` (L a multiple of the identity, or a matrix on diagonal
-        metrics), and the lower bounds that multipliers prove.
+    problem : Penalty
+        A problem or a part of one; gives the cone K, ``<c, U> + 1/2 <U, L U>`` (L a multiple of the identity, or a
+        matrix on diagonal metrics), and the lower bounds that multipliers prove.
     A : (k, q) array or sparse matrix
         Rows in coordinates of the cone.
     b : (k,) array
@@ -76,7 +92,7 @@ class ConicQP:
         Weight of each slack; infinite for none.
     """
 
-    def __init__(self, problem: MetricProblem, A: Any, b: Array, group: np.ndarray, C: Array) -> None:
+    def __init__(self, problem: Penalty, A: Any, b: Array, group: np.ndarray, C: Array) -> None:
         quadratic = problem.quadratic()
         if quadratic is None:
             raise SolverError("the interior-point method needs a linear or quadratic regularizer")

@@ -14,7 +14,9 @@ learning to rank prints as its Algorithm 1. It is slow for three reasons, each w
 
 - one slack for all parts makes cuts weak: a slack for each of 32 *groups*;
 - the master's solutions jump, because a trace is linear (Kelley's method): *in-out separation*, cuts are made between
-  the master's solution and the best metric so far;
+  the master's solution and the best metric so far. How far between is settled by the slope of the objective there
+  (Pessoa, Sadykov, Uchoa and Vanderbeck, 2018): while it still falls towards the master's solution the next cut is made
+  nearer to that, once it rises nearer to the best metric;
 - cuts pile up: those with no weight in the last few masters are dropped (they can come back).
 """
 
@@ -31,7 +33,7 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual
+from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.master import Master
 
@@ -39,6 +41,8 @@ __all__ = ["CuttingPlanes"]
 
 #: The master is solved to this share of the outer gap.
 MASTER_SHARE = 0.3
+#: Ends of the range of adaptive stabilisation, and the share of the way to an end of one step.
+LEAST, MOST, PACE = 0.3, 0.9, 0.1
 #: A cut is alive while its multiplier exceeds this share of its group's.
 ALIVE = 1e-6
 
@@ -52,7 +56,9 @@ class CuttingPlanes(Solver):
     groups : int
         Number of slacks; parts are grouped in order. 1 is the 1-slack formulation.
     stabilisation : float
-        Cuts are made at ``stabilisation * best + (1 - stabilisation) * master``; 0 is plain Kelley.
+        Cuts are made at ``alpha * best + (1 - alpha) * master``, and alpha starts here; 0 is plain Kelley.
+    adaptive : bool
+        Whether alpha follows the slope of the objective, within [0.3, 0.9]; otherwise it stays.
     drop_after : int or None
         Drop cuts that had no weight in this many masters running; None keeps all.
     """
@@ -61,6 +67,7 @@ class CuttingPlanes(Solver):
 
     groups: int = 32
     stabilisation: float = 0.5
+    adaptive: bool = True
     drop_after: int | None = 3
 
     def __post_init__(self) -> None:
@@ -74,7 +81,7 @@ class CuttingPlanes(Solver):
     @classmethod
     def plain(cls) -> CuttingPlanes:
         """One slack, no stabilisation, all cuts kept: the algorithm as printed."""
-        return cls(groups=1, stabilisation=0.0, drop_after=None)
+        return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None)
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a finite risk and a linear or quadratic regularizer."""
@@ -93,13 +100,17 @@ class CuttingPlanes(Solver):
         n_groups = min(self.groups, risk.parts)
         pool = _Pool(problem, np.arange(risk.parts) * n_groups // risk.parts, n_groups)
         master = Master(problem)
-        metric = cone.zeros()
+        metric, move = cone.zeros(), None
+        alpha = self.stabilisation
 
         def out_of_time() -> bool:
             return monitor.out_of_time
 
         while True:
             cuts = risk.separate(metric, pool.groups)
+            if self.adaptive and move is not None:
+                falls = self._slope(problem, metric, cuts, move) <= 0.0
+                alpha = max(LEAST, (1.0 - PACE) * alpha) if falls else min(MOST, alpha + PACE * (1.0 - alpha))
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
             pool.add(metric, cuts.offsets, master.rows(cuts.normals))
             if monitor.gap <= monitor.tol or (monitor.out_of_time and np.isfinite(monitor.lower_bound)):
@@ -119,7 +130,17 @@ class CuttingPlanes(Solver):
             if self.drop_after is not None:
                 pool.drop(self.drop_after)
             assert monitor.M is not None
-            metric = cone.project(self.stabilisation * monitor.M + (1.0 - self.stabilisation) * outcome.M)
+            move = outcome.M - monitor.M
+            metric = cone.project(monitor.M + (1.0 - alpha) * move)
+
+    @staticmethod
+    def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
+        """Slope of the objective at ``metric`` along ``move``, by the subgradient that the cuts are."""
+        gradient = problem.linear() - cuts.normals.sum(axis=0)
+        quadratic, u = problem.quadratic(), problem.cone.coordinates(metric)
+        if quadratic is not None:
+            gradient = gradient + (quadratic @ u if isinstance(quadratic, np.ndarray) else quadratic * u)
+        return float(gradient @ problem.cone.coordinates(move))
 
 
 class _Pool:

@@ -34,8 +34,8 @@ __all__ = ["Master", "MasterPoint"]
 SUBSPACE_FROM = 48
 #: Columns to begin with, and the most that join at a time.
 FIRST, JOINING = 16, 12
-#: A column stays while its eigenvalue exceeds this share of the largest.
-USED = 1e-3
+#: The smallest eigenvalues leave as long as their sum is below this share of the tolerance.
+LEAVING = 0.1
 #: Rounds of enlarging the subspace in one master.
 ROUNDS = 8
 #: Elements of products with cuts that are held at a time.
@@ -170,6 +170,7 @@ class _Subspace:
         problem, cone = self.problem, self.problem.cone
         linear = cone.from_coordinates(problem.linear())
         curvature = problem.quadratic()
+        assert isinstance(curvature, float), "matrix metrics have no full quadratic form"
         if self.V is None:
             pull = normals.sum(axis=0).reshape(cone.shape) - linear
             self.V = np.linalg.eigh(pull)[1][:, -FIRST:]
@@ -186,18 +187,19 @@ class _Subspace:
             if best is None or lower > best.lower_bound:
                 best = MasterPoint(M, outcome.a, outcome.upper_bound, lower, iterations)
             Z = linear + curvature * M - S
-            self._renew(outcome.U, Z)
-            if relative_gap(outcome.upper_bound, lower) <= tol or stop():
+            done = relative_gap(outcome.upper_bound, lower) <= tol or stop()
+            # Columns leave between masters only: dropped within one they may come and go for ever.
+            self._renew(outcome.U, Z, LEAVING * tol if done else 0.0)
+            if done:
                 break
         assert best is not None
         return best
 
-    def _renew(self, U: Array, Z: Array) -> None:
-        """Let the eigenvectors of negative eigenvalues of Z join, and those that U does not use leave."""
+    def _renew(self, U: Array, Z: Array, share: float) -> None:
+        """Let the eigenvectors of negative eigenvalues of Z join, and those that U hardly uses leave."""
         assert self.V is not None
         values, Q = np.linalg.eigh(U)
-        used = values > USED * values[-1]
-        keep = Q[:, used]
+        keep = Q[:, np.cumsum(np.maximum(values, 0.0)) > share * values.sum()] if share else Q
         kept = self.V @ keep
         negative, vectors = np.linalg.eigh(Z)
         joining = vectors[:, :JOINING][:, negative[:JOINING] < 0.0]

@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from convexmetric.audit import audit
 from convexmetric.datasets import load, preprocess
 from convexmetric.errors import GapWarning
+from convexmetric.evaluation import mean_scores
 from convexmetric.methods import RankingProblem
 from convexmetric.plotting import plot_solution, save_picture
 from convexmetric.reports import solution_table
@@ -109,15 +110,7 @@ def best_scale(problem: RankingProblem) -> float:
 
 def mean_score(problem: RankingProblem, M: ArrayLike) -> float:
     """Mean over queries of the measure's score, when the corpus is ranked by the metric ``M``."""
-    metric = problem.metric(M)
-    scores = []
-    for queries in problem.rankings.blocks(np.arange(len(problem.rankings))):
-        distances = problem.rankings.distances(metric, queries)
-        for row, query in zip(distances, queries, strict=True):
-            relevant, irrelevant = problem.rankings.relevance.of(query)
-            order = np.argsort(row[np.concatenate([relevant, irrelevant])], kind="stable")
-            scores.append(problem.measure.score(order < len(relevant)))
-    return float(np.mean(scores))
+    return mean_scores(problem.rankings, problem.metric(M), [problem.measure])[0]
 
 
 def _contenders(problem: RankingProblem) -> list[Contender]:

@@ -1,9 +1,18 @@
 """Comparisons of distances as linear operators on the metric: ``s = D(M)`` and its adjoint."""
 
 from convexmetric.comparisons.base import Comparisons
-from convexmetric.comparisons.rankings import Rankings
+from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
 from convexmetric.comparisons.triplets import Triplets
 
-__all__ = ["Comparisons", "Rankings", "Relevance", "Triplets", "triplets_from_labels"]
+__all__ = [
+    "Block",
+    "Comparisons",
+    "DenseBlock",
+    "ListedBlock",
+    "Rankings",
+    "Relevance",
+    "Triplets",
+    "triplets_from_labels",
+]

@@ -5,26 +5,36 @@ r"""Distances from queries to their corpus, and the adjoint of weighting them.
    = X^\top \mathrm{diag}(T^\top 1) X - Q^\top T X - X^\top T^\top Q
 
 for weights whose rows sum to zero, ``T 1 = 0``, as all differences of rankings have: then the term
-in ``q q^T`` vanishes, and so does the part of the distance that only depends on the query.
+in ``q q^T`` vanishes, and so does the part of the distance that only depends on the query. The adjoint is one weighted
+graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison.
+
+Queries are taken in blocks of bounded memory, in one of two layouts. Where most of the corpus takes part in a ranking
+(relevance by labels), a block holds its queries' distances to the whole corpus, made by a matrix product. Where few
+points do (lists from a catalogue of users), it holds the listed distances only: nothing is of size queries x corpus.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+import numba
 import numpy as np
+import scipy.sparse as sp
 
-from convexmetric.comparisons.points import as_points, rows_of
-from convexmetric.comparisons.relevance import Relevance
+from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
-__all__ = ["Rankings"]
+__all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]
 
 #: Bytes of distances held at a time; a pass needs about three times this beside the data.
 BLOCK_BYTES = 64 * 2**20
+#: Share of the corpus that must be listed on average for whole rows of distances to be cheaper.
+DENSE_FROM = 0.05
 
 
 class Rankings:
@@ -49,36 +59,115 @@ class Rankings:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
         if len(relevance) != len(self.Q):
             raise InputError(f"there are {len(self.Q)} queries but relevance for {len(relevance)}")
-        for rows, start, stop, kind in (
-            (relevance.relevant, relevance.relevant_start, relevance.relevant_stop, "relevant"),
-            (relevance.irrelevant, relevance.irrelevant_start, relevance.irrelevant_stop, "irrelevant"),
-        ):
-            # Compiled code reads these slices without looking.
-            if start.min() < 0 or stop.max() > len(rows):
-                raise InputError(f"relevance lists {kind} points outside of its storage of {len(rows)} rows")
-            if (stop - start).min() < 1:
-                raise InputError(f"query {int(np.argmin(stop - start))} has no {kind} point; give it one")
-            rows_of(rows, len(self.X), kind)
+        relevance.check(len(self.X))
         self.relevance = relevance
         self.cone = cone
+        self.sizes = relevance.n_relevant + relevance.n_irrelevant
+        self.dense = (
+            not (isinstance(self.X, np.ndarray) and isinstance(self.Q, np.ndarray))
+            or relevance.complement
+            or float(self.sizes.mean()) >= DENSE_FROM * len(self.X)
+        )
 
     def __len__(self) -> int:
         return len(self.Q)
 
-    def blocks(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        """Cut the queries, in the given order, into blocks of bounded memory."""
-        size = max(1, BLOCK_BYTES // (8 * len(self.X)))
-        for start in range(0, len(order), size):
-            yield order[start : start + size]
+    def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
+        """Cut the queries, in the given order, into pieces of bounded memory."""
+        widths = np.full(len(order), len(self.X)) if self.dense else self.sizes[order]
+        piece = np.cumsum(widths) * 8 // (BLOCK_BYTES + 1)
+        starts = np.flatnonzero(np.diff(piece, prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
+            yield order[start:stop]
 
-    def distances(self, M: Array, queries: np.ndarray) -> Array:
-        """``s - q^T M q``, shape ``(len(queries), n)``: squared distances up to a constant of each query."""
+    def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
+        """Distances under ``M`` from the queries, in the given order, to what they rank."""
         norms = self.cone.quadratic_forms(self.X, M)
-        product = self.cone.gram(self.Q[queries], M, self.X)
-        product *= -2.0
-        product += norms
-        return product
+        images = None if self.dense else self.cone.times(self.X, M)
+        for queries in self.cuts(order):
+            if images is None:
+                product = self.cone.gram(self.Q[queries], M, self.X)
+                product *= -2.0
+                product += norms
+                yield DenseBlock(self, queries, product)
+            else:
+                yield ListedBlock(self, queries, norms, images)
 
-    def adjoint(self, T: Array, queries: np.ndarray) -> Array:
-        """``sum_qx t_qx (q - x)(q - x)^T`` for weights ``(len(queries), n)`` whose rows sum to zero."""
-        return self.cone.outer_sum(self.X, T.sum(axis=0)) - 2.0 * self.cone.cross(self.Q[queries], T, self.X)
+    def adjoint(self, T: Any, queries: np.ndarray) -> Array:
+        """``sum_qx t_qx (q - x)(q - x)^T`` for ``(len(queries), n)`` weights, dense or sparse; rows sum to zero."""
+        weights = np.asarray(T.sum(axis=0)).ravel()
+        used = np.flatnonzero(weights)
+        X, weights = (self.X, weights) if 2 * len(used) > len(weights) else (self.X[used], weights[used])
+        return self.cone.outer_sum(X, weights) - 2.0 * self.cone.cross(self.Q[queries], T, self.X)
+
+
+class Block(ABC):
+    """Distances of some queries, up to a constant of each query; oracles overwrite them by coefficients."""
+
+    values: Array
+
+    def __init__(self, rankings: Rankings, queries: np.ndarray) -> None:
+        self.rankings = rankings
+        self.queries = queries
+        self.lists: Lists = rankings.relevance.lists(queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @abstractmethod
+    def adjoint(self, start: int, stop: int) -> Array:
+        """``sum_x t_qx (q - x)(q - x)^T`` over the block's rows from start to stop, with its values as weights."""
+
+
+class DenseBlock(Block):
+    """A row of ``n`` values for every query."""
+
+    def __init__(self, rankings: Rankings, queries: np.ndarray, values: Array) -> None:
+        super().__init__(rankings, queries)
+        self.values = values
+
+    def adjoint(self, start: int, stop: int) -> Array:
+        """One matrix product with the rows of values."""
+        return self.rankings.adjoint(self.values[start:stop], self.queries[start:stop])
+
+
+class ListedBlock(Block):
+    """The values of the listed items only: relevant, then irrelevant ones, query after query."""
+
+    def __init__(self, rankings: Rankings, queries: np.ndarray, norms: Array, images: Array) -> None:
+        super().__init__(rankings, queries)
+        relevance = rankings.relevance
+        self.n_relevant = relevance.n_relevant[queries]
+        self.start = np.concatenate([[0], np.cumsum(rankings.sizes[queries])])
+        self.items = np.empty(self.start[-1], dtype=np.int32)
+        self.values = np.empty(self.start[-1])
+        _listed_distances(rankings.Q, queries, self.lists, norms, images, self.start, self.items, self.values)
+
+    def adjoint(self, start: int, stop: int) -> Array:
+        """One product with a sparse matrix of weights."""
+        first, last = self.start[start], self.start[stop]
+        T = sp.csr_array(
+            (self.values[first:last], self.items[first:last], self.start[start : stop + 1] - first),
+            shape=(stop - start, len(self.rankings.X)),
+        )
+        return self.rankings.adjoint(T, self.queries[start:stop])
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _listed_distances(Q, queries, lists, norms, images, start, items, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``x^T M x - 2 q^T M x`` for the listed items x of every query."""
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    for row in numba.prange(queries.size):
+        q = Q[queries[row]]
+        place = start[row]
+        for source in range(2):
+            rows = relevant if source == 0 else irrelevant
+            first = relevant_start[row] if source == 0 else irrelevant_start[row]
+            last = relevant_stop[row] if source == 0 else irrelevant_stop[row]
+            for item in rows[first:last]:
+                dot = 0.0
+                for f in range(q.size):
+                    dot += q[f] * images[item, f]
+                items[place] = item
+                values[place] = norms[item] - 2.0 * dot
+                place += 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,10 @@ from numpy.typing import ArrayLike
 from convexmetric.comparisons.points import rows_of
 from convexmetric.errors import InputError
 
-__all__ = ["Relevance"]
+__all__ = ["Lists", "Relevance"]
+
+Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Storage, start and stop of relevant points, and the same of irrelevant ones."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,9 @@ class Relevance:
     The relevant rows of query ``q`` are ``relevant[relevant_start[q]:relevant_stop[q]]``; likewise the irrelevant
     ones. Slices may overlap, so that relevance by labels takes memory for the corpus and not for every query. Points in
     neither list take no part in the query's ranking.
+
+    With ``complement``, the irrelevant points are all the others of a corpus of ``n_corpus``, but for the query itself
+    with ``exclude_self``; the irrelevant lists are empty then, and made for a few queries at a time.
     """
 
     relevant: np.ndarray
@@ -31,6 +37,9 @@ class Relevance:
     irrelevant: np.ndarray
     irrelevant_start: np.ndarray
     irrelevant_stop: np.ndarray
+    complement: bool = False
+    exclude_self: bool = False
+    n_corpus: int = 0
 
     def __len__(self) -> int:
         return self.relevant_start.size
@@ -43,14 +52,61 @@ class Relevance:
     @property
     def n_irrelevant(self) -> np.ndarray:
         """Number of irrelevant points of each query."""
-        return self.irrelevant_stop - self.irrelevant_start
+        if not self.complement:
+            return self.irrelevant_stop - self.irrelevant_start
+        return self.n_corpus - self.n_relevant - self._itself
+
+    @cached_property
+    def _itself(self) -> np.ndarray:
+        """1 for queries that are corpus points in neither list."""
+        if not self.exclude_self:
+            return np.zeros(len(self), dtype=np.int64)
+        lists = (self.relevant[a:b] for a, b in zip(self.relevant_start, self.relevant_stop, strict=True))
+        return np.array([q not in rows for q, rows in enumerate(lists)], dtype=np.int64)
 
     def of(self, query: int) -> tuple[np.ndarray, np.ndarray]:
         """Relevant and irrelevant rows of one query, in ascending order."""
-        return (
-            np.sort(self.relevant[self.relevant_start[query] : self.relevant_stop[query]]),
-            np.sort(self.irrelevant[self.irrelevant_start[query] : self.irrelevant_stop[query]]),
-        )
+        relevant, first, last, irrelevant, start, stop = self.lists(np.array([query]))
+        return np.sort(relevant[first[0] : last[0]]), np.sort(irrelevant[start[0] : stop[0]])
+
+    def lists(self, queries: np.ndarray) -> Lists:
+        """Storage, start and stop of the relevant and of the irrelevant points of some queries."""
+        relevant = self.relevant, self.relevant_start[queries], self.relevant_stop[queries]
+        if not self.complement:
+            return *relevant, self.irrelevant, self.irrelevant_start[queries], self.irrelevant_stop[queries]
+        stop = np.cumsum(self.n_irrelevant[queries])
+        start = stop - self.n_irrelevant[queries]
+        irrelevant = np.empty(stop[-1], dtype=np.int32)
+        mask = np.ones(self.n_corpus, dtype=bool)
+        for q, first, last in zip(queries, start, stop, strict=True):
+            out = self.relevant[self.relevant_start[q] : self.relevant_stop[q]]
+            mask[out] = False
+            if self.exclude_self:
+                mask[q] = False
+                irrelevant[first:last] = np.flatnonzero(mask)
+                mask[q] = True
+            else:
+                irrelevant[first:last] = np.flatnonzero(mask)
+            mask[out] = True
+        return *relevant, irrelevant, start, stop
+
+    def check(self, n: int) -> None:
+        """Raise an :class:`InputError` unless every query has points of both kinds among ``n``.
+
+        Compiled code reads the lists without looking.
+        """
+        for rows, start, stop, sizes, kind in (
+            (self.relevant, self.relevant_start, self.relevant_stop, self.n_relevant, "relevant"),
+            (self.irrelevant, self.irrelevant_start, self.irrelevant_stop, self.n_irrelevant, "irrelevant"),
+        ):
+            if start.min(initial=0) < 0 or stop.max(initial=0) > len(rows):
+                raise InputError(f"relevance lists {kind} points outside of its storage of {len(rows)} rows")
+            if sizes.min(initial=1) < 1:
+                raise InputError(f"query {int(np.argmin(sizes))} has no {kind} point; give it one")
+            if rows.size:
+                rows_of(rows, n, kind)
+        if self.complement and self.n_corpus != n:
+            raise InputError(f"relevance is for a corpus of {self.n_corpus} points, but X has {n}")
 
     @classmethod
     def from_labels(cls, y: ArrayLike) -> Relevance:
@@ -95,6 +151,30 @@ class Relevance:
         )
 
     @classmethod
+    def between(cls, labels: ArrayLike, y: ArrayLike) -> Relevance:
+        """Queries of their own: relevant to a query are the corpus points whose label in ``y`` is the query's.
+
+        Raises
+        ------
+        InputError
+            If labels are malformed, or a query's label is that of no corpus point or of all of them.
+        """
+        asked, known = as_labels(labels), as_labels(y)
+        classes, code, counts = np.unique(known, return_inverse=True, return_counts=True)
+        strangers = np.flatnonzero(~np.isin(asked, classes))
+        if strangers.size:
+            raise InputError(
+                f"query {strangers[0]} has the label {asked.tolist()[strangers[0]]!r}, which no corpus point has"
+            )
+        if classes.size < 2:
+            raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is irrelevant to any query")
+        by_class = np.tile(np.argsort(code, kind="stable").astype(np.int32), 2)
+        of = np.searchsorted(classes, asked)
+        start = (np.cumsum(counts) - counts)[of]
+        stop = start + counts[of]
+        return cls(by_class, start, stop, by_class, stop, start + len(known))
+
+    @classmethod
     def from_lists(
         cls, relevant: Any, irrelevant: Any, n_queries: int, n_corpus: int, *, exclude_self: bool = False
     ) -> Relevance:
@@ -111,21 +191,29 @@ class Relevance:
         """
         positive = _as_lists(relevant, n_queries, n_corpus, "relevant")
         if irrelevant is None:
-            everything = np.arange(n_corpus)
-            negative = [
-                np.setdiff1d(everything, np.append(rows, q) if exclude_self else rows)
-                for q, rows in enumerate(positive)
-            ]
+            none = np.zeros(n_queries, dtype=np.int64)
+            relevance = cls(*positive, np.empty(0, dtype=np.int32), none, none, True, exclude_self, n_corpus)
         else:
-            negative = _as_lists(irrelevant, n_queries, n_corpus, "irrelevant")
-        for q, (wanted, unwanted) in enumerate(zip(positive, negative, strict=True)):
-            if wanted.size == 0 or unwanted.size == 0:
-                kind = "relevant" if wanted.size == 0 else "irrelevant"
-                raise InputError(f"query {q} has no {kind} point; drop it from queries, or give it one")
+            relevance = cls(*positive, *_as_lists(irrelevant, n_queries, n_corpus, "irrelevant"))
+        for sizes, kind in ((relevance.n_relevant, "relevant"), (relevance.n_irrelevant, "irrelevant")):
+            if sizes.min(initial=1) < 1:
+                raise InputError(
+                    f"query {int(np.argmin(sizes))} has no {kind} point; drop it from queries, or give it one"
+                )
+        if irrelevant is not None:
+            # A pair (query, point) as one number.
+            wanted, unwanted = (
+                np.repeat(np.arange(n_queries), sizes) * n_corpus + rows
+                for rows, sizes in (
+                    (relevance.relevant, relevance.n_relevant),
+                    (relevance.irrelevant, relevance.n_irrelevant),
+                )
+            )
             both = np.intersect1d(wanted, unwanted, assume_unique=True)
             if both.size:
-                raise InputError(f"query {q} has point {int(both[0])} as both relevant and irrelevant")
-        return cls(*_compress(positive), *_compress(negative))
+                query, point = divmod(int(both[0]), n_corpus)
+                raise InputError(f"query {query} has point {point} as both relevant and irrelevant")
+        return relevance
 
 
 def as_labels(y: ArrayLike) -> np.ndarray:
@@ -145,12 +233,12 @@ def as_labels(y: ArrayLike) -> np.ndarray:
     return labels
 
 
-def _compress(lists: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    stop = np.cumsum([rows.size for rows in lists])
-    return np.concatenate(lists).astype(np.int32), stop - [rows.size for rows in lists], stop
+def _compress(rows: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    stop = np.cumsum(sizes)
+    return rows.astype(np.int32), stop - sizes, stop
 
 
-def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> list[np.ndarray]:
+def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if sp.issparse(lists) or (isinstance(lists, np.ndarray) and lists.ndim == 2):
         try:
             matrix = sp.csr_array(lists, copy=True)
@@ -164,20 +252,33 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> list[np.n
         matrix.eliminate_zeros()
         if not np.isin(matrix.data, (0, 1)).all():
             raise InputError(f"{name} as a matrix must hold only 0 and 1")
-        return [np.sort(rows).astype(np.int64) for rows in np.split(matrix.indices, matrix.indptr[1:-1])]
+        matrix.sort_indices()
+        return _compress(matrix.indices, np.diff(matrix.indptr).astype(np.int64))
     try:
         lists = [np.asarray(rows) for rows in lists]
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must hold one list of corpus rows per query") from error
     if len(lists) != n_queries:
         raise InputError(f"{name} must hold one list per query: {n_queries} queries, {len(lists)} lists")
-    checked = []
     for q, rows in enumerate(lists):
         if rows.ndim != 1:
             raise InputError(f"{name}[{q}] must be a list of corpus rows, got shape {rows.shape}")
-        rows = np.sort(rows_of(rows, n_corpus, f"{name}[{q}]"))
-        repeated = rows[1:][rows[1:] == rows[:-1]]
-        if repeated.size:
-            raise InputError(f"{name}[{q}] lists row {int(repeated[0])} twice; remove the duplicate")
-        checked.append(rows)
-    return checked
+    sizes = np.array([rows.size for rows in lists], dtype=np.int64)
+    filled = [rows for rows in lists if rows.size]
+    flat = np.concatenate(filled) if filled else np.empty(0, dtype=np.int64)
+    query = np.repeat(np.arange(n_queries), sizes)
+    if all(np.issubdtype(rows.dtype, np.integer) for rows in filled):
+        wrong = np.flatnonzero((flat < 0) | (flat >= n_corpus))
+        suspects = query[wrong[:1]]
+    else:
+        suspects = np.array([q for q, rows in enumerate(lists) if not np.issubdtype(rows.dtype, np.integer)])
+    for q in suspects:
+        if lists[q].size:
+            rows_of(lists[q], n_corpus, f"{name}[{q}]")
+    order = np.lexsort((flat, query))
+    flat = flat[order]
+    repeated = np.flatnonzero((flat[1:] == flat[:-1]) & (query[1:] == query[:-1]))
+    if repeated.size:
+        at = repeated[0]
+        raise InputError(f"{name}[{query[at]}] lists row {int(flat[at])} twice; remove the duplicate")
+    return _compress(flat, sizes)

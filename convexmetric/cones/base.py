@@ -95,6 +95,10 @@ class Cone(ABC):
         """Adjoint of :meth:`quadratic_forms`: ``sum_t u_t v_t v_t^T``."""
 
     @abstractmethod
+    def times(self, V: Any, M: Array) -> Array:
+        """``M v`` for every row ``v`` of a dense ``V``."""
+
+    @abstractmethod
     def gram(self, A: Any, M: Array, B: Any) -> Array:
         """All inner products ``<a_i, b_j>_M`` between the rows of ``A`` and of ``B``."""
 

@@ -81,6 +81,10 @@ class NonnegativeDiagonal(Cone):
         """Diagonal of ``V^T diag(u) V``."""
         return np.asarray(_squared(V).T @ u, dtype=np.float64).ravel()
 
+    def times(self, V: Any, M: Array) -> Array:
+        """``V diag(w)``."""
+        return np.asarray(V * M)
+
     def gram(self, A: Any, M: Array, B: Any) -> Array:
         """``A diag(w) B^T``."""
         weighted = A * M if isinstance(A, np.ndarray) else A.multiply(M).tocsr()

@@ -97,6 +97,10 @@ class PSDCone(Cone):
         S = V.T @ (V * u[:, None]) if isinstance(V, np.ndarray) else (V.T @ V.multiply(u[:, None])).toarray()
         return 0.5 * (S + S.T)
 
+    def times(self, V: Any, M: Array) -> Array:
+        """``V M``."""
+        return np.asarray(V @ M)
+
     def gram(self, A: Any, M: Array, B: Any) -> Array:
         """``A M B^T``."""
         return np.asarray((A @ M) @ B.T)

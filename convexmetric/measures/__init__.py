@@ -1,9 +1,27 @@
 """Ranking measures: the score of a ranking and the most violated ranking, one measure a file."""
 
 from convexmetric.measures.auc import AUC
-from convexmetric.measures.base import Measure, rankings_of
+from convexmetric.measures.base import Measure, MeasureAtK, rankings_of
+from convexmetric.measures.choice import MEASURES, measure_named
+from convexmetric.measures.knn import NearestNeighbours
+from convexmetric.measures.map import AveragePrecision
+from convexmetric.measures.mrr import ReciprocalRank
+from convexmetric.measures.ndcg import NDCG
+from convexmetric.measures.oracle import irrelevant_above, most_violated_rankings
+from convexmetric.measures.precision import PrecisionAtK
 
-__all__ = ["AUC", "MEASURES", "Measure", "rankings_of"]
-
-#: Measures by the name a user types.
-MEASURES: dict[str, type[Measure]] = {"auc": AUC}
+__all__ = [
+    "AUC",
+    "MEASURES",
+    "NDCG",
+    "AveragePrecision",
+    "Measure",
+    "MeasureAtK",
+    "NearestNeighbours",
+    "PrecisionAtK",
+    "ReciprocalRank",
+    "irrelevant_above",
+    "measure_named",
+    "most_violated_rankings",
+    "rankings_of",
+]

@@ -1,11 +1,18 @@
-r"""What a ranking measure provides, and brute force over all rankings.
+r"""What a ranking measure is, and brute force over all rankings.
 
-A ranking of p relevant and n irrelevant items enters everything only through the pairs it inverts,
-:math:`Y_{ij} = 1` when irrelevant j stands above relevant i:
+A ranking of p relevant and n irrelevant items enters everything through the number :math:`b_i` of irrelevant items
+above relevant item i (relevant items from top to bottom, so that :math:`b_1 \le \dots \le b_p`). Every measure here is
+a sum of gains that each depend on one of them,
 
-.. math:: \langle W, \delta\psi(q, y) \rangle = \frac{2}{p n} \sum_{ij} Y_{ij} \, (d_W(q, j) - d_W(q, i))
+.. math:: \mathrm{score}(y) = \sum_{i=1}^{p} g(i, b_i), \qquad \Delta(y) = 1 - \mathrm{score}(y),
 
-(paper 1, equation 3: the partial order feature changes by 2/(p n) per inverted pair).
+and the feature of the ranking changes by 2/(p n) for every inverted pair (paper 1, equation 3). With items sorted by
+distance, x of the relevant and z of the irrelevant ones, the most violated ranking maximises
+
+.. math:: \Delta(y) - \langle W, \delta\psi(q, y) \rangle
+   = 1 - \sum_i \Bigl[ g(i, b_i) + \frac{2}{p n} \sum_{j \le b_i} (z_j - x_i) \Bigr].
+
+:mod:`convexmetric.measures.programme` solves this for any gains in O(p n); each measure's file has a faster way.
 """
 
 from __future__ import annotations
@@ -13,51 +20,71 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import lru_cache
 from itertools import permutations
-from typing import ClassVar
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.comparisons import Relevance
 from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
 
-__all__ = ["Measure", "rankings_of"]
+__all__ = ["Measure", "MeasureAtK", "rankings_of"]
 
 
 class Measure(ABC):
-    """Score of rankings in [0, 1], with an exact separation oracle."""
+    """Score of rankings in [0, 1], 1 for the perfect one."""
 
     #: What a user types, and the measure's name in prose.
     name: ClassVar[str]
     title: ClassVar[str]
+    #: Number of the measure's oracle in :mod:`convexmetric.measures.oracle`.
+    code: ClassVar[int]
     #: Whether ``Delta`` is the mean of inverted pairs, so that the risk is a hinge for each pair.
     pairwise: ClassVar[bool] = False
+    #: Length of the head of the list that counts; 0 where all of it does.
+    k: int = 0
 
     @abstractmethod
+    def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """``g(i, b)``: what relevant item i (1 is the highest) with b irrelevant items above it adds to the score.
+
+        All arguments may be arrays: p and n are the numbers of items of the query that i belongs to.
+        """
+
     def score(self, relevant: np.ndarray) -> float:
         """Score of a ranking given from top to bottom as booleans: is the item relevant?"""
+        relevant = np.asarray(relevant, dtype=bool)
+        above = np.cumsum(~relevant)[relevant]
+        p = above.size
+        return float(self.gains(np.arange(1, p + 1), above, p, relevant.size - p).sum())
 
-    @abstractmethod
-    def separate(self, distances: Array, relevance: Relevance, queries: np.ndarray) -> tuple[Array, Array, Array]:
-        r"""Most violated ranking of every query, ``argmax_y Delta(y) - <W, dpsi(q, y)>``.
+    @property
+    def label(self) -> str:
+        """Name for tables, such as ``ndcg@10``."""
+        return f"{self.name}@{self.k}" if self.k else self.name
 
-        Parameters
-        ----------
-        distances : (B, n) array
-            Distances from the queries to the corpus, up to a constant per query. Overwritten.
-        relevance : Relevance
-            Relevant and irrelevant rows of all queries.
-        queries : (B,) int array
-            The queries the rows of ``distances`` belong to.
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.k or ''})"
 
-        Returns
-        -------
-        coefficients : (B, n) array
-            Weight of each distance in ``<W, dpsi>``; rows sum to zero. Reuses the memory of ``distances``.
-        losses : (B,) array
-            ``Delta = 1 - score``.
-        violations : (B,) array
-            ``Delta - <W, dpsi>``, never negative (the perfect ranking has 0).
-        """
+
+class MeasureAtK(Measure):
+    """A measure of the first k places.
+
+    Parameters
+    ----------
+    k : int
+        Number of places; cut to the number of items where a query has fewer (see each measure).
+
+    Raises
+    ------
+    InputError
+        If k is not a positive integer.
+    """
+
+    def __init__(self, k: int = 10) -> None:
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise InputError(f"k must be a positive integer, got {k!r}")
+        self.k = int(k)
 
 
 @lru_cache(maxsize=64)

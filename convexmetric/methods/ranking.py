@@ -18,10 +18,14 @@ C                         slack trade-off
 
 Eliminating each slack gives the risk ``C/n sum_q max_y Delta - <W, delta psi>``. The paper's Algorithm 1 has one
 slack shared by all queries; both statements have the same optimum.
+
+Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the trace; and a diagonal W >= 0, one weight
+for each feature, with which the problem is a linear or a quadratic program.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -30,18 +34,21 @@ from numpy.typing import ArrayLike
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
-from convexmetric.cones import PSDCone
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.measures import MEASURES
+from convexmetric.measures import Measure, measure_named
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.regularizers import Trace
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk
 
 __all__ = ["RankingProblem"]
 
+#: Regularizers by the name a user types.
+REGULARIZERS: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
+
 
 class RankingProblem(MetricProblem):
-    """Learn a full metric that ranks the corpus well for every query.
+    """Learn a metric that ranks the corpus well for every query.
 
     Parameters
     ----------
@@ -55,9 +62,16 @@ class RankingProblem(MetricProblem):
     queries : (n_q, d) array, optional
         Query points; by default the corpus itself.
     measure : str
-        Ranking measure: ``"auc"``.
+        Ranking measure: ``"auc"``, ``"precision"`` (at k), ``"map"``, ``"mrr"``, ``"ndcg"`` (at k), ``"knn"`` (binary
+        k-nearest-neighbour).
     C : float
-        Weight of the mean loss against the trace; positive.
+        Weight of the mean loss against the regularizer; positive.
+    k : int, optional
+        Places that count, for precision, ndcg and knn; 10 by default.
+    regularizer : str
+        ``"trace"``, the paper's, or ``"squared-frobenius"``, ``1/2 ||W||_F^2``.
+    diagonal : bool
+        Learn nonnegative weights of the features instead of a full matrix.
 
     Raises
     ------
@@ -80,6 +94,9 @@ class RankingProblem(MetricProblem):
         queries: ArrayLike | None = None,
         measure: str = "auc",
         C: float = 1.0,
+        k: int | None = None,
+        regularizer: str = "trace",
+        diagonal: bool = False,
     ) -> None:
         corpus = as_points(X)
         points = corpus if queries is None else as_points(queries, "queries")
@@ -91,17 +108,36 @@ class RankingProblem(MetricProblem):
             relevance = Relevance.from_lists(
                 relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None
             )
-        if not isinstance(measure, str) or measure not in MEASURES:
-            raise InputError(f"measure must be one of {', '.join(map(repr, MEASURES))}, got {measure!r}")
-        self.C = checked_weight(C, "C")
-        self.measure = MEASURES[measure]()
-        rankings = Rankings(corpus, points, relevance, PSDCone(corpus.shape[1]))
-        self.rankings = rankings
-        self.ranking_risk = RankingRisk(rankings, self.measure, self.C)
-        super().__init__(self.ranking_risk, Trace(1.0))
+        if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
+            raise InputError(f"regularizer must be one of {', '.join(map(repr, REGULARIZERS))}, got {regularizer!r}")
+        if not isinstance(diagonal, bool):
+            raise InputError(f"diagonal must be True or False, got {diagonal!r}")
+        cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
+        rankings = Rankings(corpus, points, relevance, cone)
+        self._state(rankings, measure_named(measure, k), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
+
+    def _state(self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer) -> None:
+        self.rankings, self.measure, self.C = rankings, measure, C
+        self.ranking_risk = RankingRisk(rankings, measure, C)
+        super().__init__(self.ranking_risk, regularizer)
+
+    def with_C(self, C: float) -> RankingProblem:
+        """The same problem with another C, sharing all data."""
+        other = copy(self)
+        other._state(self.rankings, self.measure, checked_weight(C, "C"), self.regularizer)
+        return other
 
     @classmethod
-    def from_labels(cls, X: ArrayLike, y: ArrayLike, measure: str = "auc", C: float = 1.0) -> RankingProblem:
+    def from_labels(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        measure: str = "auc",
+        C: float = 1.0,
+        k: int | None = None,
+        regularizer: str = "trace",
+        diagonal: bool = False,
+    ) -> RankingProblem:
         """Every point queries the others; relevant are those with the same label, the query itself excluded.
 
         Raises
@@ -113,7 +149,8 @@ class RankingProblem(MetricProblem):
         labels = as_labels(y)
         if len(labels) != len(corpus):
             raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
-        return cls(corpus, Relevance.from_labels(labels), measure=measure, C=C)
+        relevance = Relevance.from_labels(labels)
+        return cls(corpus, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal)
 
     def to_cvxpy(self, every_ranking: bool | None = None) -> cp.Problem:
         """The statement above in CVXPY.
@@ -131,27 +168,32 @@ class RankingProblem(MetricProblem):
     def __str__(self) -> str:
         relevance = self.rankings.relevance
         p, n = relevance.n_relevant, relevance.n_irrelevant
+        diagonal, d = isinstance(self.cone, NonnegativeDiagonal), self.cone.d
+        k = f"\n  k         {self.measure.k}" if self.measure.k else ""
         return (
             f"Metric learning to rank by {self.measure.title} (McFee & Lanckriet 2010)\n"
             f"\n"
-            f"  minimise    tr(W) + C/n sum_q xi_q\n"
+            f"  minimise    {self.regularizer.text('W')} + C/n sum_q xi_q\n"
             f"  subject to  <W, dpsi(q, y*, y)> >= Delta(y*, y) - xi_q   for every query q and ranking y\n"
-            f"              W positive semidefinite, xi >= 0\n"
+            f"              {'W diagonal and nonnegative' if diagonal else 'W positive semidefinite'}, xi >= 0\n"
             f"\n"
-            f"  W         {self.cone.d} x {self.cone.d}, one for all {self.cone.d} features\n"
+            f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} features'}\n"
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {len(self.rankings.X)} points\n"
             f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
-            f"  C         {self.C:g}"
+            f"  C         {self.C:g}{k}"
         )
 
     def _repr_latex_(self) -> str:
+        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        cone = r"W \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"W \succeq 0"
+        at_k = f"@{self.measure.k}" if self.measure.k else ""
         return (
-            r"$$\begin{aligned}\min_{W \succeq 0,\; \xi \ge 0}\quad &"
-            r"\mathrm{tr}\,W + \frac{C}{n}\sum_{q=1}^{n}\xi_q \\"
+            rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad &{self.regularizer.latex('W')}"
+            r" + \frac{C}{n}\sum_{q=1}^{n}\xi_q \\"
             r"\text{s.t.}\quad & \langle W, \delta\psi_{po}(q, y^*_q, y)\rangle_F \ge \Delta(y^*_q, y) - \xi_q"
             r"\quad \forall q,\ \forall y \in \mathcal{Y}\end{aligned}$$"
             f"$$W \\in \\mathbb{{R}}^{{{self.cone.d} \\times {self.cone.d}}},\\quad n = {len(self.rankings)},\\quad "
-            f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}}}$$"
+            f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}{at_k}}}$$"
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.measures import Measure, rankings_of
+from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers
 from convexmetric.threads import blas_threads_for
 
@@ -52,16 +52,17 @@ class RankingRisk(Risk):
 
     @property
     def _work(self) -> float:
-        """Multiplications in the distances from all queries to the corpus."""
-        return float(self.parts) * self.rankings.X.size
+        """Multiplications in the distances from the queries to what they rank."""
+        if self.rankings.dense:
+            return float(self.parts) * self.rankings.X.size
+        return float(self.rankings.X.size) * self.cone.d
 
     def value(self, M: Array) -> float:
         """One pass of the separation oracle over all queries."""
         total = 0.0
         with blas_threads_for(self._work):
-            for queries in self.rankings.blocks(np.arange(self.parts)):
-                distances = self.rankings.distances(M, queries)
-                total += float(self.measure.separate(distances, self.rankings.relevance, queries)[2].sum())
+            for block in self.rankings.blocks(M, np.arange(self.parts)):
+                total += float(most_violated_rankings(self.measure, block)[1].sum())
         return self.C / self.parts * total
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
@@ -72,17 +73,15 @@ class RankingRisk(Risk):
         normals = np.zeros((n_groups, self.cone.size))
         weight = self.C / self.parts
         with blas_threads_for(self._work):
-            for queries in self.rankings.blocks(order):
-                distances = self.rankings.distances(M, queries)
-                T, losses, violations = self.measure.separate(distances, self.rankings.relevance, queries)
-                group_of = groups[queries]
+            for block in self.rankings.blocks(M, order):
+                losses, violations = most_violated_rankings(self.measure, block)
+                group_of = groups[block.queries]
                 starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-                for start, stop in zip(starts, [*starts[1:], len(queries)], strict=True):
+                for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
                     g = group_of[start]
                     values[g] += weight * violations[start:stop].sum()
                     offsets[g] += weight * losses[start:stop].sum()
-                    psi = self.rankings.adjoint(T[start:stop], queries[start:stop])
-                    normals[g] += weight * self.cone.coordinates(psi)
+                    normals[g] += weight * self.cone.coordinates(block.adjoint(int(start), int(stop)))
         return Cuts(values, offsets, normals)
 
     def statement(self, M: cp.Variable, every_ranking: bool | None = None) -> RiskStatement:
@@ -122,6 +121,8 @@ class RankingRisk(Risk):
             constraints.append(margins >= losses - xi[q])
 
         def dual() -> Array:
+            if not self.measure.pairwise:
+                return np.concatenate([np.asarray(constraint.dual_value).ravel() for constraint in constraints])
             multipliers = []
             for q, constraint in enumerate(constraints):
                 p, n = (len(rows) for rows in self.rankings.relevance.of(q))
@@ -154,13 +155,15 @@ class RankingRisk(Risk):
         return RiskStatement(self.C / self.parts * cp.sum(cp.hstack(terms)), constraints, dual)
 
     def dual_point(self, dual: Any) -> DualPoint | None:
-        """Weighted cuts; for a pairwise measure also one multiplier for each (query, relevant, irrelevant).
+        """Weighted cuts, or the multipliers of the statement: one a pair, for other measures one a ranking written out.
 
-        Pairs are ordered by query, then by relevant and by irrelevant point as listed, and the multiplier of a pair is
-        at most ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
+        Rankings are ordered by query; their multipliers add up to at most ``C / n_q`` a query. Pairs are ordered by
+        query, then by relevant and by irrelevant point in ascending order, and the multiplier of a pair is at most ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
         """
-        if not (isinstance(dual, np.ndarray) and self.measure.pairwise):
+        if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self._rankings() <= ENUMERATION_LIMIT):
             return super().dual_point(dual)
+        if not self.measure.pairwise:
+            return self._enumerated_dual_point(dual)
         relevance = self.rankings.relevance
         sizes = relevance.n_relevant * relevance.n_irrelevant
         multipliers = checked_multipliers(dual, int(sizes.sum()), "one a (query, relevant, irrelevant)")
@@ -174,6 +177,26 @@ class RankingRisk(Risk):
             T[q, relevant] = -2.0 * pairs.sum(axis=1)
             T[q, irrelevant] = 2.0 * pairs.sum(axis=0)
         return DualPoint(float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
+
+    def _enumerated_dual_point(self, dual: np.ndarray) -> DualPoint | None:
+        """``sum a Delta`` and ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""
+        multipliers = checked_multipliers(dual, self._rankings(), "one a ranking written out")
+        if not np.isfinite(multipliers).all():
+            return None
+        relevance = self.rankings.relevance
+        T, value, first = np.zeros((self.parts, len(self.rankings.X))), 0.0, 0
+        for q in range(self.parts):
+            relevant, irrelevant = relevance.of(q)
+            p, n = len(relevant), len(irrelevant)
+            Y, losses = self._patterns(p, n)
+            a = np.maximum(multipliers[first : first + len(losses)], 0.0)
+            a *= min(1.0, self.C / self.parts / max(a.sum(), np.finfo(float).tiny))
+            first += len(losses)
+            inverted = 2.0 / (p * n) * np.tensordot(a, Y, axes=1)
+            value += float(a @ losses)
+            T[q, relevant] = -inverted.sum(axis=1)
+            T[q, irrelevant] = inverted.sum(axis=0)
+        return DualPoint(value, self.rankings.adjoint(T, np.arange(self.parts)))
 
     def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:
         """Distances from query q to its relevant and to its irrelevant points."""

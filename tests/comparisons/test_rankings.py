@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import random_element, random_lists
 
-from convexmetric.comparisons import Rankings, Relevance, rankings
+from convexmetric.comparisons import DenseBlock, ListedBlock, Rankings, Relevance, rankings
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 
@@ -35,7 +35,24 @@ def test_distances_up_to_a_constant_of_the_query(case):
     F = full(compared.cone, M)
     queries = rng.permutation(len(Q))[: rng.integers(1, len(Q) + 1)]
     expected = np.array([[(Q[q] - x) @ F @ (Q[q] - x) - Q[q] @ F @ Q[q] for x in X] for q in queries])
-    np.testing.assert_allclose(compared.distances(M, queries), expected, atol=1e-9)
+    (block,) = compared.blocks(M, queries)
+    assert isinstance(block, DenseBlock)
+    np.testing.assert_allclose(block.values, expected, atol=1e-9)
+    compared.dense = False
+    (block,) = compared.blocks(M, queries)
+    assert isinstance(block, ListedBlock)
+    for row, q in enumerate(queries):
+        items = np.concatenate(listed_as(compared.relevance, q))
+        at = slice(block.start[row], block.start[row + 1])
+        np.testing.assert_array_equal(block.items[at], items)
+        np.testing.assert_allclose(block.values[at], expected[row, items], atol=1e-9)
+
+
+def listed_as(relevance, q):
+    return (
+        relevance.relevant[relevance.relevant_start[q] : relevance.relevant_stop[q]],
+        relevance.irrelevant[relevance.irrelevant_start[q] : relevance.irrelevant_stop[q]],
+    )
 
 
 @given(cases)
@@ -49,18 +66,38 @@ def test_adjoint_is_the_sum_of_outer_products(case):
     np.testing.assert_allclose(compared.adjoint(T, queries), expected, atol=1e-9)
     M = random_element(rng, compared.cone)
     inner = compared.cone.inner(compared.adjoint(T, queries), M)
-    assert inner == pytest.approx(np.vdot(T, compared.distances(M, queries)), rel=1e-9, abs=1e-9)
+    (block,) = compared.blocks(M, queries)
+    assert inner == pytest.approx(np.vdot(T, block.values), rel=1e-9, abs=1e-9)
+    block.values[:] = T
+    np.testing.assert_allclose(block.adjoint(0, len(Q)), expected, atol=1e-9)
+    compared.dense = False
+    (block,) = compared.blocks(M, queries)
+    for row in range(len(Q)):
+        at = slice(block.start[row], block.start[row + 1])
+        block.values[at] -= block.values[at].mean()
+    D = np.zeros((len(Q), len(X)))
+    for row in range(len(Q)):
+        at = slice(block.start[row], block.start[row + 1])
+        D[row, block.items[at]] = block.values[at]
+    half = len(Q) // 2
+    parts = [block.adjoint(0, half) if half else 0.0, block.adjoint(half, len(Q))]
+    np.testing.assert_allclose(parts[0] + parts[1], compared.adjoint(D, queries), atol=1e-9)
 
 
 def test_blocks_cover_the_queries_in_order_within_the_memory_limit(monkeypatch):
     compared, X, _, _ = build((PSDCone, 3, 10, 5, 0))
     monkeypatch.setattr(rankings, "BLOCK_BYTES", 2 * 8 * len(X))
     order = np.array([4, 2, 0, 1, 3])
-    blocks = list(compared.blocks(order))
+    blocks = list(compared.cuts(order))
     assert [len(block) for block in blocks] == [2, 2, 1]
     np.testing.assert_array_equal(np.concatenate(blocks), order)
     monkeypatch.setattr(rankings, "BLOCK_BYTES", 1)
-    assert [len(block) for block in compared.blocks(order)] == [1] * 5
+    assert [len(block) for block in compared.cuts(order)] == [1] * 5
+    compared.dense = False
+    monkeypatch.setattr(rankings, "BLOCK_BYTES", 8 * int(compared.sizes.max()))
+    pieces = list(compared.cuts(order))
+    np.testing.assert_array_equal(np.concatenate(pieces), order)
+    assert all(compared.sizes[piece].sum() <= 2 * compared.sizes.max() for piece in pieces)
 
 
 def test_corpus_as_queries_is_held_once():

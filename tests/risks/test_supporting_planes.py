@@ -104,7 +104,7 @@ def test_memory_blocks_do_not_change_a_ranking_risk(monkeypatch):
     groups = rng.integers(0, 3, risk.parts)
     value, cuts = risk.value(M), risk.separate(M, groups)
     monkeypatch.setattr(rankings, "BLOCK_BYTES", 5 * 8 * len(risk.rankings.X))
-    assert len(list(risk.rankings.blocks(np.arange(risk.parts)))) == 3
+    assert len(list(risk.rankings.cuts(np.arange(risk.parts)))) == 3
     blocked = risk.separate(M, groups)
     assert risk.value(M) == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(blocked.values, cuts.values, rtol=1e-13)

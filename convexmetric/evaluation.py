@@ -1,0 +1,182 @@
+r"""How well a metric retrieves and classifies points it was not trained on.
+
+Retrieval scores are means over queries of the ranking measures of :mod:`convexmetric.measures`, with their definitions:
+k is cut where a query has fewer items, and the discount of NDCG is that of metric learning to rank. Ties are settled
+the same way every time: of two points at the same distance a relevant one stands first, as for the training risk;
+among neighbours the one with the smaller row number is nearer, and of classes with equally many votes the one with the
+nearest member wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.relevance import as_labels
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.measures import Measure, irrelevant_above, measure_named
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["RetrievalScores", "knn_error", "retrieval_scores"]
+
+#: Bytes of distances held at a time by the classifier.
+BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class RetrievalScores:
+    """Mean scores over queries.
+
+    Attributes
+    ----------
+    means : dict
+        Mean score by measure: ``auc``, ``map``, ``mrr``, ``precision@k``, ``ndcg@k``.
+    queries : int
+        Number of queries.
+    """
+
+    means: dict[str, float]
+    queries: int
+
+    def __getitem__(self, name: str) -> float:
+        return self.means[name]
+
+    def __str__(self) -> str:
+        return "   ".join(f"{name} {mean:.4f}" for name, mean in self.means.items()) + f"   ({self.queries} queries)"
+
+
+def retrieval_scores(
+    M: ArrayLike,
+    X: Any,
+    relevant: Any,
+    irrelevant: Any = None,
+    queries: Any = None,
+    k: int | Iterable[int] = 10,
+) -> RetrievalScores:
+    """Scores of the rankings of a corpus that a metric makes for every query.
+
+    Parameters
+    ----------
+    M : (d, d) or (d,) array
+        Metric: a matrix, or weights of the features.
+    X : (n, d) array
+        Corpus.
+    relevant, irrelevant, queries
+        As for :class:`~convexmetric.RankingProblem`: lists of corpus rows, 0/1 matrices, or a ``Relevance`` (see
+        ``Relevance.between`` for labels of queries and corpus).
+    k : int or sequence of int
+        For precision and NDCG.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or a query has no relevant or no irrelevant point.
+    """
+    corpus = as_points(X)
+    points = corpus if queries is None else as_points(queries, "queries")
+    relevance = (
+        relevant
+        if isinstance(relevant, Relevance)
+        else Relevance.from_lists(relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None)
+    )
+    cone = _cone(M, corpus.shape[1])
+    rankings = Rankings(corpus, points, relevance, cone)
+    measures = [measure_named(name) for name in ("auc", "map", "mrr")]
+    ks = [k] if isinstance(k, int | np.integer) else list(k)
+    measures += [measure_named(name, at) for name in ("precision", "ndcg") for at in ks]
+    scores = mean_scores(rankings, cone.element(M, "M"), measures)
+    return RetrievalScores({m.label: score for m, score in zip(measures, scores, strict=True)}, len(rankings))
+
+
+def mean_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> list[float]:
+    """Mean score over queries of every measure, when the corpus is ranked by the metric ``M``."""
+    measures = list(measures)
+    totals = np.zeros(len(measures))
+    relevance = rankings.relevance
+    for block in rankings.blocks(M, np.arange(len(rankings))):
+        b, start = irrelevant_above(block)
+        sizes = np.diff(start)
+        i = np.arange(len(b)) - np.repeat(start[:-1], sizes) + 1
+        p, n = (np.repeat(count[block.queries], sizes) for count in (relevance.n_relevant, relevance.n_irrelevant))
+        totals += [float(measure.gains(i, b, p, n).sum()) for measure in measures]
+    return list(totals / len(rankings))
+
+
+def knn_error(
+    M: ArrayLike, X: Any, y: ArrayLike, queries: Any, labels: ArrayLike, k: int | Iterable[int] = 3
+) -> float | dict[int, float]:
+    """Share of queries whose class the majority of their k nearest points gets wrong.
+
+    Parameters
+    ----------
+    M : (d, d) or (d,) array
+        Metric.
+    X, y : (n, d) array and (n,) labels
+        Points with known classes.
+    queries, labels : (n_q, d) array and (n_q,) labels
+        Points to classify, and their true classes.
+    k : int or sequence of int
+        Number of neighbours; with a sequence, the errors come as a dictionary by k.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed or k exceeds the number of points.
+    """
+    corpus, points = as_points(X), as_points(queries, "queries")
+    known, truth = as_labels(y), as_labels(labels)
+    if len(known) != len(corpus) or len(truth) != len(points):
+        raise InputError(
+            f"y and labels must have one label a point: {len(corpus)} points and {len(known)} labels, "
+            f"{len(points)} queries and {len(truth)} labels"
+        )
+    ks = [k] if isinstance(k, int | np.integer) else list(k)
+    if not ks or not all(
+        isinstance(at, int | np.integer) and not isinstance(at, bool) and 1 <= at <= len(corpus) for at in ks
+    ):
+        raise InputError(f"k must be between 1 and the number of points ({len(corpus)}), got {k!r}")
+    cone = _cone(M, corpus.shape[1])
+    metric = cone.element(M, "M")
+    classes, code = np.unique(known, return_inverse=True)
+    norms = cone.quadratic_forms(corpus, metric)
+    wrong = dict.fromkeys(ks, 0)
+    step = max(1, BLOCK_BYTES // (8 * len(corpus)))
+    with blas_threads_for(float(len(points)) * len(corpus) * cone.d):
+        for first in range(0, len(points), step):
+            D = norms - 2.0 * cone.gram(points[first : first + step], metric, corpus)
+            nearest = _nearest(D, max(ks))
+            for at in wrong:
+                votes = code[nearest[:, :at]]
+                counts = np.zeros((len(votes), classes.size))
+                np.add.at(counts, (np.arange(len(votes))[:, None], votes), 1.0)
+                # The first neighbour whose class has the most votes.
+                leads = np.take_along_axis(counts, votes, axis=1) == counts.max(axis=1, keepdims=True)
+                winner = votes[np.arange(len(votes)), leads.argmax(axis=1)]
+                wrong[at] += int((classes[winner] != truth[first : first + step]).sum())
+    errors = {at: count / len(points) for at, count in wrong.items()}
+    return errors[ks[0]] if isinstance(k, int | np.integer) else errors
+
+
+def _nearest(D: np.ndarray, k: int) -> np.ndarray:
+    """Columns of the k smallest entries of every row by (value, column)."""
+    if k < D.shape[1]:
+        bound = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
+        # Everything up to the k-th value is a candidate, equal values included.
+        width = int((bound >= D).sum(axis=1).max())
+        keys = np.where(bound >= D, D, np.inf)
+        if width <= D.shape[1] // 2:
+            columns = np.argsort(~(bound >= D), axis=1, kind="stable")[:, :width]
+            order = np.argsort(np.take_along_axis(keys, columns, axis=1), axis=1, kind="stable")[:, :k]
+            return np.take_along_axis(columns, order, axis=1)
+    return np.argsort(D, axis=1, kind="stable")[:, :k]
+
+
+def _cone(M: ArrayLike, d: int) -> Cone:
+    return NonnegativeDiagonal(d) if np.ndim(M) == 1 else PSDCone(d)

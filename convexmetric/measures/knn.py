@@ -1,0 +1,56 @@
+r"""Binary k-nearest-neighbour prediction: is the majority of the first k places relevant?
+
+.. math:: \mathrm{KNN}(y; k) = [\mathrm{P@}k(y) > 1/2] = [h + b_h \le k], \qquad
+   h = \lfloor k / 2 \rfloor + 1, \quad k \leftarrow \min(k, p, n)
+
+Either the natural ranking is best, or the one with exactly h - 1 relevant items in the first k places.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numba
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.measures.base import MeasureAtK
+from convexmetric.measures.placement import nearest, place
+from convexmetric.measures.precision import push, pushed, relevant_in_head
+
+__all__ = ["NearestNeighbours"]
+
+
+class NearestNeighbours(MeasureAtK):
+    """Binary k-nearest-neighbour prediction (paper 1, section 4).
+
+    The oracle takes ``O(p log p + n + k p)`` a query.
+    """
+
+    name: ClassVar[str] = "knn"
+    title: ClassVar[str] = "binary k-nearest-neighbour prediction"
+    code: ClassVar[int] = 5
+
+    def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0."""
+        k = np.minimum(self.k, np.minimum(p, n))
+        return ((i == k // 2 + 1) & (i + b <= k)).astype(np.float64)
+
+
+@numba.njit(cache=True, nogil=True)
+def worst_knn(x, z, k, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Lose the majority if that is cheap enough; returns the loss."""
+    p, n = x.size, z.size
+    k = min(k, p, n)
+    place(x, z, 0.0, v, b)
+    natural, most = relevant_in_head(b, k), k // 2
+    if natural <= most:
+        return 1.0
+    order = nearest(z, k)
+    penalty = 0.0
+    for m in range(natural - 1, most - 1, -1):
+        penalty += pushed(x, z, order, m, k - m)
+    if 2.0 / (p * n) * penalty >= 1.0:
+        return 0.0
+    push(x, z, order, most, k - most, v, b)
+    return 1.0

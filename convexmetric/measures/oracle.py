@@ -1,0 +1,177 @@
+"""The separation oracle over many queries: compiled loops around one query's most violated ranking.
+
+Distances come in one of two layouts (see :mod:`convexmetric.comparisons.rankings`): a row of distances to the whole
+corpus for every query, or only the listed items of every query, one after the other. Coefficients of the cut,
+``<W, dpsi> = sum_x T_x d(q, x)``, overwrite them:
+
+    T of relevant item i:    -2/(p n) b_i         (irrelevant items above it)
+    T of irrelevant item j:  +2/(p n) v_j         (relevant items below it)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from convexmetric.comparisons import Block, ListedBlock
+from convexmetric.cones.base import Array
+from convexmetric.measures.auc import worst_auc
+from convexmetric.measures.base import Measure
+from convexmetric.measures.knn import worst_knn
+from convexmetric.measures.map import worst_map
+from convexmetric.measures.mrr import worst_mrr
+from convexmetric.measures.ndcg import worst_ndcg
+from convexmetric.measures.placement import place
+from convexmetric.measures.precision import worst_precision
+
+__all__ = ["irrelevant_above", "most_violated_rankings"]
+
+#: Distances in a block from which threads are worth starting: some milliseconds of work.
+WORTH_THREADS = 400_000
+
+
+def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array]:
+    r"""Most violated ranking of every query of a block, ``argmax_y Delta(y) - <W, dpsi(q, y)>``.
+
+    Parameters
+    ----------
+    measure : Measure
+        Loss of a ranking.
+    block : Block
+        Distances up to a constant a query; its values are overwritten by the coefficients of ``<W, dpsi>``.
+
+    Returns
+    -------
+    losses : (B,) array
+        ``Delta = 1 - score``.
+    violations : (B,) array
+        ``Delta - <W, dpsi>``, never negative but for rounding (the perfect ranking has 0).
+    """
+    losses, violations = np.empty(len(block)), np.empty(len(block))
+    threads = block.values.size >= WORTH_THREADS
+    if isinstance(block, ListedBlock):
+        listed: Callable[..., Any] = _listed_parallel if threads else _listed_serial
+        listed(measure.code, measure.k, block.values, block.start, block.n_relevant, losses, violations)
+    else:
+        dense: Callable[..., Any] = _dense_parallel if threads else _dense_serial
+        dense(measure.code, measure.k, block.values, block.lists, losses, violations)
+    return losses, violations
+
+
+def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """How a block's distances rank: irrelevant items above each relevant one, and where each query's numbers start.
+
+    Relevant items are in the order of their distances; at equal distances they stand above irrelevant ones.
+    """
+    sizes = block.rankings.relevance.n_relevant[block.queries]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    above = np.empty(start[-1], dtype=np.int64)
+    if isinstance(block, ListedBlock):
+        _place_listed(block.values, block.start, start, above)
+    else:
+        _place_dense(block.values, block.lists, start, above)
+    return above, start
+
+
+@numba.njit(cache=True, nogil=True)
+def most_violated_ranking(code, k, x, z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Overwrite the distances of one query by the coefficients; returns loss and violation."""
+    p, n = x.size, z.size
+    order = np.argsort(x, kind="mergesort")
+    sorted_x = x[order]
+    v, b = np.empty(n, dtype=np.int64), np.empty(p, dtype=np.int64)
+    if code == 0:
+        loss = worst_auc(sorted_x, z, v, b)
+    elif code == 1:
+        loss = worst_precision(sorted_x, z, k, v, b)
+    elif code == 2:
+        loss = worst_map(sorted_x, z, v, b)
+    elif code == 3:
+        loss = worst_mrr(sorted_x, z, v, b)
+    elif code == 4:
+        loss = worst_ndcg(sorted_x, z, k, v, b)
+    else:
+        loss = worst_knn(sorted_x, z, k, v, b)
+    # The least distance is subtracted before any sum: only differences matter.
+    base = sorted_x[0]
+    scale = 2.0 / (p * n)
+    weighted = 0.0
+    for j in range(n):
+        if v[j]:
+            weighted += v[j] * (z[j] - base)
+        z[j] = scale * v[j]
+    for i in range(p):
+        weighted -= b[i] * (sorted_x[i] - base)
+        x[order[i]] = -scale * b[i]
+    return loss, loss - scale * weighted
+
+
+@numba.njit(cache=True, nogil=True)
+def _dense_row(code, k, D, row, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    wanted = relevant[relevant_start[row] : relevant_stop[row]]
+    unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+    distances = D[row]
+    x, z = np.empty(wanted.size), np.empty(unwanted.size)
+    for i in range(wanted.size):
+        x[i] = distances[wanted[i]]
+    for j in range(unwanted.size):
+        z[j] = distances[unwanted[j]]
+    losses[row], violations[row] = most_violated_ranking(code, k, x, z)
+    distances[:] = 0.0
+    for i in range(wanted.size):
+        distances[wanted[i]] = x[i]
+    for j in range(unwanted.size):
+        distances[unwanted[j]] = z[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def _listed_row(code, k, values, start, n_relevant, row, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    middle = start[row] + n_relevant[row]
+    x, z = values[start[row] : middle], values[middle : start[row + 1]]
+    losses[row], violations[row] = most_violated_ranking(code, k, x, z)
+
+
+# Two functions and not one compiled twice: the cache on disk does not tell threads from none.
+@numba.njit(cache=True, nogil=True)
+def _dense_serial(code, k, D, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for row in range(losses.size):
+        _dense_row(code, k, D, row, lists, losses, violations)
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _dense_parallel(code, k, D, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for row in numba.prange(losses.size):
+        _dense_row(code, k, D, row, lists, losses, violations)
+
+
+@numba.njit(cache=True, nogil=True)
+def _listed_serial(code, k, values, start, n_relevant, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for row in range(losses.size):
+        _listed_row(code, k, values, start, n_relevant, row, losses, violations)
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _listed_parallel(code, k, values, start, n_relevant, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for row in numba.prange(losses.size):
+        _listed_row(code, k, values, start, n_relevant, row, losses, violations)
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _place_dense(D, lists, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    for row in numba.prange(len(D)):
+        x = np.sort(D[row][relevant[relevant_start[row] : relevant_stop[row]]])
+        z = D[row][irrelevant[irrelevant_start[row] : irrelevant_stop[row]]]
+        place(x, z, 0.0, np.empty(z.size, dtype=np.int64), above[start[row] : start[row + 1]])
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _place_listed(values, block_start, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for row in numba.prange(start.size - 1):
+        middle = block_start[row] + start[row + 1] - start[row]
+        x, z = np.sort(values[block_start[row] : middle]), values[middle : block_start[row + 1]]
+        place(x, z, 0.0, np.empty(z.size, dtype=np.int64), above[start[row] : start[row + 1]])

@@ -1,0 +1,160 @@
+"""Every oracle against brute force, against the dynamic programme, and what all of them have in common."""
+
+import numpy as np
+import pytest
+from check_oracles import distances, large_mistakes, mistakes, oracle
+
+import convexmetric as cm
+from convexmetric.errors import InputError
+from convexmetric.measures import MEASURES, MeasureAtK, measure_named, rankings_of
+from convexmetric.measures.programme import most_violated
+
+KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
+ALL = [measure_named(name, k) for name, ks in KS.items() for k in ks]
+SIZES = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
+
+
+def named(measure):
+    return measure.label
+
+
+def brute_force(measure, x, z):
+    """The largest ``Delta - <W, dpsi>`` over all rankings, from the definitions."""
+    p, n = len(x), len(z)
+    best = -np.inf
+    for inverted, ranking in rankings_of(p, n):
+        change = 2.0 / (p * n) * float((inverted * (z[None, :] - x[:, None])).sum())
+        best = max(best, 1.0 - measure.score(ranking) - change)
+    return best
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_no_interleaving_is_worse_than_the_oracles(measure):
+    rng = np.random.default_rng(0)
+    assert sum(mistakes(measure, distances(rng, 150, p + n), p) for p, n in SIZES) == 0
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_no_ranking_is_worse_than_the_oracles(measure):
+    # Interleavings keep each list sorted; that no other ranking is worse is checked here.
+    rng = np.random.default_rng(1)
+    for p, n in [(1, 1), (1, 3), (2, 2), (3, 1), (2, 3), (3, 3)]:
+        D = distances(rng, 25, p + n)
+        _, _, violations = oracle(measure, D, p)
+        for row, violation in zip(D, violations, strict=True):
+            assert violation == pytest.approx(brute_force(measure, row[:p], row[p:]), abs=1e-10)
+            assert most_violated(measure, row[:p], row[p:])[2] == pytest.approx(violation, abs=1e-10)
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_longer_lists_agree_with_the_dynamic_programme(measure):
+    assert large_mistakes(measure, np.random.default_rng(2), 120) == 0
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_the_programme_returns_the_ranking_it_speaks_of(measure):
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        p, n = rng.integers(1, 12, 2)
+        x, z = np.split(distances(rng, 1, p + n)[0], [p])
+        b, loss, violation = most_violated(measure, x, z)
+        assert (np.diff(b) >= 0).all()
+        x, z = np.sort(x), np.sort(z)
+        inverted = np.arange(n) < b[:, None]
+        change = 2.0 / (p * n) * float((inverted * (z[None, :] - x[:, None])).sum())
+        assert violation == pytest.approx(loss - change, abs=1e-9 * max(1.0, np.abs(x).max(), np.abs(z).max()))
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_scores_are_between_zero_and_one_and_the_perfect_ranking_has_one(measure):
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        relevant = rng.permutation(np.repeat([True, False], rng.integers(1, 12, 2)))
+        assert -1e-15 <= measure.score(relevant) <= 1.0 + 1e-12
+        assert measure.score(np.sort(relevant)[::-1]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_order_of_items_and_of_queries_does_not_matter(measure):
+    rng = np.random.default_rng(5)
+    D = distances(rng, 40, 15)
+    D = D[[len(np.unique(row)) == 15 for row in D]]
+    T, losses, violations = oracle(measure, D, 6)
+    columns = np.concatenate([rng.permutation(6), 6 + rng.permutation(9)])
+    rows = rng.permutation(len(D))
+    again = oracle(measure, D[rows][:, columns], 6)
+    np.testing.assert_array_equal(again[0], T[rows][:, columns])
+    np.testing.assert_array_equal(again[1], losses[rows])
+    np.testing.assert_allclose(again[2], violations[rows], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_ties_are_settled_the_same_way_every_time(measure):
+    D = np.random.default_rng(6).integers(0, 3, (60, 14)) / 2.0
+    first = oracle(measure, D, 5)
+    for repeat in range(3):
+        again = oracle(measure, np.concatenate([D] * (repeat + 1)), 5)
+        np.testing.assert_array_equal(again[0][-60:], first[0])
+        np.testing.assert_array_equal(again[1][-60:], first[1])
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_a_constant_added_to_all_distances_changes_nothing(measure):
+    rng = np.random.default_rng(7)
+    D = rng.integers(0, 64, (50, 20)) / 32.0
+    T, losses, _ = oracle(measure, D, 8)
+    for shift in (-3.0, 1024.0):
+        shifted = oracle(measure, D + shift, 8)
+        np.testing.assert_array_equal(shifted[0], T)
+        np.testing.assert_array_equal(shifted[1], losses)
+
+
+@pytest.mark.parametrize("measure", ALL, ids=named)
+def test_distances_that_are_no_numbers_still_give_finite_coefficients(measure):
+    D = np.array([[np.nan, 1.0, np.inf, 0.0, np.nan], [np.inf] * 5, [np.nan] * 5, [0.0, 1e300, -1e300, 1e300, 0.0]])
+    T, losses, _ = oracle(measure, D, 3)
+    assert np.isfinite(T).all()
+    assert np.isfinite(losses).all()
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_threads_and_layouts_change_nothing(monkeypatch, name):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(90, 4))
+    problem = cm.RankingProblem.from_labels(X, np.arange(90) % 3, measure=name)
+    groups = np.arange(90) % 5
+    alone = problem.risk.separate(0.3 * np.eye(4), groups)
+    monkeypatch.setattr("convexmetric.measures.oracle.WORTH_THREADS", 1)
+    together = problem.risk.separate(0.3 * np.eye(4), groups)
+    np.testing.assert_array_equal(alone.normals, together.normals)
+    np.testing.assert_array_equal(alone.values, together.values)
+    problem.rankings.dense = False
+    listed = problem.risk.separate(0.3 * np.eye(4), groups)
+    np.testing.assert_allclose(listed.normals, alone.normals, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(listed.values, alone.values, rtol=1e-12)
+    monkeypatch.setattr("convexmetric.measures.oracle.WORTH_THREADS", 10**9)
+    np.testing.assert_array_equal(problem.risk.separate(0.3 * np.eye(4), groups).normals, listed.normals)
+
+
+def test_crowded_and_spread_relevant_items_are_placed_alike():
+    rng = np.random.default_rng(9)
+    measure = measure_named("auc")
+    crowd = np.concatenate([rng.normal(size=200) * 1e-3, [50.0, -80.0]])
+    D = np.tile(np.concatenate([crowd, rng.normal(size=300) * 1e-2, crowd[:50] + 0.5]), (2, 1))
+    _, _, violations = oracle(measure, D, len(crowd))
+    hinges = np.maximum(0.0, 1.0 - 2.0 * (D[0, None, 202:] - D[0, :202, None]))
+    assert violations[0] == pytest.approx(hinges.mean(), rel=1e-12)
+
+
+def test_measures_by_name():
+    assert measure_named("ndcg").k == 10
+    assert measure_named("precision", 3).label == "precision@3"
+    assert measure_named("map").label == "map"
+    for bad in (0, -1, 2.5, True, "3"):
+        with pytest.raises(InputError, match="k must be a positive integer"):
+            measure_named("knn", bad)
+    with pytest.raises(InputError, match="measure 'auc' looks at the whole list: leave k out"):
+        measure_named("auc", 5)
+    with pytest.raises(InputError, match="measure must be one of 'auc', 'precision', 'map', 'mrr', 'ndcg', 'knn'"):
+        measure_named("area")
+    assert len({cls.code for cls in MEASURES.values()}) == len(MEASURES)

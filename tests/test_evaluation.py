@@ -1,0 +1,99 @@
+"""Scores and errors of a metric against independent computations."""
+
+import numpy as np
+import pytest
+from samples import as_matrix, random_lists
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
+
+import convexmetric as cm
+from convexmetric.comparisons import Relevance
+from convexmetric.errors import InputError
+from convexmetric.evaluation import knn_error, mean_scores, retrieval_scores
+from convexmetric.measures import MEASURES, measure_named
+
+
+def example(seed=0, n=60, n_queries=25, d=4):
+    rng = np.random.default_rng(seed)
+    X, Q = rng.normal(size=(n, d)), rng.normal(size=(n_queries, d))
+    B = rng.normal(size=(d, d))
+    return rng, X, Q, B @ B.T, rng.integers(0, 3, n), rng.integers(0, 3, n_queries)
+
+
+def test_scores_are_the_means_of_the_definitions():
+    _, X, Q, M, y, labels = example()
+    scores = retrieval_scores(M, X, Relevance.between(labels, y), queries=Q, k=[1, 5])
+    D = np.array([[(q - x) @ M @ (q - x) for x in X] for q in Q])
+    rankings = [(y == label)[np.argsort(row)] for row, label in zip(D, labels, strict=True)]
+    for name in MEASURES:
+        if name == "knn":
+            continue
+        for k in (1, 5) if name in ("precision", "ndcg") else (None,):
+            measure = measure_named(name, k)
+            expected = np.mean([measure.score(ranking) for ranking in rankings])
+            assert scores[measure.label] == pytest.approx(expected)
+    truth = [y == label for label in labels]
+    assert scores["auc"] == pytest.approx(np.mean([roc_auc_score(t, -row) for t, row in zip(truth, D, strict=True)]))
+    assert scores["map"] == pytest.approx(
+        np.mean([average_precision_score(t, -row) for t, row in zip(truth, D, strict=True)])
+    )
+    assert str(scores).startswith("auc 0.")
+    assert str(scores).endswith("(25 queries)")
+
+
+@pytest.mark.parametrize("form", ["lists", "matrix"])
+def test_lists_in_either_layout_have_the_same_scores(form):
+    rng, X, Q, M, _, _ = example(1)
+    relevant, irrelevant = random_lists(rng, len(Q), len(X))
+    given = (relevant, irrelevant) if form == "lists" else (as_matrix(relevant, len(X)), as_matrix(irrelevant, len(X)))
+    scores = retrieval_scores(M, X, *given, queries=Q)
+    problem = cm.RankingProblem(X, *given, queries=Q)
+    measures = [measure_named("auc"), measure_named("map"), measure_named("ndcg", 10)]
+    for dense in (True, False):
+        problem.rankings.dense = dense
+        for measure, mean in zip(measures, mean_scores(problem.rankings, M, measures), strict=True):
+            assert scores[measure.label] == pytest.approx(mean)
+
+
+def test_diagonal_metrics_and_the_rest_as_irrelevant():
+    _, X, _, _, y, _ = example(2)
+    w = np.array([1.0, 0.5, 0.0, 2.0])
+    relevant = [np.flatnonzero((y == label) & (np.arange(len(y)) != q)) for q, label in enumerate(y)]
+    by_lists = retrieval_scores(w, X, relevant)
+    by_labels = retrieval_scores(np.diag(w), X, Relevance.from_labels(y))
+    assert by_lists.means == pytest.approx(by_labels.means)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 30])
+def test_errors_of_neighbours_agree_with_scikit_learn(k):
+    _, X, Q, M, y, labels = example(3)
+    L = np.linalg.cholesky(M)
+    theirs = KNeighborsClassifier(k, algorithm="brute").fit(X @ L, y)
+    votes = np.array([np.bincount(y[i], minlength=3) for i in theirs.kneighbors(Q @ L, return_distance=False)])
+    unique = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    assert unique.any()
+    ours = knn_error(M, X, y, Q[unique], labels[unique], k)
+    assert ours == pytest.approx(1.0 - theirs.score(Q[unique] @ L, labels[unique]))
+    assert knn_error(M, X, y, Q[unique], labels[unique], [1, k])[k] == ours
+
+
+def test_ties_among_neighbours_and_votes():
+    X = np.array([[0.0], [1.0], [1.0], [2.0]])
+    # At 0.5 rows 0, 1 and 2 are equally near: the smaller numbers come first.
+    assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], 1) == 0.0
+    assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], 2) == 0.0
+    assert knn_error([1.0], X, ["b", "a", "a", "c"], [[0.5]], ["a"], 3) == 0.0
+    # A relevant point stands before an irrelevant one at the same distance.
+    assert retrieval_scores([1.0], X, [[2]], [[1]], queries=[[0.0]])["auc"] == 1.0
+
+
+def test_malformed_arguments():
+    _, X, Q, M, y, labels = example(4)
+    with pytest.raises(InputError, match="k must be between 1 and the number of points"):
+        knn_error(M, X, y, Q, labels, 61)
+    with pytest.raises(InputError, match="y and labels must have one label a point"):
+        knn_error(M, X, y[:-1], Q, labels)
+    with pytest.raises(InputError, match="query 0 has the label 9, which no corpus point has"):
+        Relevance.between([9], y)
+    with pytest.raises(InputError, match="M must have shape"):
+        retrieval_scores(np.eye(3), X, Relevance.from_labels(y))

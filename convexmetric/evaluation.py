@@ -2,9 +2,9 @@ r"""How well a metric retrieves and classifies points it was not trained on.
 
 Retrieval scores are means over queries of the ranking measures of :mod:`convexmetric.measures`, with their definitions:
 k is cut where a query has fewer items, and the discount of NDCG is that of metric learning to rank. Ties are settled
-the same way every time: of two points at the same distance a relevant one stands first, as for the training risk;
-among neighbours the one with the smaller row number is nearer, and of classes with equally many votes the one with the
-nearest member wins.
+the same way every time, and never by relevance: of two points at the same distance, as computed in float64, the one
+with the smaller row number is nearer; of classes with equally many votes the one with the nearest member wins. So the
+metric zero scores by the order of the rows, not perfectly.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ True
 from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
+from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
 from convexmetric.methods import RankingProblem, RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
@@ -25,6 +26,7 @@ from convexmetric.solvers import (
     ProjectedSubgradient,
     solve,
 )
+from convexmetric.validation import Validation, cross_validate, cross_validate_queries
 
 __version__ = "0.1.0"
 
@@ -43,13 +45,19 @@ __all__ = [
     "ProjectedSubgradient",
     "RankingProblem",
     "RelativeComparisonProblem",
+    "RetrievalScores",
     "Solution",
+    "Validation",
     "audit",
     "certify",
+    "cross_validate",
+    "cross_validate_queries",
     "datasets",
     "errors",
+    "knn_error",
     "list_problems",
     "load_instance",
     "load_problem",
+    "retrieval_scores",
     "solve",
 ]

@@ -22,6 +22,7 @@ import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.measures.base import Measure
+from convexmetric.measures.placement import distribute, order_cells
 
 __all__ = ["AveragePrecision"]
 
@@ -49,23 +50,25 @@ class AveragePrecision(Measure):
 def worst_map(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Place the irrelevant items one chunk after the other; returns the loss."""
     p, n = x.size, z.size
-    rest = np.arange(n)
+    items, start = distribute(z)
+    inverse = 1.0 / np.arange(1.0, p + n + 1.0)
     placed = np.zeros(p + 2, dtype=np.int64)
     v[:] = 0
-    done, lowest, size = 0, 1, FIRST
     best = np.empty(n, dtype=np.int64)
+    done, lowest, size, cell = 0, 1, FIRST, 0
     while done < n:
-        stop = min(n, done + size)
-        select(z, rest, done, n, stop)
-        chunk = rest[done:stop]
-        chunk[:] = chunk[by_distance(z, chunk)]
-        conquer(x, z, rest, best, done, stop, lowest)
+        after = cell
+        while start[after] < min(n, done + size):
+            after += 1
+        order_cells(z, items, start, cell, after)
+        stop = start[after]
+        conquer(x, z, items, inverse, best, done, stop, lowest)
         for c in range(done, stop):
             r = best[c]
             placed[r] += 1
-            v[rest[c]] = p + 1 - r
+            v[items[c]] = p + 1 - r
         lowest = best[stop - 1]
-        done, size = stop, 2 * size
+        done, size, cell = stop, 2 * size, after
         if lowest == p + 1:
             break
     above = 0
@@ -78,8 +81,8 @@ def worst_map(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - 
 
 
 @numba.njit(cache=True, nogil=True)
-def conquer(x, z, rest, best, start, stop, lowest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """``best[c]``: the largest best r, at least ``lowest``, for irrelevant item ``rest[c]``, c from start to stop."""
+def conquer(x, z, items, inverse, best, start, stop, lowest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``best[c]``: the largest best r, at least ``lowest``, for irrelevant item ``items[c]``, c from start to stop."""
     p, n = x.size, z.size
     scale = 2.0 / n
     first, last = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
@@ -93,12 +96,11 @@ def conquer(x, z, rest, best, start, stop, lowest):  # type: ignore[no-untyped-d
             best[f:e] = least
             continue
         c = (f + e) // 2
-        j, distance = c + 1.0, z[rest[c]]
+        j, distance = c + 1, z[items[c]]
         total, most, r = 0.0, 0.0, h
         for i in range(h - 1, least - 1, -1):
-            place = i + j
-            # p f_j(i) - p f_j(h); the gain as one quotient, not as a difference of two that are nearly equal.
-            total += i / ((place - 1.0) * place) - scale * (distance - x[i - 1])
+            # p f_j(i) - p f_j(h); the gain as one product, not as a difference of two that are nearly equal.
+            total += i * inverse[i + j - 2] * inverse[i + j - 1] - scale * (distance - x[i - 1])
             if total > most:
                 most, r = total, i
         best[c] = r
@@ -108,45 +110,3 @@ def conquer(x, z, rest, best, start, stop, lowest):  # type: ignore[no-untyped-d
         if c + 1 < e:
             first[depth], last[depth], low[depth], high[depth] = c + 1, e, r, h
             depth += 1
-
-
-@numba.njit(cache=True, nogil=True)
-def before(z, one, other):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Whether item ``one`` stands before item ``other`` by (distance, index)."""
-    return z[one] < z[other] or (z[one] == z[other] and one < other)
-
-
-@numba.njit(cache=True, nogil=True)
-def select(z, rest, start, stop, k):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Reorder ``rest[start:stop]`` so that its nearest items come first, up to place k (quickselect)."""
-    low, high = start, stop
-    while high - low > 1 and low < k < high:
-        middle = (low + high) // 2
-        if before(z, rest[middle], rest[low]):
-            rest[low], rest[middle] = rest[middle], rest[low]
-        if before(z, rest[high - 1], rest[low]):
-            rest[low], rest[high - 1] = rest[high - 1], rest[low]
-        if before(z, rest[high - 1], rest[middle]):
-            rest[middle], rest[high - 1] = rest[high - 1], rest[middle]
-        pivot = rest[middle]
-        rest[middle] = rest[high - 1]
-        split = low
-        for c in range(low, high - 1):
-            item = rest[c]
-            if before(z, item, pivot):
-                rest[c] = rest[split]
-                rest[split] = item
-                split += 1
-        rest[high - 1] = rest[split]
-        rest[split] = pivot
-        if split >= k:
-            high = split
-        else:
-            low = split + 1
-
-
-@numba.njit(cache=True, nogil=True)
-def by_distance(z, items):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Order of ``items`` by (distance, index)."""
-    items.sort()
-    return np.argsort(z[items], kind="mergesort")

@@ -17,7 +17,7 @@ import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.measures.base import Measure
-from convexmetric.measures.placement import place
+from convexmetric.measures.placement import distribute, order_cells, place
 
 __all__ = ["ReciprocalRank"]
 
@@ -52,41 +52,52 @@ def worst_mrr(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - 
     # Items above everything anyway cost nothing; the others are candidates, and those whose own price exceeds the
     # whole gain of being first are none.
     top = b[0]
+    limit = 1.0 / (scale * (top + 1.0) * (top + 2.0))
     candidates = np.empty(n, dtype=np.int64)
     count = 0
-    limit = 1.0 / (scale * (top + 1.0) * (top + 2.0))
     for j in range(n):
         below = p - v[j]
         if below > 0 and below * (z[j] - base) - sums[below] <= limit:
             candidates[count] = j
             count += 1
-    # Among candidates[low:high] lie those still undecided; all before low are pushed.
-    low, high = 0, count
+    candidates = candidates[:count]
+    values = z[candidates]
+    items, start = distribute(values)
+    # Cells before low are pushed to the top, those from high on are not.
+    low, high = 0, start.size - 1
     while low < high:
         middle = (low + high) // 2
-        pivot = candidates[middle]
-        candidates[middle] = candidates[high - 1]
-        split = low
-        for c in range(low, high - 1):
-            j = candidates[c]
-            if z[j] < z[pivot] or (z[j] == z[pivot] and j < pivot):
-                candidates[c] = candidates[split]
-                candidates[split] = j
-                split += 1
-        candidates[high - 1] = candidates[split]
-        candidates[split] = pivot
-        rank = float(top + split + 1)
-        below = p - v[pivot]
-        if scale * (below * (z[pivot] - base) - sums[below]) * rank * (rank + 1.0) <= 1.0:
-            low = split + 1
+        # An empty cell has the fate of the last full one before it.
+        full = middle
+        while full >= low and start[full] == start[full + 1]:
+            full -= 1
+        dearest = -1
+        for c in range(start[max(full, low)], start[full + 1]):
+            if dearest < 0 or values[items[c]] > values[dearest]:
+                dearest = items[c]
+        rank = top + start[middle + 1]
+        if dearest < 0 or worth(values[dearest], p - v[candidates[dearest]], base, sums, scale, rank):
+            low = middle + 1
         else:
-            high = split
-    if low:
-        for c in range(low):
-            v[candidates[c]] = p
-        total = top + low
-        for i in range(p):
-            if b[i] >= total:
+            high = middle
+    pushed = start[low]
+    if low < start.size - 1:
+        order_cells(values, items, start, low, low + 1)
+        while pushed < start[low + 1]:
+            j = items[pushed]
+            if not worth(values[j], p - v[candidates[j]], base, sums, scale, top + pushed + 1):
                 break
-            b[i] = total
+            pushed += 1
+    for c in range(pushed):
+        v[candidates[items[c]]] = p
+    for i in range(p):
+        if b[i] >= top + pushed:
+            break
+        b[i] = top + pushed
     return 1.0 - 1.0 / (1.0 + b[0])
+
+
+@numba.njit(cache=True, nogil=True)
+def worth(distance, below, base, sums, scale, rank):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Whether the item of this rank pays for standing above everything."""
+    return scale * (below * (distance - base) - sums[below]) * rank * (rank + 1.0) <= 1.0

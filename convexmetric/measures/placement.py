@@ -5,6 +5,8 @@ relevant items with :math:`x_i > z - \mathrm{margin}`. A table over equal interv
 item is placed in constant time on average where a binary search takes log p mispredicted branches; crowded intervals
 are halved first, so that the worst case is a binary search.
 
+The same table sorts: items are dealt out into cells by value, and cells are put in order as far as is needed.
+
 Relevant items are ordered by (distance, index), and so are irrelevant ones; of a relevant and an irrelevant item at the
 same distance the relevant one stands first.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["nearest", "place"]
+__all__ = ["distribute", "nearest", "order_cells", "place"]
 
 #: Intervals of the table for each relevant item.
 FINENESS = 4
@@ -90,3 +92,59 @@ def nearest(z, k):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
         if count < k:
             count += 1
     return found
+
+
+@numba.njit(cache=True, nogil=True)
+def distribute(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Indices of ``z`` grouped by cells of ascending value, by index in a cell, and where each cell starts.
+
+    There are about as many cells as items. Values that cannot be dealt out (NaN, infinite, all equal) share one cell.
+    """
+    n = z.size
+    low, high = np.inf, -np.inf
+    for j in range(n):
+        low, high = min(low, z[j]), max(high, z[j])
+    width = high - low
+    cells = n if 0.0 < width < np.inf else 1
+    scale = cells / width if cells > 1 else 0.0
+    if not 0.0 < scale < np.inf:
+        cells, scale = 1, 0.0
+    start = np.zeros(cells + 1, dtype=np.int64)
+    cell = np.zeros(n, dtype=np.int64)
+    if cells > 1:
+        for j in range(n):
+            # NaN compares as false and goes to the last cell.
+            c = cells - 1
+            if z[j] < high:
+                c = min(c, int((z[j] - low) * scale))
+            cell[j] = c
+            start[c + 1] += 1
+        for c in range(cells):
+            start[c + 1] += start[c]
+    else:
+        start[1] = n
+    items = np.empty(n, dtype=np.int64)
+    place = start[:cells].copy()
+    for j in range(n):
+        items[place[cell[j]]] = j
+        place[cell[j]] += 1
+    return items, start
+
+
+@numba.njit(cache=True, nogil=True)
+def order_cells(z, items, start, first, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Put the items of the cells from first to last in order by (value, index)."""
+    for c in range(first, last):
+        a, e = start[c], start[c + 1]
+        if e - a > CROWDED:
+            part = items[a:e].copy()
+            items[a:e] = part[np.argsort(z[part], kind="mergesort")]
+        else:
+            for at in range(a + 1, e):
+                item = items[at]
+                value = z[item]
+                hole = at
+                while hole > a and value < z[items[hole - 1]]:
+                    items[hole] = items[hole - 1]
+                    hole -= 1
+                items[hole] = item

@@ -158,7 +158,8 @@ class RankingRisk(Risk):
         """Weighted cuts, or the multipliers of the statement: one a pair, for other measures one a ranking written out.
 
         Rankings are ordered by query; their multipliers add up to at most ``C / n_q`` a query. Pairs are ordered by
-        query, then by relevant and by irrelevant point in ascending order, and the multiplier of a pair is at most ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
+        query, then by relevant and by irrelevant point in ascending order, and the multiplier of a pair is at most
+        ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
         """
         if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self._rankings() <= ENUMERATION_LIMIT):
             return super().dual_point(dual)

@@ -5,13 +5,14 @@ otherwise. Two users are relevant to each other when their matching was positive
 neither when they never met. Only the counts are public: :data:`TRAINING` and :data:`TEST`.
 
 The model here. Users are Gaussian with a falling spectrum. Every user has a matching; the others go to users in
-proportion to a log-normal *activity*, so that few are in many. A pair matches well the more often the nearer it is under
-a planted metric :math:`W^*` of low rank, which Euclidean distance hardly sees:
+proportion to a log-normal *activity*, so that a few have many. A pair is the more likely to match well the nearer it
+is under a planted metric :math:`W^*` of low rank, which Euclidean distance hardly sees:
 
-.. math:: P(\text{positive}) = \frac{1}{1 + \exp(\tau + s\, z_{uv})}, \qquad z = d_{W^*} \text{ standardised over pairs.}
+.. math:: P(\text{positive}) = \frac{1}{1 + \exp(\tau + s \, z_{uv})}, \qquad
+   z = d_{W^*} \text{ standardised over pairs.}
 
-The slope s says how much the best metric can know; the default ones give the paper's test AUC of about 0.52 for Euclidean
-distance and 0.61 for a learned metric.
+The slope s says how much the best metric can know. With the default ones a test AUC lies near the paper's, which are
+0.52 for Euclidean distance and 0.61 for a learned metric.
 """
 
 from __future__ import annotations

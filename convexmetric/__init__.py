@@ -11,6 +11,7 @@ True
 from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
+from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
 from convexmetric.methods import RankingProblem, RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
@@ -24,6 +25,7 @@ from convexmetric.solvers import (
     InteriorPoint,
     ProjectedSubgradient,
     solve,
+    solve_path,
 )
 
 __version__ = "0.1.0"
@@ -43,13 +45,17 @@ __all__ = [
     "ProjectedSubgradient",
     "RankingProblem",
     "RelativeComparisonProblem",
+    "RetrievalScores",
     "Solution",
     "audit",
     "certify",
     "datasets",
     "errors",
+    "knn_error",
     "list_problems",
     "load_instance",
     "load_problem",
+    "retrieval_scores",
     "solve",
+    "solve_path",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from convexmetric.certificate import relative_gap
 from convexmetric.cones.base import Array
+from convexmetric.errors import DualError, InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint
 from convexmetric.solution import Progress, Status
@@ -106,14 +107,18 @@ class Monitor:
 
         Raises
         ------
-        DualError
+        InputError
             If the dual point does not fit the problem.
         """
         M = problem.cone.project(state.M) if problem.cone.violation(state.M) > 0.0 else state.M
         M = problem.risk.repair(M)
         self.primal(M, problem.objective(M))
         if state.dual is not None:
-            self.dual(problem.dual_bound(state.dual, hint=M), lambda: state.dual)
+            try:
+                bound = problem.dual_bound(state.dual, hint=M)
+            except DualError as error:
+                raise InputError(f"the checkpoint is damaged ({error}); remove it to start again") from error
+            self.dual(bound, lambda: state.dual)
         self.history, self.resumed = state.history, state.arrays
         self._start -= state.seconds
 

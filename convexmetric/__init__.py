@@ -25,6 +25,7 @@ from convexmetric.solvers import (
     InteriorPoint,
     ProjectedSubgradient,
     solve,
+    solve_path,
 )
 from convexmetric.validation import Validation, cross_validate, cross_validate_queries
 
@@ -60,4 +61,5 @@ __all__ = [
     "load_problem",
     "retrieval_scores",
     "solve",
+    "solve_path",
 ]

@@ -9,7 +9,7 @@ sides are evaluated in float64, with rounding errors of the order 1e-13 relative
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -79,10 +79,22 @@ def certify(problem: MetricProblem, M: ArrayLike, dual: Any) -> Certificate:
     DualError
         If the shape of ``dual`` does not fit the problem.
     """
+    upper = certify_metric(problem, M)
+    return replace(upper, lower_bound=problem.dual_bound(dual, hint=upper.M), dual=dual)
+
+
+def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
+    """The half of a certificate that a metric alone gives: an upper bound, and minus infinity as the lower one.
+
+    Raises
+    ------
+    InputError
+        If ``M`` has the wrong shape or entries that are not finite.
+    """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     metric = problem.metric(M)
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)
     metric = problem.risk.repair(metric)
-    return Certificate(problem.objective(metric), problem.dual_bound(dual, hint=metric), metric, dual)
+    return Certificate(problem.objective(metric), -np.inf, metric, None)

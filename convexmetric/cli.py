@@ -108,6 +108,9 @@ def solve(
     ] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
     max_iter: Annotated[int | None, typer.Option(help="Limit on iterations (oracle passes).")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Write the state to this file as the solve goes on, and take it up from there.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Solve an instance to a certified relative gap.
@@ -122,7 +125,8 @@ def solve(
     problem = instance.problem()
     if not as_json:
         _console().print(str(problem) + "\n", markup=False, highlight=False)
-    solution = _solved(problem, tol, quiet, solver=solver, max_seconds=max_seconds, max_iter=max_iter)
+    limits = {"max_seconds": max_seconds, "max_iter": max_iter}
+    solution = _solved(problem, tol, quiet, solver=solver, checkpoint=checkpoint, **limits)
     if as_json:
         _print_json(solution_record(name, solution))
     else:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.fingerprint import fingerprint
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import Risk, RiskStatement
 
@@ -67,6 +68,22 @@ class MetricProblem:
     def cone(self) -> Cone:
         """Where the metric lives."""
         return self.risk.cone
+
+    def fingerprint(self) -> str:
+        """SHA-256 over data and parameters: the same for the same problem, on any machine."""
+        return fingerprint(self.risk, self.regularizer, self.G)
+
+    def with_C(self, C: float) -> MetricProblem:
+        """The same problem with another weight of the risk, sharing all data.
+
+        The risk is proportional to C, so that its supporting planes for one C are those for another after scaling.
+
+        Raises
+        ------
+        InputError
+            If C is malformed, or the problem has no such weight.
+        """
+        raise InputError(f"{type(self).__name__} has no weight C")
 
     def objective(self, M: ArrayLike) -> float:
         """Value of the objective at ``M`` (a matrix; for diagonal metrics also the weights).

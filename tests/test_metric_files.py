@@ -167,7 +167,7 @@ def test_a_solution_comes_back_with_its_proof(tmp_path, kind, request):
     path = write_solution(tmp_path / "solution.npz", solution)
     np.testing.assert_array_equal(read_metric(path), solution.certificate.M)
     certificate = read_certificate(path, problem)
-    assert certificate.lower_bound == solution.lower_bound
+    assert certificate.lower_bound == pytest.approx(solution.lower_bound, rel=1e-12)
     assert certificate.upper_bound == solution.upper_bound
     with np.load(path, allow_pickle=False) as file:
         assert float(file["gap"]) == solution.gap

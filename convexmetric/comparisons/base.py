@@ -23,6 +23,10 @@ class Comparisons(ABC):
         """Number of comparisons."""
 
     @abstractmethod
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+
+    @abstractmethod
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
 

@@ -72,6 +72,10 @@ class Rankings:
     def __len__(self) -> int:
         return len(self.Q)
 
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+        return self.X, None if self.Q is self.X else self.Q, self.relevance, self.cone
+
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Cut the queries, in the given order, into pieces of bounded memory."""
         widths = np.full(len(order), len(self.X)) if self.dense else self.sizes[order]

@@ -52,6 +52,10 @@ class Triplets(Comparisons):
         self.cone = cone
         self.triplets = _checked(triplets, self.X.shape[0])
 
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+        return self.X, self.triplets, self.cone
+
     def __len__(self) -> int:
         return len(self.triplets)
 

@@ -58,6 +58,10 @@ class Measure(ABC):
         p = above.size
         return float(self.gains(np.arange(1, p + 1), above, p, relevant.size - p).sum())
 
+    def contents(self) -> tuple[str, int]:
+        """What defines it, for fingerprints."""
+        return self.name, self.k
+
     @property
     def label(self) -> str:
         """Name for tables, such as ``ndcg@10``."""

@@ -19,6 +19,7 @@ C                      weight of each slack; infinite for the hard margin of sec
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,6 +103,15 @@ class RelativeComparisonProblem(MetricProblem):
         super().__init__(SeparableRisk(self.triplets, Hinge(self.C)), regularizer)
         if np.isinf(self.C):
             self._check_feasible()
+
+    def with_C(self, C: float) -> RelativeComparisonProblem:
+        """The same problem with another C, sharing all data."""
+        other = copy(self)
+        other.C = checked_weight(C, "C", infinite=True)
+        MetricProblem.__init__(other, SeparableRisk(self.triplets, Hinge(other.C)), self.regularizer)
+        if np.isinf(other.C):
+            other._check_feasible()
+        return other
 
     def _check_feasible(self) -> None:
         clash = contradiction(self.triplets)

@@ -62,6 +62,10 @@ class QuadraticForm(Regularizer):
         if not is_positive_semidefinite(self.L):
             raise InputError("L must be positive semidefinite, or the problem is not convex")
 
+    def contents(self) -> tuple[Array]:
+        """What defines it, for fingerprints."""
+        return (self.L,)
+
     def value(self, M: Array, cone: Cone) -> float:
         """``1/2 w^T L w``."""
         return 0.5 * float(M @ (self.L @ M))

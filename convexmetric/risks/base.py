@@ -117,6 +117,10 @@ class Risk(ABC):
 
     cone: Cone
 
+    @abstractmethod
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+
     @property
     @abstractmethod
     def parts(self) -> int:

@@ -45,6 +45,10 @@ class RankingRisk(Risk):
         self.C = C
         self.cone = rankings.cone
 
+    def contents(self) -> tuple[Any, ...]:
+        """Rankings, measure and C."""
+        return self.rankings, self.measure, self.C
+
     @property
     def parts(self) -> int:
         """Number of queries."""

@@ -31,6 +31,10 @@ class SeparableRisk(Risk):
         self.loss = loss
         self.cone = comparisons.cone
 
+    def contents(self) -> tuple[Any, ...]:
+        """Comparisons and loss."""
+        return self.comparisons, self.loss
+
     @property
     def parts(self) -> int:
         """Number of comparisons."""

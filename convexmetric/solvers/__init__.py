@@ -6,6 +6,7 @@ from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.solve import SOLVERS, solve
 
@@ -21,4 +22,5 @@ __all__ = [
     "ProjectedSubgradient",
     "Solver",
     "solve",
+    "solve_path",
 ]

@@ -11,8 +11,11 @@ import numpy as np
 
 from convexmetric.certificate import relative_gap
 from convexmetric.cones.base import Array
+from convexmetric.errors import DualError, InputError
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import DualPoint
 from convexmetric.solution import Progress, Status
+from convexmetric.solvers.checkpoint import Checkpoint, State
 
 __all__ = ["Display", "Monitor", "Solver"]
 
@@ -38,6 +41,7 @@ class Monitor:
         max_seconds: float | None = None,
         callback: Callable[[Progress], Any] | None = None,
         display: Display | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.tol = tol
         self.max_iter = max_iter
@@ -52,6 +56,12 @@ class Monitor:
         self._callback = callback
         self._display = display
         self._dual: Callable[[], Any] | None = None
+        #: Value and S of the best dual point, where the solver's own cuts were made by the risk in this run.
+        self.sums: DualPoint | None = None
+        #: What the solver left in a checkpoint, and what it would leave now.
+        self.resumed: dict[str, np.ndarray] = {}
+        self.state: Callable[[], dict[str, np.ndarray]] = dict
+        self._checkpoint = checkpoint
         self._start = perf_counter()
 
     @property
@@ -81,19 +91,51 @@ class Monitor:
         self.M, self.upper_bound = M, value
         return True
 
-    def dual(self, bound: float, point: Callable[[], Any]) -> bool:
-        """Offer a lower bound and how to make its dual point; True if it is the best so far."""
+    def dual(self, bound: float, point: Callable[[], Any], sums: DualPoint | None = None) -> bool:
+        """Offer a lower bound and how to make its dual point; True if it is the best so far.
+
+        ``sums`` is what the dual point says, where its cuts were made by the risk in this run: then they need not be
+        made anew for the certificate.
+        """
         if np.isnan(bound) or (self._dual is not None and not bound > self.lower_bound):
             return False
-        self._dual, self.lower_bound = point, bound
+        self._dual, self.lower_bound, self.sums = point, bound, sums
         return True
+
+    def resume(self, problem: MetricProblem, state: State) -> None:
+        """Go on from a checkpoint; its bounds are evaluated anew.
+
+        Raises
+        ------
+        InputError
+            If the dual point does not fit the problem.
+        """
+        M = problem.cone.project(state.M) if problem.cone.violation(state.M) > 0.0 else state.M
+        M = problem.risk.repair(M)
+        self.primal(M, problem.objective(M))
+        if state.dual is not None:
+            try:
+                bound = problem.dual_bound(state.dual, hint=M)
+            except DualError as error:
+                raise InputError(f"the checkpoint is damaged ({error}); remove it to start again") from error
+            self.dual(bound, lambda: state.dual)
+        self.history, self.resumed = state.history, state.arrays
+        self._start -= state.seconds
+
+    def save(self) -> None:
+        """Write the checkpoint, where there is one and something to write."""
+        if self._checkpoint is not None and self.M is not None:
+            self._checkpoint.write(State(self.M, self.dual_point, self.history, self.seconds, self.state()))
 
     def iterate(self, **details: float) -> bool:
         """Record one iteration; True if the solver must stop."""
-        progress = Progress(len(self.history) + 1, self.seconds, self.upper_bound, self.lower_bound, self.gap, details)
+        number = self.history[-1].iteration + 1 if self.history else 1
+        progress = Progress(number, self.seconds, self.upper_bound, self.lower_bound, self.gap, details)
         self.history.append(progress)
         if self._display is not None:
             self._display.update(progress)
+        if self._checkpoint is not None and self._checkpoint.due:
+            self.save()
         stopped_by_caller = self._callback is not None and bool(self._callback(progress))
         if self.gap <= self.tol:
             self.status = "optimal"

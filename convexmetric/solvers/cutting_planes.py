@@ -22,7 +22,7 @@ learning to rank prints as its Algorithm 1. It is slow for three reasons, each w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
@@ -35,9 +35,9 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.master import Master
+from convexmetric.solvers.master import Master, master_rows
 
-__all__ = ["CuttingPlanes"]
+__all__ = ["CuttingPlanes", "Pool"]
 
 #: The master is solved to this share of the outer gap.
 MASTER_SHARE = 0.3
@@ -96,12 +96,18 @@ class CuttingPlanes(Solver):
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Alternate separation and master until the certified gap closes."""
+        self.follow(problem, monitor, Pool.empty(problem, self.groups))
+
+    def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
+        """The same from the cuts of an earlier solve; the pool is left with those of this one."""
         cone, risk = problem.cone, problem.risk
-        n_groups = min(self.groups, risk.parts)
-        pool = _Pool(problem, np.arange(risk.parts) * n_groups // risk.parts, n_groups)
+        n_groups = pool.n_groups
         master = Master(problem)
-        metric, move = cone.zeros(), None
+        metric, move = cone.zeros() if monitor.M is None else monitor.M, None
         alpha = self.stabilisation
+        if monitor.resumed:
+            metric, alpha = pool.restore(monitor.resumed)
+        monitor.state = lambda: pool.state(metric, alpha)
 
         def out_of_time() -> bool:
             return monitor.out_of_time
@@ -112,7 +118,7 @@ class CuttingPlanes(Solver):
                 falls = self._slope(problem, metric, cuts, move) <= 0.0
                 alpha = max(LEAST, (1.0 - PACE) * alpha) if falls else min(MOST, alpha + PACE * (1.0 - alpha))
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
-            pool.add(metric, cuts.offsets, master.rows(cuts.normals))
+            pool.add(metric, cuts.offsets, cuts.normals)
             if monitor.gap <= monitor.tol or (monitor.out_of_time and np.isfinite(monitor.lower_bound)):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
                 return
@@ -121,7 +127,7 @@ class CuttingPlanes(Solver):
             target = max(MASTER_SHARE * gap, 0.1 * monitor.tol)
             outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
             pool.weigh(outcome.a)
-            improved = monitor.dual(outcome.lower_bound, pool.dual_point())
+            improved = monitor.dual(outcome.lower_bound, pool.dual_point(), outcome.sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             if not improved and outcome.gap > gap:
@@ -143,8 +149,15 @@ class CuttingPlanes(Solver):
         return float(gradient @ problem.cone.coordinates(move))
 
 
-class _Pool:
+class Pool:
     """The cuts in hand, with the metrics they were made at; arrays grow by doubling."""
+
+    @classmethod
+    def empty(cls, problem: MetricProblem, n_groups: int) -> Pool:
+        """No cuts yet; parts are grouped in order."""
+        parts = problem.risk.parts
+        n_groups = min(n_groups, parts)
+        return cls(problem, np.arange(parts) * n_groups // parts, n_groups)
 
     def __init__(self, problem: MetricProblem, groups: np.ndarray, n_groups: int) -> None:
         self.problem = problem
@@ -162,10 +175,12 @@ class _Pool:
 
     @property
     def normals(self) -> Array:
+        """Normals of the cuts in hand, as masters take them."""
         return self._normals[: self.count]
 
     def add(self, metric: Array, offsets: Array, normals: Array) -> None:
         """Take in one cut for every group."""
+        normals = master_rows(self.problem.cone, normals)
         if self.count + self.n_groups > len(self._normals):
             larger = np.empty((2 * self.count + 4 * self.n_groups, normals.shape[1]))
             if self.count:
@@ -178,7 +193,15 @@ class _Pool:
         self.group = np.append(self.group, np.arange(self.n_groups))
         self.witness = np.append(self.witness, np.full(self.n_groups, self._made))
         self.age = np.append(self.age, np.zeros(self.n_groups, dtype=np.int64))
+        self.weights = np.append(self.weights, np.zeros(self.n_groups))
         self._made += 1
+
+    def scale(self, problem: MetricProblem, factor: float) -> None:
+        """Go over to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling."""
+        self.problem = problem
+        self._normals[: self.count] *= factor
+        self.offsets *= factor
+        self.age[:] = 0
 
     def weigh(self, multipliers: Array) -> None:
         """Remember the master's multipliers and who has had none for how long."""
@@ -199,6 +222,53 @@ class _Pool:
             return CutDual(np.array(points).reshape(-1, *self.problem.cone.shape), table, self.groups)
 
         return make
+
+    def state(self, metric: Array, alpha: float) -> dict[str, np.ndarray]:
+        """What it takes to make the pool again: where its cuts were made, and their ages."""
+        numbers = np.array(sorted(self.witnesses), dtype=np.int64)
+        shape = (len(numbers), *self.problem.cone.shape)
+        return {
+            "witnesses": np.array([self.witnesses[int(t)] for t in numbers]).reshape(shape),
+            "witness": np.searchsorted(numbers, self.witness),
+            "group": self.group,
+            "age": self.age,
+            "groups": self.groups,
+            "next": metric,
+            "alpha": np.array(alpha),
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> tuple[Array, float]:
+        """Make the cuts again at the metrics where they were made; returns where to go on, and the stabilisation.
+
+        Raises
+        ------
+        InputError
+            If the state is that of a solve with other groups, or damaged.
+        """
+        try:
+            witnesses, witness, group, age = (state[name] for name in ("witnesses", "witness", "group", "age"))
+            metric, alpha = self.problem.metric(state["next"]), float(state["alpha"])
+            if not np.array_equal(state["groups"], self.groups):
+                raise InputError(
+                    "the checkpoint has other groups of queries; solve with the settings it was written with"
+                )
+            if not (witness.shape == group.shape == age.shape == (len(group),)) or (
+                len(group) and not (group.min() >= 0 and group.max() < self.n_groups)
+            ):
+                raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
+            for t, M in enumerate(witnesses):
+                cuts = self.problem.risk.separate(self.problem.metric(M), self.groups)
+                self.add(M, cuts.offsets, cuts.normals)
+                mine = witness == t
+                lived = np.full(self.n_groups, np.iinfo(np.int64).max)
+                lived[group[mine]] = age[mine]
+                self.age[-self.n_groups :] = lived
+                self.drop(np.iinfo(np.int64).max)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"the checkpoint's cuts are damaged ({error}); remove it to start again") from error
+        return self.problem.cone.project(metric), alpha
 
     def drop(self, age: int) -> None:
         """Forget cuts without weight in the last ``age`` masters, and metrics without cuts."""

@@ -23,12 +23,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from convexmetric.certificate import relative_gap
+from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import DualPoint
 from convexmetric.solvers.conic_qp import ConicQP, Outcome, heavy_start, interior_point, warm_start
 
-__all__ = ["Master", "MasterPoint"]
+__all__ = ["Master", "MasterPoint", "master_rows"]
 
 #: Features from which matrix metrics are worked on in a subspace.
 SUBSPACE_FROM = 48
@@ -52,6 +54,8 @@ class MasterPoint:
         Metric, in the cone.
     a : (k,) array
         Multipliers of the cuts, feasible.
+    sums : DualPoint
+        What they say: ``sum a b`` and ``sum a Psi``.
     upper_bound, lower_bound : float
         Of the master's value; the lower one also bounds the problem.
     iterations : int
@@ -60,6 +64,7 @@ class MasterPoint:
 
     M: Array
     a: Array
+    sums: DualPoint
     upper_bound: float
     lower_bound: float
     iterations: int
@@ -68,6 +73,16 @@ class MasterPoint:
     def gap(self) -> float:
         """Relative gap of the bounds."""
         return relative_gap(self.upper_bound, self.lower_bound)
+
+
+def works_in_subspace(cone: Cone) -> bool:
+    """Whether masters on this cone are solved in a subspace."""
+    return isinstance(cone, PSDCone) and cone.d >= SUBSPACE_FROM
+
+
+def master_rows(cone: Cone, normals: Array) -> Array:
+    """Normals as the master takes them: in coordinates, or as d^2 entries of matrices for work in a subspace."""
+    return cone.from_coordinates(normals).reshape(len(normals), -1) if works_in_subspace(cone) else normals
 
 
 class Master:
@@ -82,15 +97,7 @@ class Master:
     def __init__(self, problem: MetricProblem) -> None:
         self.problem = problem
         self.path: list[tuple[Array, Array]] = []
-        self.subspace = (
-            _Subspace(problem) if isinstance(problem.cone, PSDCone) and problem.cone.d >= SUBSPACE_FROM else None
-        )
-
-    def rows(self, normals: Array) -> Array:
-        """Normals as the master wants them: in coordinates, or as the d^2 entries of matrices."""
-        if self.subspace is None:
-            return normals
-        return self.problem.cone.from_coordinates(normals).reshape(len(normals), -1)
+        self.subspace = _Subspace(problem) if works_in_subspace(problem.cone) else None
 
     def solve(
         self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
@@ -100,7 +107,9 @@ class Master:
             return self.subspace.solve(normals, offsets, group, C, tol, stop)
         qp = ConicQP(self.problem, normals, offsets, group, C)
         outcome, self.path, iterations = follow(qp, self.path, tol, stop)
-        return MasterPoint(outcome.U, outcome.a, outcome.upper_bound, outcome.lower_bound, iterations)
+        a = outcome.a
+        sums = DualPoint(float(offsets @ a), self.problem.cone.from_coordinates(normals.T @ a))
+        return MasterPoint(outcome.U, a, sums, outcome.upper_bound, outcome.lower_bound, iterations)
 
 
 def follow(
@@ -183,9 +192,10 @@ class _Subspace:
             iterations += steps
             M = self.V @ outcome.U @ self.V.T
             S = (normals.T @ outcome.a).reshape(cone.shape)
-            lower = problem.bound(float(offsets @ outcome.a), S, M)
+            sums = DualPoint(float(offsets @ outcome.a), 0.5 * (S + S.T))
+            lower = problem.bound(sums.value, sums.S, M)
             if best is None or lower > best.lower_bound:
-                best = MasterPoint(M, outcome.a, outcome.upper_bound, lower, iterations)
+                best = MasterPoint(M, outcome.a, sums, outcome.upper_bound, lower, iterations)
             Z = linear + curvature * M - S
             done = relative_gap(outcome.upper_bound, lower) <= tol or stop()
             # Columns leave between masters only: dropped within one they may come and go for ever.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
-from convexmetric.certificate import certify
+from convexmetric.certificate import Certificate, certify, certify_metric
+from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.checkpoint import Checkpoint
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.display import ProgressBar
@@ -44,6 +48,7 @@ def solve(
     max_seconds: float | None = None,
     progress: bool = False,
     callback: Callable[[Progress], Any] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -66,6 +71,9 @@ def solve(
         Show a progress bar on standard error.
     callback : callable, optional
         Called with a :class:`Progress` after every iteration; returning a true value stops the solve.
+    checkpoint : path, optional
+        File to which the state is written as the solve goes on, and from which the same call takes it up again after
+        it was stopped or killed at any moment; limits then count what was done before.
 
     Returns
     -------
@@ -97,20 +105,31 @@ def solve(
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     chosen = _chosen(problem, solver)
+    file = None if checkpoint is None else Checkpoint(checkpoint, problem)
+    state = None if file is None else file.read()
 
     with ProgressBar(tol) if progress else nullcontext() as display:
-        monitor = Monitor(tol, max_iter, max_seconds, callback, display)
+        monitor = Monitor(tol, max_iter, max_seconds, callback, display, file)
         try:
-            chosen.run(problem, monitor)
+            if state is not None:
+                monitor.resume(problem, state)
+            if monitor.gap > tol:
+                chosen.run(problem, monitor)
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:
                 raise
             monitor.status = "interrupted"
+    return concluded(problem, chosen, monitor)
+
+
+def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
+    """The certified solution that a solver left with its monitor; warns if the gap is above the tolerance."""
     if monitor.M is None or monitor.dual_point is None:
         raise SolverError(f"{chosen.name} left no certified point")
-    certificate = certify(problem, monitor.M, monitor.dual_point)
+    monitor.save()
+    certificate = _certificate(problem, monitor, monitor.M)
     status = monitor.status
-    if certificate.gap <= tol:
+    if certificate.gap <= monitor.tol:
         status = "optimal"
     elif status == "optimal":
         status = "stalled"
@@ -118,18 +137,34 @@ def solve(
         problem=problem,
         certificate=certificate,
         status=status,
-        tol=tol,
+        tol=monitor.tol,
         history=monitor.history,
         seconds=monitor.seconds,
         solver=chosen.backend if isinstance(chosen, Conic) else monitor.solver or chosen.name,
     )
     if status != "optimal":
         warnings.warn(
-            f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, above tol = {tol:.1e}",
+            f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, "
+            f"above tol = {solution.tol:.1e}",
             GapWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return solution
+
+
+def _certificate(problem: MetricProblem, monitor: Monitor, M: Array) -> Certificate:
+    """The certificate of what a solver left.
+
+    A lower bound from cuts needs an oracle pass for every metric they were made at. Cuts that the risk itself made
+    during this run are not made anew: their weighted sum is bounded as it is. ``certify`` makes them anew, with the
+    same result.
+    """
+    if monitor.sums is None:
+        return certify(problem, M, monitor.dual_point)
+    upper = certify_metric(problem, M)
+    value, S = monitor.sums.value, monitor.sums.S
+    lower = problem.bound(value, S, problem.regularizer.sharpened(S, problem.G, upper.M))
+    return replace(upper, lower_bound=lower, dual=monitor.dual_point)
 
 
 def _is_number(value: object, kind: type) -> bool:

@@ -7,7 +7,7 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.solvers import master as module
-from convexmetric.solvers.master import Master
+from convexmetric.solvers.master import Master, master_rows
 
 
 def cuts(problem, rng, count, groups):
@@ -32,7 +32,7 @@ def test_the_subspace_ends_at_the_same_value(monkeypatch, regularizer, linear):
     def solved():
         master = Master(problem)
         assert (master.subspace is not None) == (d >= module.SUBSPACE_FROM)
-        return master.solve(master.rows(normals), offsets, group, C, 1e-7, lambda: False)
+        return master.solve(master_rows(problem.cone, normals), offsets, group, C, 1e-7, lambda: False)
 
     whole = solved()
     monkeypatch.setattr(module, "SUBSPACE_FROM", 5)

@@ -1,0 +1,170 @@
+"""What a long solve leaves on disk, so that killing it at any moment loses nothing but the last pass.
+
+A checkpoint is an NPZ file of plain arrays, written beside its final name and moved there in one step. Nothing in it is
+believed when it is read: the objective is evaluated anew at the metric, the lower bound made anew from the dual point,
+and a solver's cuts are made anew by the oracle at the metrics where they were made (the file stays small: metrics, not
+cuts). Taking up a solve therefore costs two oracle passes for every such metric.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.errors import DualError, InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import CutDual
+from convexmetric.solution import Progress
+
+__all__ = ["Checkpoint", "State"]
+
+FORMAT = 1
+#: Largest file that is read.
+MAX_BYTES = 2**32
+#: Share of the time that may go into writing.
+SHARE = 0.1
+SOLVER = "solver."
+KEYS = {"format", "fingerprint", "history", "seconds", "M"}
+
+
+@dataclass
+class State:
+    """A solve, as far as it has come.
+
+    Attributes
+    ----------
+    M : array
+        Best metric.
+    dual : array or CutDual or None
+        Best dual point.
+    history : list of Progress
+    seconds : float
+    arrays : dict of arrays
+        What the solver itself needs to go on.
+    """
+
+    M: Array
+    dual: Any
+    history: list[Progress]
+    seconds: float
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+class Checkpoint:
+    """A file that belongs to one problem.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to write; the folder must exist.
+    problem : MetricProblem
+
+    Raises
+    ------
+    InputError
+        If the path cannot be a file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], problem: MetricProblem) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"checkpoint must be a path, got {type(path).__name__}")
+        self.path = Path(path)
+        if self.path.is_dir() or not self.path.absolute().parent.is_dir():
+            raise InputError(f"checkpoint must be a file in a folder that exists, got {str(self.path)!r}")
+        self.problem = problem
+        self.fingerprint = problem.fingerprint()
+        self._written = -np.inf
+        self._cost = 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether writing now keeps its share of the time small."""
+        return perf_counter() - self._written >= self._cost / SHARE
+
+    def write(self, state: State) -> None:
+        """Write and move into place: the file is the last complete state at any moment."""
+        began = perf_counter()
+        history = [[p.iteration, p.seconds, p.upper_bound, p.lower_bound, p.gap] for p in state.history]
+        arrays: dict[str, Any] = {
+            "format": np.int64(FORMAT),
+            "fingerprint": np.frombuffer(self.fingerprint.encode(), dtype=np.uint8),
+            "history": np.array(history, dtype=np.float64).reshape(-1, 5),
+            "details": np.frombuffer(json.dumps([p.details for p in state.history]).encode(), dtype=np.uint8),
+            "seconds": np.float64(state.seconds),
+            "M": state.M,
+        }
+        if isinstance(state.dual, CutDual):
+            arrays |= {
+                "witnesses": state.dual.witnesses,
+                "weights": state.dual.weights,
+                "groups": state.dual.groups,
+            }
+        elif isinstance(state.dual, np.ndarray):
+            arrays["multipliers"] = state.dual
+        arrays |= {f"{SOLVER}{name}": array for name, array in state.arrays.items()}
+        partial = self.path.with_name(self.path.name + ".partial")
+        with partial.open("wb") as file:
+            np.savez(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, self.path)
+        self._written = perf_counter()
+        self._cost = self._written - began
+
+    def read(self) -> State | None:
+        """The state in the file; None if there is no file.
+
+        Raises
+        ------
+        InputError
+            If the file is no checkpoint, is damaged, or belongs to another problem.
+        """
+        if not self.path.exists():
+            return None
+        arrays = self._arrays()
+        if not arrays.keys() >= KEYS or arrays["format"].shape != () or int(arrays["format"]) != FORMAT:
+            raise InputError(f"{self.path} is no checkpoint that this version reads; remove it to start again")
+        if arrays["fingerprint"].tobytes() != self.fingerprint.encode():
+            raise InputError(
+                f"{self.path} belongs to another problem (other data or parameters); remove it or name another file"
+            )
+        try:
+            history = self._history(arrays)
+            dual: Any = arrays.get("multipliers")
+            if "witnesses" in arrays:
+                dual = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
+            own = {name.removeprefix(SOLVER): a for name, a in arrays.items() if name.startswith(SOLVER)}
+            return State(self.problem.metric(arrays["M"]), dual, history, float(arrays["seconds"]), own)
+        except (KeyError, TypeError, ValueError, DualError) as error:
+            raise InputError(f"{self.path} is damaged ({error}); remove it to start again") from error
+
+    def _arrays(self) -> Mapping[str, np.ndarray]:
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                size = sum(info.file_size for info in archive.infolist())
+            if size > MAX_BYTES:
+                raise InputError(f"{self.path} holds more than {MAX_BYTES} bytes and was not read")
+            with np.load(self.path, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files}
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{self.path} is not a readable checkpoint ({error}); remove it to start again") from error
+
+    @staticmethod
+    def _history(arrays: Mapping[str, np.ndarray]) -> list[Progress]:
+        details = json.loads(arrays["details"].tobytes().decode())
+        rows = arrays["history"].tolist()
+        return [
+            Progress(int(row[0]), row[1], row[2], row[3], row[4], detail)
+            for row, detail in zip(rows, details, strict=True)
+        ]

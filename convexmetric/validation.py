@@ -1,7 +1,8 @@
 r"""Choosing C by cross-validation.
 
 The queries of a fold are ranked, or classified, by metrics that were learned without them. The risk is a mean over
-queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the queries is the C for all of them.
+queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the queries is the C for all of them. Each fold is one path
+over C, whose solves share their cuts.
 
 - :func:`cross_validate`: points with labels. Folds are stratified by class; the points of a fold query the others,
   which are also what the metric was learned on.
@@ -10,7 +11,7 @@ queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the queries is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
@@ -29,8 +30,7 @@ from convexmetric.evaluation import knn_error, mean_scores
 from convexmetric.measures import Measure, MeasureAtK, measure_named
 from convexmetric.methods import RankingProblem
 from convexmetric.problem import checked_weight
-from convexmetric.solution import Solution
-from convexmetric.solvers import solve
+from convexmetric.solvers import solve_path
 
 __all__ = ["Validation", "cross_validate", "cross_validate_queries"]
 
@@ -217,22 +217,17 @@ def _validate(
     gaps = np.empty((len(values), folds))
     seconds = 0.0
     with Progress(console=Console(stderr=True), transient=True) if progress else nullcontext() as bar:
-        task = bar.add_task("cross-validation", total=folds * len(values)) if bar else None
+        task = bar.add_task("cross-validation", total=folds) if bar else None
         for fold in range(folds):
             problem, judge = split(fold)
-            for c, solution in enumerate(_path(problem, values, tol, max_seconds)):
+            for c, solution in enumerate(solve_path(problem, values, tol=tol, max_seconds=max_seconds)):
                 for name, value in judge(solution.certificate.M, names).items():
                     scores[name][c, fold] = value
                 gaps[c, fold] = solution.gap
                 seconds += solution.seconds
-                if bar and task is not None:
-                    bar.advance(task)
+            if bar and task is not None:
+                bar.advance(task)
     return Validation(values, scores, names[0], gaps, seconds)
-
-
-def _path(problem: RankingProblem, C: Array, tol: float, max_seconds: float | None) -> Iterator[Solution]:
-    for value in C:
-        yield solve(problem.with_C(float(value)), tol=tol, max_seconds=max_seconds)
 
 
 def _retrieval(rankings: Rankings, M: Array, names: Iterable[str]) -> dict[str, float]:

@@ -35,9 +35,9 @@ def test_every_fold_is_scored_by_a_metric_that_has_not_seen_it(points, validatio
     assert validation.C.tolist() == sorted(C)
     for fold in range(4):
         held = fold_of == fold
-        for c, value in enumerate(validation.C):
-            problem = cm.RankingProblem.from_labels(X[~held], y[~held], measure="map", C=value)
-            M = cm.solve(problem, tol=1e-4).M
+        problem = cm.RankingProblem.from_labels(X[~held], y[~held], measure="map")
+        for c, solution in enumerate(cm.solve_path(problem, validation.C, tol=1e-4)):
+            M = solution.M
             relevance = Relevance.between(y[held], y[~held])
             scores = cm.retrieval_scores(M, X[~held], relevance, queries=X[held], k=2)
             for name in ("map", "ndcg@2"):
@@ -102,9 +102,8 @@ def test_folds_of_queries(form):
             [lists[q][0] for q in others],
             [lists[q][1] for q in others],
             queries=problem.rankings.Q[others],
-            C=20.0,
         )
-        M = cm.solve(learned, tol=1e-4).M
+        M = cm.solve_path(learned, [1.0, 20.0], tol=1e-4)[-1].M
         scores = cm.retrieval_scores(
             M, X, [lists[q][0] for q in mine], [lists[q][1] for q in mine], queries=problem.rankings.Q[mine]
         )

@@ -2,7 +2,7 @@ r"""Choosing C by cross-validation.
 
 The queries of a fold are ranked, or classified, by metrics that were learned without them. The risk is a mean over
 queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the queries is the C for all of them. Each fold is one path
-over C, whose solves share their cuts.
+over C, whose solves share their cuts; starting each afresh can be faster where passes over the data are cheap.
 
 - :func:`cross_validate`: points with labels. Folds are stratified by class; the points of a fold query the others,
   which are also what the metric was learned on.
@@ -30,7 +30,7 @@ from convexmetric.evaluation import knn_error, mean_scores
 from convexmetric.measures import Measure, MeasureAtK, measure_named
 from convexmetric.methods import RankingProblem
 from convexmetric.problem import checked_weight
-from convexmetric.solvers import solve_path
+from convexmetric.solvers import solve, solve_path
 
 __all__ = ["Validation", "cross_validate", "cross_validate_queries"]
 
@@ -108,6 +108,7 @@ def cross_validate(
     tol: float = 1e-2,
     max_seconds: float | None = None,
     progress: bool = False,
+    share_cuts: bool = True,
     regularizer: str = "trace",
     diagonal: bool = False,
 ) -> Validation:
@@ -132,6 +133,8 @@ def cross_validate(
         Of each solve.
     progress : bool
         Show a progress bar on standard error.
+    share_cuts : bool
+        Whether the solves of a fold go along a path over C (``solve_path``), or each starts afresh.
 
     Raises
     ------
@@ -160,7 +163,7 @@ def cross_validate(
 
         return problem, judge
 
-    return _validate(split, folds, C, names, tol, max_seconds, progress)
+    return _validate(split, folds, C, names, tol, max_seconds, progress, share_cuts)
 
 
 def cross_validate_queries(
@@ -172,6 +175,7 @@ def cross_validate_queries(
     tol: float = 1e-2,
     max_seconds: float | None = None,
     progress: bool = False,
+    share_cuts: bool = True,
 ) -> Validation:
     """Cross-validate C over the queries of a problem, whose own C does not matter.
 
@@ -179,7 +183,7 @@ def cross_validate_queries(
     ----------
     problem : RankingProblem
         Queries, corpus, relevance and measure.
-    C, folds, score, random_state, tol, max_seconds, progress
+    C, folds, score, random_state, tol, max_seconds, progress, share_cuts
         As for :func:`cross_validate`; folds are of queries at random, and there are no classes to predict, so no
         ``"accuracy@k"``.
 
@@ -200,7 +204,7 @@ def cross_validate_queries(
         held = problem.with_queries(np.flatnonzero(fold_of == fold)).rankings
         return problem.with_queries(np.flatnonzero(fold_of != fold)), lambda M, names: _retrieval(held, M, names)
 
-    return _validate(split, folds, C, names, tol, max_seconds, progress)
+    return _validate(split, folds, C, names, tol, max_seconds, progress, share_cuts)
 
 
 def _validate(
@@ -211,6 +215,7 @@ def _validate(
     tol: float,
     max_seconds: float | None,
     progress: bool,
+    share_cuts: bool,
 ) -> Validation:
     values = _checked_grid(C)
     scores = {name: np.empty((len(values), folds)) for name in names}
@@ -220,7 +225,11 @@ def _validate(
         task = bar.add_task("cross-validation", total=folds) if bar else None
         for fold in range(folds):
             problem, judge = split(fold)
-            for c, solution in enumerate(solve_path(problem, values, tol=tol, max_seconds=max_seconds)):
+            if share_cuts:
+                solutions = solve_path(problem, values, tol=tol, max_seconds=max_seconds)
+            else:
+                solutions = [solve(problem.with_C(value), tol=tol, max_seconds=max_seconds) for value in values]
+            for c, solution in enumerate(solutions):
                 for name, value in judge(solution.certificate.M, names).items():
                     scores[name][c, fold] = value
                 gaps[c, fold] = solution.gap

@@ -61,6 +61,12 @@ def test_the_best_is_the_highest_mean_and_the_simplest_of_equals(validation):
     assert level.std().tolist() == [0.0, 0.0]
 
 
+def test_starting_afresh_ends_near_the_path(points, validation):
+    afresh = cm.cross_validate(*points, C=C, measure="map", folds=4, tol=1e-4, share_cuts=False)
+    assert afresh.gaps.max() <= 1e-4
+    assert afresh.mean() == pytest.approx(validation.mean(), abs=0.01)
+
+
 def test_printed_table(validation):
     lines = str(validation).splitlines()
     assert len(lines) == 5

@@ -26,42 +26,53 @@ VARIANTS = {
 }
 METHODS = (*VARIANTS, "NCA", "Euclidean")
 NEIGHBOURS = [1, 3, 5, 7, 9, 15, 21, 31]
+SCORES = [f"accuracy@{neighbours}" for neighbours in NEIGHBOURS]
 FOLDS = 3
+#: Seconds for one solve.
+LIMIT = 1200.0
 COMPONENTS = 170
 
 
-def run(data: str, split: int, method: str, C: list[float], k: int, tol: float) -> dict[str, Any]:
+def run(data: str, split: int, method: str, C: list[float], k: list[int], tol: float) -> dict[str, Any]:
     """One method on one split.
 
-    Returns the test ``errors`` by C and number of neighbours, the ``dimensions`` by C, and the ``chosen`` pair of
-    places in these tables. Methods without C have one row.
+    ``rows`` are the pairs of C and k that were tried (k for measures of the first k places). Each has its test
+    ``errors`` by number of neighbours, ``dimensions``, certified ``gaps`` and ``seconds``; ``chosen`` is the row, and
+    the place of the number of neighbours, that validation prefers.
     """
     X, y, T, t, V, v = isolet_split(split) if data == "isolet" else small_split(data, split)
+    rows: list[tuple[float | None, int | None]] = [(None, None)]
+    gaps: list[float] = []
+    seconds: list[float] = []
     if method in VARIANTS:
         measure, at_k = VARIANTS[method]
-        problem = cm.RankingProblem.from_labels(X, y, measure=measure, k=k if at_k else None)
-        solutions = [cm.solve(problem.with_C(value), tol=tol, max_seconds=1200) for value in C]
-        metrics = [solution.M for solution in solutions]
-        gaps, seconds = [s.gap for s in solutions], [s.seconds for s in solutions]
-        if V is None:
-            names = [f"accuracy@{neighbours}" for neighbours in NEIGHBOURS]
-            validation = cm.cross_validate(
-                X, y, C, measure, k if at_k else None, FOLDS, names, random_state=split, tol=tol, share_cuts=False
-            )
-            held_out = [[1.0 - validation.mean(name)[c] for name in names] for c in range(len(C))]
-        else:
+        rows, metrics, held_out = [], [], []
+        for places in k if at_k else [None]:
+            problem = cm.RankingProblem.from_labels(X, y, measure=measure, k=places)
+            solutions = [cm.solve(problem.with_C(value), tol=tol, max_seconds=LIMIT) for value in C]
+            rows += [(value, places) for value in C]
+            metrics += [solution.M for solution in solutions]
+            gaps += [solution.gap for solution in solutions]
+            seconds += [solution.seconds for solution in solutions]
+            if V is None:
+                validation = cm.cross_validate(
+                    X, y, C, measure, places, FOLDS, SCORES, random_state=split, tol=tol, share_cuts=False
+                )
+                held_out += [[1.0 - validation.mean(name)[c] for name in SCORES] for c in range(len(C))]
+        if V is not None:
             held_out = [errors(M, X, y, V, v) for M in metrics]
     else:
-        metrics, gaps, seconds = [static_metric(method, X, y)], [], []
+        metrics = [static_metric(method, X, y)]
         held_out = [cross_validated(method, X, y, split) if V is None else errors(metrics[0], X, y, V, v)]
-    # Of equally good ones the smallest C, then the fewest neighbours.
+    # Of equally good ones the first: the smallest k and C, then the fewest neighbours.
     chosen = np.unravel_index(np.argmin(held_out), np.shape(held_out))
     return {
+        "rows": rows,
         "errors": [errors(M, X, y, T, t) for M in metrics],
         "dimensions": [dimensions(M) for M in metrics],
-        "chosen": [int(at) for at in chosen],
         "gaps": gaps,
         "seconds": seconds,
+        "chosen": [int(at) for at in chosen],
     }
 
 

@@ -40,19 +40,24 @@ def run(method: str, solver: str, C: float, tol: float, max_seconds: float) -> d
         def watch(progress: cm.Progress) -> bool:
             if not at_stop and progress.upper_bound - progress.lower_bound <= C * EPSILON:
                 cpu = time.process_time() - start
-                at_stop.update(passes=progress.iteration, seconds=progress.seconds, cpu=cpu, cuts=progress.details["cuts"])
+                at_stop.update(
+                    passes=progress.iteration, seconds=progress.seconds, cpu=cpu, cuts=progress.details["cuts"]
+                )
             return bool(at_stop) and solver == "printed"
 
         chosen = cm.CuttingPlanes.plain() if solver == "printed" else cm.CuttingPlanes()
         solution = cm.solve(problem, tol=tol, solver=chosen, max_seconds=max_seconds, callback=watch)
-        M, learned = solution.M, {
-            "stop": at_stop,
-            "gap": solution.gap,
-            "passes": solution.iterations,
-            "seconds": solution.seconds,
-            "cpu": time.process_time() - start,
-            "cuts": solution.history[-1].details["cuts"],
-        }
+        M, learned = (
+            solution.M,
+            {
+                "stop": at_stop,
+                "gap": solution.gap,
+                "passes": solution.iterations,
+                "seconds": solution.seconds,
+                "cpu": time.process_time() - start,
+                "cuts": solution.history[-1].details["cuts"],
+            },
+        )
     else:
         M, learned = np.eye(train.X.shape[1]) if method == "Euclidean" else test.planted, {}
     scores = cm.retrieval_scores(M, test.X, *test.lists(), queries=test.X[test.queries])

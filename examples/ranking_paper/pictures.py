@@ -25,8 +25,8 @@ def draw_toy(toy: Toy, path: Path) -> None:
         values, vectors = np.linalg.eigh(toy.metrics[name])
         axis = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
         along = toy.X @ axis * np.sqrt(values[-1])
-        # Across is only there to keep the points apart.
-        _scatter(ax, np.column_stack([along, np.linspace(0.0, 1.0, len(along))]), toy.y)
+        # Up and down is only there to keep the points apart.
+        _scatter(ax, np.column_stack([along, np.arange(len(along)) * 0.618 % 1.0]), toy.y)
         ax.set_yticks([])
         ax.set_title(f"{name} (error {toy.errors[name]:.0%})")
         ax.set_xlabel(f"{axis[0]:+.2f} corrupted {axis[1]:+.2f} informative")

@@ -39,7 +39,7 @@ class Toy:
 def columns(rng: np.random.Generator, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Columns of one class each from left to right, anywhere along the horizontal axis."""
     y = np.repeat(classes, IN_COLUMN)
-    place = np.cumsum(rng.uniform(15.0, 25.0, COLUMNS)) - 50.0 + rng.uniform(-20.0, 20.0)
+    place = np.cumsum(rng.uniform(15.0, 25.0, len(classes))) - 50.0 + rng.uniform(-20.0, 20.0)
     across = np.repeat(place, IN_COLUMN) + rng.normal(scale=0.4, size=y.size)
     height = (2 * y - 1) * rng.uniform(0.3, 3.0, y.size)
     return np.column_stack([across, height]), y

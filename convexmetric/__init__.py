@@ -19,6 +19,7 @@ from convexmetric.risks import CutDual
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
     Conic,
+    ConicCuttingPlanes,
     CuttingPlanes,
     DualAscent,
     Exact,
@@ -35,6 +36,7 @@ __all__ = [
     "Audit",
     "Certificate",
     "Conic",
+    "ConicCuttingPlanes",
     "CutDual",
     "CuttingPlanes",
     "DualAscent",

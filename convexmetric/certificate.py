@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
+from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["Certificate", "certify", "relative_gap"]
 
@@ -45,7 +46,10 @@ class Certificate:
     dual : array or CutDual
         The dual point, as it was given.
     grade : str
-        ``"float"``: evaluated in float64.
+        ``"float"``: evaluated in float64. ``"conic"``: with constraints or terms of the user's own, part of the lower
+        bound is a conic solver's word (see :mod:`convexmetric.terms`).
+    violation : float
+        By how much the metric violates the user's constraints.
     """
 
     upper_bound: float
@@ -53,6 +57,7 @@ class Certificate:
     M: Array = field(repr=False)
     dual: Any = field(repr=False)
     grade: str = "float"
+    violation: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -60,17 +65,35 @@ class Certificate:
         return relative_gap(self.upper_bound, self.lower_bound)
 
     def __str__(self) -> str:
-        return (
+        bounds = (
             f"{self.lower_bound:.10g} <= optimum <= {self.upper_bound:.10g}   "
             f"(relative gap {self.gap:.1e}, grade {self.grade})"
         )
+        return f"{bounds}\n{self.rests_on}" if self.rests_on else bounds
+
+    @property
+    def rests_on(self) -> str:
+        """What the bounds rest on beside our own evaluation; empty if nothing."""
+        if self.grade != "conic":
+            return ""
+        return (
+            "the risk is bounded from below by our own dual point; that no metric does better on that bound plus your "
+            f"own terms is CLARABEL's word; the metric violates your constraints by {self.violation:.1e}"
+        )
 
 
-def certify(problem: MetricProblem, M: ArrayLike, dual: Any) -> Certificate:
+def certify(
+    problem: MetricProblem,
+    M: ArrayLike,
+    dual: Any,
+    constraints: Constraints | None = None,
+    extra_objective: ExtraObjective | None = None,
+) -> Certificate:
     """Make a certificate for ``problem`` from a metric and a dual point, trusting neither.
 
     ``M`` is projected on the cone and scaled to meet hard margins; ``dual`` is clipped and shrunk. Cuts are made
-    anew from their witnesses.
+    anew from their witnesses. With ``constraints`` or ``extra_objective`` (see :func:`solve`) the certificate has grade
+    ``"conic"`` and says what it rests on.
 
     Raises
     ------
@@ -80,7 +103,22 @@ def certify(problem: MetricProblem, M: ArrayLike, dual: Any) -> Certificate:
         If the shape of ``dual`` does not fit the problem.
     """
     upper = certify_metric(problem, M)
+    if constraints is not None or extra_objective is not None:
+        return with_terms(upper, UserTerms(problem, constraints, extra_objective), dual)
     return replace(upper, lower_bound=problem.dual_bound(dual, hint=upper.M), dual=dual)
+
+
+def with_terms(upper: Certificate, terms: UserTerms, dual: Any) -> Certificate:
+    """The certificate of a problem with terms of the user's own, from that of its metric without them."""
+    point = terms.problem.risk.dual_point(dual)
+    return replace(
+        upper,
+        upper_bound=upper.upper_bound + terms.value(upper.M),
+        lower_bound=-np.inf if point is None else terms.lower_bound(point),
+        dual=dual,
+        grade="conic",
+        violation=terms.violation(upper.M),
+    )
 
 
 def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:

@@ -48,8 +48,9 @@ class Instance:
         ``"ranking"`` or ``"relative-comparisons"``.
     data : mapping
         ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
-        published; perhaps ``labels`` (the extra of the data set that replaces its classes) and ``without`` (classes
-        left out).
+        published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
+        left out), ``parts`` (only rows with these values of the extra ``part``) and ``rows`` (after preprocessing, so
+        many rows at equal distances).
     parameters : mapping
         Arguments of the statement, such as ``C``.
     triplets : mapping or None
@@ -195,7 +196,7 @@ def read_instance(text: str, file: str) -> Instance:
 
 
 DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha256": str}
-DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list}
+DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list, "parts": list, "rows": int}
 TRIPLETS: dict[str, type] = {"count": int, "seed": int, "sha256": str}
 TRIPLETS_OPTIONAL: dict[str, type] = {"also": list}
 BOUNDS: dict[str, type] = {
@@ -219,7 +220,7 @@ def _check(table: Mapping[str, Any], required: dict[str, type], optional: dict[s
             raise InputError(f"{where}: the key {key!r} is missing")
     for key, value in table.items():
         kinds = (int, float) if known[key] is float else known[key]
-        if isinstance(value, bool) or not isinstance(value, kinds):
+        if isinstance(value, bool) != (kinds is bool) or not isinstance(value, kinds):
             raise InputError(f"{where}: {key} must be a {known[key].__name__}, got {value!r}")
 
 
@@ -249,7 +250,18 @@ def _rows(data: Mapping[str, Any]) -> Rows:
     if "without" in data:
         kept = np.flatnonzero(~np.isin(labels, data["without"]))
         X, labels = X[kept], labels[kept]
+    if "parts" in data:
+        part = dataset.extras.get("part")
+        if part is None:
+            raise InputError(f"[data]: the data set {dataset.name!r} has no parts")
+        kept = np.flatnonzero(np.isin(part, data["parts"]))
+        X, labels = X[kept], labels[kept]
     X = preprocess(X, data["preprocessing"])
+    if "rows" in data:
+        if not 0 < data["rows"] <= len(labels):
+            raise InputError(f"[data]: rows must be between 1 and {len(labels)}, got {data['rows']}")
+        kept = np.linspace(0, len(labels) - 1, data["rows"]).astype(np.int64)
+        X, labels = X[kept], labels[kept]
     if list(X.shape) != data["shape"]:
         raise InputError(f"[data]: shape is {data['shape']}, but preprocessing gave {list(X.shape)}")
     return X, labels
@@ -296,7 +308,12 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "ranking": Method(_ranking, {"measure": str, "C": float}, {}, triplets=False),
+    "ranking": Method(
+        _ranking,
+        {"measure": str, "C": float},
+        {"k": int, "regularizer": str, "diagonal": bool},
+        triplets=False,
+    ),
     "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, triplets=True),
 }
 """A new paper adds one entry here."""

@@ -34,10 +34,12 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
     head, bounds = head.rstrip("\n") + "\n", bounds if separator else NOTHING_KNOWN
     instance = read_instance(f"{head}\n[bounds]\n{bounds}", path.name)
     tol = tol or instance.how["tol"]
+    # Kept beside the file while it takes long: the next call goes on from there.
+    state = path.with_suffix(".npz")
     with warnings.catch_warnings():
         # The gap is printed and goes into the file, small or not.
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        solution = cm.solve(instance.problem(), tol=tol, max_seconds=max_seconds)
+        solution = cm.solve(instance.problem(), tol=tol, max_seconds=max_seconds, checkpoint=state)
     print(f"{name}\n{solution}", flush=True)
     if solution.lower_bound > instance.upper_bound or solution.upper_bound < instance.lower_bound:
         sys.exit(f"{name}: {solution.certificate} contradicts the file, which is left as it was: {instance}")
@@ -50,6 +52,7 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
         f'version = "{cm.__version__}"\n'
     )
     path.write_text(f"{head}\n[bounds]\n{block}", encoding="utf-8")
+    state.unlink(missing_ok=True)
 
 
 def table(instances: Iterable[cm.Instance]) -> str:
@@ -62,9 +65,16 @@ def table(instances: Iterable[cm.Instance]) -> str:
         rows, features = instance.data["shape"]
         steps = ", ".join(instance.data["preprocessing"])
         kernel = instance.parameters.get("kernel")
+        variant = [
+            instance.parameters.get("measure", ""),
+            f"k = {instance.parameters['k']}" if "k" in instance.parameters else "",
+            instance.parameters.get("regularizer", ""),
+            "diagonal" if instance.parameters.get("diagonal") else "",
+            f"{kernel} kernel" if kernel else "",
+        ]
         lines.append(
             f"| `{instance.name}` "
-            f"| {instance.method}{f', {kernel} kernel' if kernel else ''} "
+            f"| {', '.join([instance.method, *filter(None, variant)])} "
             f"| {instance.data['set']}{' *' if instance.needs_data_folder else ''} ({steps}) "
             f"| {rows} x {features} "
             f"| {instance.triplets['count'] if instance.triplets else ''} "

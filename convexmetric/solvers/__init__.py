@@ -2,6 +2,7 @@
 
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
+from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
@@ -14,6 +15,7 @@ __all__ = [
     "CONIC_SOLVERS",
     "SOLVERS",
     "Conic",
+    "ConicCuttingPlanes",
     "CuttingPlanes",
     "DualAscent",
     "Exact",

@@ -213,11 +213,13 @@ class _Subspace:
         kept = self.V @ keep
         negative, vectors = np.linalg.eigh(Z)
         joining = vectors[:, :JOINING][:, negative[:JOINING] < 0.0]
-        joining = joining - kept @ (kept.T @ joining)
-        joining, R = np.linalg.qr(joining)
-        joining = joining[:, np.abs(np.diag(R)) > 1e-3]
-        self.V = np.hstack([kept, joining])
-        self.path = [_extended(keep.T @ u @ keep, keep.T @ z @ keep, joining.shape[1]) for u, z in self.path]
+        # All columns anew, so that rounding never adds up: those that stay come out as they are, but for the sign.
+        columns, R = np.linalg.qr(np.hstack([kept, joining]))
+        columns *= np.where(np.diag(R) < 0.0, -1.0, 1.0)
+        new = np.abs(np.diag(R)) > 1e-3
+        self.V = columns[:, new]
+        count = int(new.sum()) - kept.shape[1]
+        self.path = [_extended(keep.T @ u @ keep, keep.T @ z @ keep, count) for u, z in self.path]
 
 
 def _extended(U: Array, Z: Array, count: int) -> tuple[Array, Array]:

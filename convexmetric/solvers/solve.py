@@ -11,7 +11,7 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
-from convexmetric.certificate import Certificate, certify, certify_metric
+from convexmetric.certificate import Certificate, certify, certify_metric, with_terms
 from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
@@ -19,12 +19,14 @@ from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.checkpoint import Checkpoint
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
+from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.display import ProgressBar
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["SOLVERS", "solve"]
 
@@ -49,6 +51,8 @@ def solve(
     progress: bool = False,
     callback: Callable[[Progress], Any] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    constraints: Constraints | None = None,
+    extra_objective: ExtraObjective | None = None,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -74,6 +78,12 @@ def solve(
     checkpoint : path, optional
         File to which the state is written as the solve goes on, and from which the same call takes it up again after
         it was stopped or killed at any moment; limits then count what was done before.
+    constraints : callable, optional
+        Constraints of your own: a function from the metric's CVXPY variable (a symmetric matrix, or the vector of
+        weights of a diagonal metric) to a list of CVXPY constraints, such as ``lambda M: [cp.trace(M) <= 1]``.
+    extra_objective : callable, optional
+        A convex term of your own, such as ``lambda M: 0.1 * cp.sum(cp.abs(M))``. With either the master is a conic
+        program for CLARABEL, and the certificate says which part of the bound rests on it.
 
     Returns
     -------
@@ -104,6 +114,14 @@ def solve(
         raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
+    terms = None
+    if constraints is not None or extra_objective is not None:
+        if solver is not None and not isinstance(solver, ConicCuttingPlanes):
+            raise InputError("constraints and extra_objective are for the solver of their own: leave solver out")
+        if checkpoint is not None:
+            raise InputError("checkpoint is not for problems with constraints or extra_objective: leave it out")
+        terms = UserTerms(problem, constraints, extra_objective)
+        solver = solver or ConicCuttingPlanes()
     chosen = _chosen(problem, solver)
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
@@ -113,21 +131,26 @@ def solve(
         try:
             if state is not None:
                 monitor.resume(problem, state)
-            if monitor.gap > tol:
+            if terms is not None and isinstance(chosen, ConicCuttingPlanes):
+                chosen.run_with(problem, monitor, terms)
+            elif monitor.gap > tol:
                 chosen.run(problem, monitor)
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:
                 raise
             monitor.status = "interrupted"
-    return concluded(problem, chosen, monitor)
+    return concluded(problem, chosen, monitor, terms)
 
 
-def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
+def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor, terms: UserTerms | None = None) -> Solution:
     """The certified solution that a solver left with its monitor; warns if the gap is above the tolerance."""
     if monitor.M is None or monitor.dual_point is None:
         raise SolverError(f"{chosen.name} left no certified point")
     monitor.save()
-    certificate = _certificate(problem, monitor, monitor.M)
+    if terms is None:
+        certificate = _certificate(problem, monitor, monitor.M)
+    else:
+        certificate = with_terms(certify_metric(problem, monitor.M), terms, monitor.dual_point)
     status = monitor.status
     if certificate.gap <= monitor.tol:
         status = "optimal"

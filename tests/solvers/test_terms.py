@@ -1,0 +1,154 @@
+"""Constraints and terms of the user's own: the optimum of the whole statement, certified as far as it can be."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from samples import instance
+
+import convexmetric as cm
+from convexmetric.errors import InputError
+
+
+def whole(problem, constraints=None, extra=None):
+    """Optimal value of the textbook statement with the user's terms."""
+    statement = problem.statement()
+    objective = statement.problem.objective.expr + (0 if extra is None else extra(statement.metric))
+    more = [] if constraints is None else constraints(statement.metric)
+    stated = cp.Problem(cp.Minimize(objective), statement.problem.constraints + more)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return stated.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+
+
+def distance(M):
+    """Squared distance between two points that the user wants apart."""
+    difference = np.arange(1.0, M.shape[0] + 1.0)
+    return difference @ M @ difference if M.ndim == 2 else difference**2 @ M
+
+
+TERMS = {
+    "trace at most": (lambda M: [(cp.trace(M) if M.ndim == 2 else cp.sum(M)) <= 0.05], None),
+    "a distance at least": (lambda M: distance(M) >= 1.0, None),
+    "zero entries": (lambda M: [M[0, 1] == 0, M[0, 2] == 0] if M.ndim == 2 else [M[0] == 0], None),
+    "entries in absolute value": (None, lambda M: 0.3 * cp.sum(cp.abs(M))),
+    "both": (lambda M: [distance(M) <= 2.0], lambda M: cp.sum_squares(M)),
+}
+
+
+@pytest.mark.parametrize("terms", list(TERMS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ranking from labels",
+        "ranking from lists",
+        "ranking, diagonal, squared norm",
+        "relative, A, soft",
+        "psd triplets, trace, G",
+    ],
+)
+def test_the_optimum_is_that_of_the_whole_statement(name, terms):
+    constraints, extra = TERMS[terms]
+    problem = instance(name)
+    solution = cm.solve(problem, tol=1e-6, constraints=constraints, extra_objective=extra)
+    listed = None if constraints is None else lambda M: [*np.atleast_1d(constraints(M))]
+    expected = whole(problem, listed, extra)
+    assert solution.gap <= 1e-6
+    assert solution.upper_bound == pytest.approx(expected, rel=2e-6)
+    assert solution.lower_bound == pytest.approx(expected, rel=2e-6)
+    assert solution.certificate.grade == "conic"
+    assert solution.certificate.violation <= 1e-6
+    assert "CLARABEL's word" in str(solution)
+    again = cm.certify(problem, solution.certificate.M, solution.certificate.dual, constraints, extra)
+    assert again.upper_bound == pytest.approx(solution.upper_bound, rel=1e-9)
+    assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-7)
+
+
+def test_hard_margins_keep_their_constraints():
+    problem = instance("relative, identity, hard")
+    free = cm.solve(problem)
+    largest = int(free.w.argmax())
+    bound = 1.2 * free.w[largest]
+    solution = cm.solve(problem, constraints=lambda w: [w[largest] >= bound], tol=1e-5)
+    assert solution.upper_bound > 1.01 * free.upper_bound
+    assert solution.upper_bound == pytest.approx(whole(problem, lambda w: [w[largest] >= bound]), rel=1e-5)
+
+
+def wine(**options):
+    data = cm.datasets.load("wine")
+    X = cm.datasets.preprocess(data.X, ["zscore"])[::3, :5]
+    return cm.RankingProblem.from_labels(X, data.y[::3], C=50.0, **options)
+
+
+@pytest.mark.parametrize("measure", ["auc", "map"])
+def test_zero_entries_off_the_diagonal_make_the_diagonal_problem(measure):
+    off = np.triu_indices(5, 1)
+    solution = cm.solve(wine(measure=measure), constraints=lambda M: [M[off] == 0])
+    diagonal = cm.solve(wine(measure=measure, diagonal=True))
+    assert solution.lower_bound <= diagonal.upper_bound
+    assert diagonal.lower_bound <= solution.upper_bound * (1 + 1e-6)
+    assert solution.certificate.violation <= 1e-8
+
+
+def test_a_fixed_metric_is_evaluated():
+    problem = wine()
+    fixed = 0.1 * np.eye(5)
+    solution = cm.solve(problem, constraints=lambda M: [fixed == M])
+    np.testing.assert_allclose(solution.M, fixed, atol=1e-8)
+    assert solution.upper_bound == pytest.approx(problem.objective(fixed), rel=1e-6)
+    assert solution.lower_bound == pytest.approx(problem.objective(fixed), rel=1e-5)
+
+
+def test_terms_that_say_nothing_change_nothing():
+    problem = wine()
+    free = cm.solve(problem)
+    solution = cm.solve(problem, constraints=lambda M: [cp.trace(M) <= 1e6, True], extra_objective=lambda M: 2.0)
+    assert solution.lower_bound - 2.0 <= free.upper_bound
+    assert free.lower_bound <= solution.upper_bound - 2.0 + 1e-9
+
+
+def test_corrupted_duals_and_wrong_metrics_do_not_certify():
+    problem = wine()
+
+    def trace(M):
+        return [cp.trace(M) <= 0.5]
+
+    solution = cm.solve(problem, constraints=trace)
+    dual = solution.certificate.dual
+    M = solution.certificate.M
+    optimum = solution.upper_bound
+    for weights in (
+        -dual.weights,
+        100.0 * dual.weights,
+        np.ones_like(dual.weights),
+        np.full_like(dual.weights, np.nan),
+    ):
+        forged = cm.CutDual(dual.witnesses, weights, dual.groups)
+        assert cm.certify(problem, M, forged, trace).lower_bound <= optimum * (1 + 1e-6)
+    wrong = cm.certify(problem, np.eye(5), dual, trace)
+    assert wrong.violation == pytest.approx(4.5)
+    assert "violates your constraints by 4.5e+00" in str(wrong)
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"constraints": 3}, "constraints must be a function of the metric's CVXPY variable, got int"),
+        ({"constraints": lambda M: 3}, "constraints must return a list of CVXPY constraints, got int"),
+        ({"constraints": lambda M: [3]}, "constraints must return CVXPY constraints; item 0 is int"),
+        ({"constraints": lambda M: [False]}, "no metric satisfies it"),
+        ({"constraints": lambda M: [M[7, 7] == 0]}, "constraints failed on the metric's CVXPY variable"),
+        ({"constraints": lambda M: [cp.sum_squares(M) >= 1]}, "constraint 0 is not convex by CVXPY's rules"),
+        ({"constraints": lambda M: [cp.trace(M) <= -1]}, "no metric satisfies them all"),
+        ({"extra_objective": lambda M: M}, "extra_objective must return a scalar CVXPY expression"),
+        ({"extra_objective": lambda M: "large"}, "extra_objective must return a scalar CVXPY expression, got str"),
+        ({"extra_objective": lambda M: -cp.sum_squares(M)}, "extra_objective is not convex by CVXPY's rules"),
+        ({"extra_objective": lambda M: -2.0 * cp.trace(M)}, "extra_objective falls without end"),
+        ({"constraints": lambda M: [], "solver": "scs"}, "leave solver out"),
+        ({"constraints": lambda M: [], "checkpoint": "x.npz"}, "checkpoint is not for problems with constraints"),
+    ],
+)
+def test_malformed_terms(terms, message):
+    with pytest.raises(InputError, match=message):
+        cm.solve(wine(), **terms)

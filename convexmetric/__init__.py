@@ -28,6 +28,7 @@ from convexmetric.solvers import (
     solve,
     solve_path,
 )
+from convexmetric.validation import Validation, cross_validate, cross_validate_queries
 
 __version__ = "0.1.0"
 
@@ -49,8 +50,11 @@ __all__ = [
     "RelativeComparisonProblem",
     "RetrievalScores",
     "Solution",
+    "Validation",
     "audit",
     "certify",
+    "cross_validate",
+    "cross_validate_queries",
     "datasets",
     "errors",
     "knn_error",

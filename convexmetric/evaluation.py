@@ -2,15 +2,16 @@ r"""How well a metric retrieves and classifies points it was not trained on.
 
 Retrieval scores are means over queries of the ranking measures of :mod:`convexmetric.measures`, with their definitions:
 k is cut where a query has fewer items, and the discount of NDCG is that of metric learning to rank. Ties are settled
-the same way every time: of two points at the same distance a relevant one stands first, as for the training risk;
-among neighbours the one with the smaller row number is nearer, and of classes with equally many votes the one with the
-nearest member wins.
+the same way every time, and never by relevance: of two points at the same distance, as computed in float64, the one
+with the smaller row number is nearer; of classes with equally many votes the one with the nearest member wins. So the
+metric zero scores by the order of the rows, not perfectly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -81,15 +82,16 @@ def retrieval_scores(
     """
     corpus = as_points(X)
     points = corpus if queries is None else as_points(queries, "queries")
-    relevance = (
-        relevant
-        if isinstance(relevant, Relevance)
-        else Relevance.from_lists(relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None)
-    )
+    if isinstance(relevant, Relevance):
+        if irrelevant is not None:
+            raise InputError("irrelevant is already part of a Relevance; pass one or the other")
+        relevance = relevant
+    else:
+        relevance = Relevance.from_lists(relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None)
     cone = _cone(M, corpus.shape[1])
     rankings = Rankings(corpus, points, relevance, cone)
     measures = [measure_named(name) for name in ("auc", "map", "mrr")]
-    ks = [k] if isinstance(k, int | np.integer) else list(k)
+    ks = _each(k)
     measures += [measure_named(name, at) for name in ("precision", "ndcg") for at in ks]
     scores = mean_scores(rankings, cone.element(M, "M"), measures)
     return RetrievalScores({m.label: score for m, score in zip(measures, scores, strict=True)}, len(rankings))
@@ -131,13 +133,15 @@ def knn_error(
         If an argument is malformed or k exceeds the number of points.
     """
     corpus, points = as_points(X), as_points(queries, "queries")
+    if points.shape[1] != corpus.shape[1]:
+        raise InputError(f"queries have {points.shape[1]} features, but X has {corpus.shape[1]}")
     known, truth = as_labels(y), as_labels(labels)
     if len(known) != len(corpus) or len(truth) != len(points):
         raise InputError(
             f"y and labels must have one label a point: {len(corpus)} points and {len(known)} labels, "
             f"{len(points)} queries and {len(truth)} labels"
         )
-    ks = [k] if isinstance(k, int | np.integer) else list(k)
+    ks = _each(k)
     if not ks or not all(
         isinstance(at, int | np.integer) and not isinstance(at, bool) and 1 <= at <= len(corpus) for at in ks
     ):
@@ -161,7 +165,13 @@ def knn_error(
                 winner = votes[np.arange(len(votes)), leads.argmax(axis=1)]
                 wrong[at] += int((classes[winner] != truth[first : first + step]).sum())
     errors = {at: count / len(points) for at, count in wrong.items()}
-    return errors[ks[0]] if isinstance(k, int | np.integer) else errors
+    return errors[ks[0]] if isinstance(k, Integral) else errors
+
+
+def _each(k: int | Iterable[int]) -> list[int]:
+    if isinstance(k, str) or not isinstance(k, Integral | Iterable):
+        raise InputError(f"k must be a positive integer or several, got {k!r}")
+    return [int(k)] if isinstance(k, Integral) else list(k)
 
 
 def _nearest(D: np.ndarray, k: int) -> np.ndarray:

@@ -22,8 +22,9 @@ from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 from convexmetric.plane import Plane, metric_plane
 from convexmetric.solution import Solution
+from convexmetric.validation import Validation
 
-__all__ = ["plot_bounds", "plot_embedding", "plot_gap", "plot_solution", "save_picture"]
+__all__ = ["plot_bounds", "plot_embedding", "plot_gap", "plot_solution", "plot_validation", "save_picture"]
 
 #: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
@@ -192,6 +193,39 @@ def plot_solution(
         after = plot_embedding(X, y, solution.M, figure.add_subplot(grid[:, 2]), target_names)
         after.set_title(f"After: optimal metric, rank {solution.rank}")
     return figure
+
+
+def plot_validation(validation: Validation, score: str | None = None, ax: Axes | None = None) -> Axes:
+    """Mean score of held-out queries against C, plus and minus one standard deviation, with the C that was chosen.
+
+    Parameters
+    ----------
+    validation : Validation
+        From ``cross_validate`` or ``cross_validate_queries``.
+    score : str, optional
+        One of its scores; by default the one that chooses.
+    ax : Axes, optional
+
+    Raises
+    ------
+    InputError
+        If there is no such score.
+    """
+    name = validation.score if score is None else score
+    mean, std = validation.mean(name), validation.std(name)
+    ax = _axes(ax)
+    ax.set_xscale("log")
+    ax.fill_between(validation.C, mean - std, mean + std, color=BAND, lw=0)
+    ax.plot(validation.C, mean, color=LOWER, lw=1.8, marker="o", ms=4)
+    ax.axvline(validation.best_C, color=UPPER, lw=1.2, ls="--")
+    by = "" if name == validation.score else f", chosen by {validation.score}"
+    ax.set_title(f"Best C = {validation.best_C:g}{by}")
+    ax.set_xlabel("C")
+    ax.set_ylabel(f"{name} of held-out queries")
+    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -113,6 +113,21 @@ CALLS = [
     ("cm.load_problem('ranking-auc-wine-c2')", errors.InputError, "did you mean"),
     ("cm.datasets.load('whine')", errors.InputError, "wine"),
     ("cm.datasets.preprocess(X, ['standardise'])", errors.InputError, "standardise"),
+    ("cm.knn_error(np.eye(3), X, y, X[:, :2], y)", errors.InputError, "queries have 2 features, but X has 3"),
+    ("cm.knn_error(np.eye(3), X, y, X, y, k=13)", errors.InputError, "k must be between 1 and the number of points"),
+    ("cm.knn_error(np.eye(3), X, y, X, y, k='3')", errors.InputError, "k must be"),
+    ("cm.retrieval_scores(np.eye(2), X, [[1]] * 12)", errors.InputError, "M must have shape"),
+    ("cm.retrieval_scores(np.eye(3), X, ranking.rankings.relevance, [[1]])", errors.InputError, "already part of"),
+    ("cm.retrieval_scores(np.eye(3), X, [[1]], queries=X[:1], k=0)", errors.InputError, "k must be a positive integer"),
+    ("cm.retrieval_scores(np.eye(3), X, [[1]], queries=X[:1], k='10')", errors.InputError, "k must be"),
+    ("cm.cross_validate(X, y, C=[])", errors.InputError, "C is empty"),
+    ("cm.cross_validate(X, y, C=[1.0], folds=1)", errors.InputError, "folds must be an integer of at least 2"),
+    ("cm.cross_validate(X, y, C=[1.0], folds=2, score='accuracy')", errors.InputError, "with a number for k"),
+    ("cm.cross_validate(X[:6], y[:6], C=[1.0], folds=2)", errors.InputError, "too few to learn from"),
+    ("cm.cross_validate_queries(ranking, C=[1.0], folds=13)", errors.InputError, "at most the number of queries"),
+    ("cm.cross_validate_queries(relative, C=[1.0])", errors.InputError, "must be a RankingProblem"),
+    ("ranking.with_queries([12])", errors.InputError, "points to row 12"),
+    ("cm.datasets.synthetic_matchings(10, 3)", errors.InputError, "n_matchings must be between"),
 ]
 
 

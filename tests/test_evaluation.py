@@ -1,5 +1,7 @@
 """Scores and errors of a metric against independent computations."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from samples import as_matrix, random_lists
@@ -83,8 +85,50 @@ def test_ties_among_neighbours_and_votes():
     assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], 1) == 0.0
     assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], 2) == 0.0
     assert knn_error([1.0], X, ["b", "a", "a", "c"], [[0.5]], ["a"], 3) == 0.0
-    # A relevant point stands before an irrelevant one at the same distance.
-    assert retrieval_scores([1.0], X, [[2]], [[1]], queries=[[0.0]])["auc"] == 1.0
+    # Of two points at the same distance the one with the smaller row number stands first, relevant or not.
+    assert retrieval_scores([1.0], X, [[2]], [[1]], queries=[[0.0]])["auc"] == 0.0
+    assert retrieval_scores([1.0], X, [[1]], [[2]], queries=[[0.0]])["auc"] == 1.0
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_ties_do_not_look_at_relevance(dense):
+    """Few different distances, so that every query has many ties: scores are those of a sort by (distance, row)."""
+    rng = np.random.default_rng(7)
+    X, Q = rng.integers(0, 3, (40, 2)).astype(float), rng.integers(0, 3, (15, 2)).astype(float)
+    order = [rng.permutation(40) for _ in Q]
+    relevant, irrelevant = [o[:9] for o in order], [o[9:25] for o in order]
+    measures = [measure_named(name) for name in MEASURES]
+    for M in (np.eye(2), np.zeros((2, 2))):
+        problem = cm.RankingProblem(X, relevant, irrelevant, queries=Q)
+        problem.rankings.dense = dense
+        expected = []
+        for q, mine, others in zip(Q, relevant, irrelevant, strict=True):
+            rows = np.concatenate([mine, others])
+            distances = np.einsum("ij,jk,ik->i", X[rows] - q, M, X[rows] - q)
+            ranking = np.isin(rows[np.lexsort((rows, distances))], mine)
+            expected.append([measure.score(ranking) for measure in measures])
+        assert mean_scores(problem.rankings, M, measures) == pytest.approx(list(np.mean(expected, axis=0)))
+
+
+def test_a_metric_that_sees_nothing_does_not_score():
+    rng = np.random.default_rng(8)
+    X, y = rng.standard_normal((200, 3)), rng.integers(0, 2, 200)
+    assert retrieval_scores(np.zeros(3), X, Relevance.from_labels(y))["auc"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_lists_over_a_large_corpus_take_no_memory_for_queries_times_corpus():
+    rng = np.random.default_rng(9)
+    n, n_queries, d = 60_000, 6_000, 8
+    X = rng.standard_normal((n, d))
+    rows = rng.permuted(np.tile(np.arange(20), (n_queries, 1)), axis=1) * (n // 20) + rng.integers(
+        0, n // 20, (n_queries, 20)
+    )
+    tracemalloc.start()
+    scores = retrieval_scores(np.eye(d), X, list(rows[:, :6]), list(rows[:, 6:]), queries=X[:n_queries])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert scores.queries == n_queries
+    assert peak < 100e6 < 8 * n * n_queries
 
 
 def test_malformed_arguments():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -89,6 +89,17 @@ class Relevance:
                 irrelevant[first:last] = np.flatnonzero(mask)
             mask[out] = True
         return *relevant, irrelevant, start, stop
+
+    def subset(self, queries: np.ndarray) -> Relevance:
+        """Relevance of some of the queries, sharing storage where it can.
+
+        A complement that leaves each query itself out goes by the query's number, so its lists are written out.
+        """
+        if self.complement and self.exclude_self:
+            return Relevance(*self.lists(queries))
+        starts = (self.relevant_start, self.relevant_stop, self.irrelevant_start, self.irrelevant_stop)
+        first, last, start, stop = (numbers[queries] for numbers in starts)
+        return replace(self, relevant_start=first, relevant_stop=last, irrelevant_start=start, irrelevant_stop=stop)
 
     def check(self, n: int) -> None:
         """Raise an :class:`InputError` unless every query has points of both kinds among ``n``.

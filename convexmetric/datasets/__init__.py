@@ -1,4 +1,4 @@
-"""Real data sets by name, and named preprocessing steps.
+"""Real data sets by name, synthetic matchings, and named preprocessing steps.
 
 ``load("wine")`` works anywhere; most other sets are read from a folder of plain data files named by the
 environment variable ``CONVEXMETRIC_DATA``. Nothing is ever unpickled, and nothing is downloaded but three
@@ -6,8 +6,18 @@ UCI tables from OpenML, when the folder does not have them.
 """
 
 from .dataset import Dataset, sha256
+from .matchings import Matchings, synthetic_matchings
 from .preprocessing import preprocess
 from .reading import data_folder
 from .registry import list_datasets, load
 
-__all__ = ["Dataset", "data_folder", "list_datasets", "load", "preprocess", "sha256"]
+__all__ = [
+    "Dataset",
+    "Matchings",
+    "data_folder",
+    "list_datasets",
+    "load",
+    "preprocess",
+    "sha256",
+    "synthetic_matchings",
+]

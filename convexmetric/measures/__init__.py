@@ -7,8 +7,9 @@ from convexmetric.measures.knn import NearestNeighbours
 from convexmetric.measures.map import AveragePrecision
 from convexmetric.measures.mrr import ReciprocalRank
 from convexmetric.measures.ndcg import NDCG
-from convexmetric.measures.oracle import irrelevant_above, most_violated_rankings
+from convexmetric.measures.oracle import most_violated_rankings
 from convexmetric.measures.precision import PrecisionAtK
+from convexmetric.measures.standing import irrelevant_above
 
 __all__ = [
     "AUC",

@@ -24,10 +24,9 @@ from convexmetric.measures.knn import worst_knn
 from convexmetric.measures.map import worst_map
 from convexmetric.measures.mrr import worst_mrr
 from convexmetric.measures.ndcg import worst_ndcg
-from convexmetric.measures.placement import place
 from convexmetric.measures.precision import worst_precision
 
-__all__ = ["irrelevant_above", "most_violated_rankings"]
+__all__ = ["most_violated_rankings"]
 
 #: Distances in a block from which threads are worth starting: some milliseconds of work.
 WORTH_THREADS = 400_000
@@ -59,21 +58,6 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
         dense: Callable[..., Any] = _dense_parallel if threads else _dense_serial
         dense(measure.code, measure.k, block.values, block.lists, losses, violations)
     return losses, violations
-
-
-def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """How a block's distances rank: irrelevant items above each relevant one, and where each query's numbers start.
-
-    Relevant items are in the order of their distances; at equal distances they stand above irrelevant ones.
-    """
-    sizes = block.rankings.relevance.n_relevant[block.queries]
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    above = np.empty(start[-1], dtype=np.int64)
-    if isinstance(block, ListedBlock):
-        _place_listed(block.values, block.start, start, above)
-    else:
-        _place_dense(block.values, block.lists, start, above)
-    return above, start
 
 
 @numba.njit(cache=True, nogil=True)
@@ -158,20 +142,3 @@ def _listed_serial(code, k, values, start, n_relevant, losses, violations):  # t
 def _listed_parallel(code, k, values, start, n_relevant, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in numba.prange(losses.size):
         _listed_row(code, k, values, start, n_relevant, row, losses, violations)
-
-
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _place_dense(D, lists, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    for row in numba.prange(len(D)):
-        x = np.sort(D[row][relevant[relevant_start[row] : relevant_stop[row]]])
-        z = D[row][irrelevant[irrelevant_start[row] : irrelevant_stop[row]]]
-        place(x, z, 0.0, np.empty(z.size, dtype=np.int64), above[start[row] : start[row + 1]])
-
-
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _place_listed(values, block_start, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for row in numba.prange(start.size - 1):
-        middle = block_start[row] + start[row + 1] - start[row]
-        x, z = np.sort(values[block_start[row] : middle]), values[middle : block_start[row + 1]]
-        place(x, z, 0.0, np.empty(z.size, dtype=np.int64), above[start[row] : start[row + 1]])

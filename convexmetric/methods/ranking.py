@@ -32,7 +32,7 @@ import cvxpy as cp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
@@ -125,6 +125,23 @@ class RankingProblem(MetricProblem):
         """The same problem with another C, sharing all data."""
         other = copy(self)
         other._state(self.rankings, self.measure, checked_weight(C, "C"), self.regularizer)
+        return other
+
+    def with_queries(self, queries: ArrayLike) -> RankingProblem:
+        """The same problem with some of its queries only, given by their numbers; the corpus stays whole.
+
+        Raises
+        ------
+        InputError
+            If there is no query left, or no query of that number.
+        """
+        rows = rows_of(queries, len(self.rankings), "queries")
+        if rows.size == 0:
+            raise InputError("queries is empty; keep at least one")
+        of = self.rankings
+        rankings = Rankings(of.X, of.Q[rows], of.relevance.subset(rows), of.cone)
+        other = copy(self)
+        other._state(rankings, self.measure, self.C, self.regularizer)
         return other
 
     @classmethod

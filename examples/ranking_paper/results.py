@@ -1,0 +1,47 @@
+"""Results on disk, one line of JSON each, so that an interrupted run goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+class Results:
+    """Results by the settings they belong to.
+
+    A result with any other setting is another result, so that changed arguments never mix with old numbers.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._known: dict[str, dict[str, Any]] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            kept = 0
+            with path.open("rb") as lines:
+                for line in lines:
+                    # A line without its end was cut off when the run was killed.
+                    if not line.endswith(b"\n"):
+                        break
+                    entry = json.loads(line)
+                    self._known[_key(entry["settings"])] = entry["result"]
+                    kept += len(line)
+            os.truncate(path, kept)
+
+    def get(self, settings: dict[str, Any]) -> dict[str, Any] | None:
+        """The result, or None."""
+        return self._known.get(_key(settings))
+
+    def add(self, settings: dict[str, Any], result: dict[str, Any]) -> None:
+        """Keep a result, on disk at once."""
+        self._known[_key(settings)] = result
+        with self.path.open("a") as file:
+            file.write(json.dumps({"settings": settings, "result": result}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _key(settings: dict[str, Any]) -> str:
+    return json.dumps(settings, sort_keys=True)

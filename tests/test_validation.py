@@ -1,0 +1,177 @@
+"""Cross-validation: folds, what is held out, and the scores against doing it by hand."""
+
+import numpy as np
+import pytest
+from samples import random_lists
+from sklearn.neighbors import KNeighborsClassifier
+
+import convexmetric as cm
+from convexmetric.comparisons import Relevance
+from convexmetric.errors import InputError
+from convexmetric.plotting import plot_validation
+from convexmetric.validation import _stratified
+
+C = [30.0, 0.05, 3.0]
+
+
+@pytest.fixture(scope="module")
+def points():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [14, 11, 15])
+    X = rng.standard_normal((40, 4)) * [1.0, 1.0, 3.0, 3.0]
+    X[:, 0] += 3.0 * (y == "a")
+    X[:, 1] += 3.0 * (y == "b")
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def validation(points):
+    return cm.cross_validate(*points, C=C, measure="map", folds=4, score=["map", "accuracy@3", "ndcg@2"], tol=1e-4)
+
+
+def test_every_fold_is_scored_by_a_metric_that_has_not_seen_it(points, validation):
+    X, y = points
+    fold_of = _stratified(y, 4, 0)
+    assert validation.C.tolist() == sorted(C)
+    for fold in range(4):
+        held = fold_of == fold
+        problem = cm.RankingProblem.from_labels(X[~held], y[~held], measure="map")
+        for c, solution in enumerate(cm.solve_path(problem, validation.C, tol=1e-4)):
+            M = solution.M
+            relevance = Relevance.between(y[held], y[~held])
+            scores = cm.retrieval_scores(M, X[~held], relevance, queries=X[held], k=2)
+            for name in ("map", "ndcg@2"):
+                assert validation.scores[name][c, fold] == pytest.approx(scores[name])
+            if c:
+                values, vectors = np.linalg.eigh(M)
+                L = vectors * np.sqrt(np.maximum(values, 0.0))
+                theirs = KNeighborsClassifier(3, algorithm="brute").fit(X[~held] @ L, y[~held])
+                # scikit-learn settles a vote of one against one against one differently.
+                differ = 1.0 / held.sum() + 1e-12
+                assert abs(validation.scores["accuracy@3"][c, fold] - theirs.score(X[held] @ L, y[held])) <= differ
+
+
+def test_the_best_is_the_highest_mean_and_the_simplest_of_equals(validation):
+    means = [validation.scores["map"][c].mean() for c in range(3)]
+    assert validation.best_C == sorted(C)[int(np.argmax(means))]
+    assert validation.best_C > 0.05
+    assert validation.gaps.max() <= 1e-4
+    level = cm.Validation(np.array([1.0, 2.0]), {"auc": np.full((2, 1), 0.5)}, "auc", np.zeros((2, 1)), 0.0)
+    assert level.best_C == 1.0
+    assert level.std().tolist() == [0.0, 0.0]
+
+
+def test_starting_afresh_ends_near_the_path(points, validation):
+    afresh = cm.cross_validate(*points, C=C, measure="map", folds=4, tol=1e-4, share_cuts=False)
+    assert afresh.gaps.max() <= 1e-4
+    assert afresh.mean() == pytest.approx(validation.mean(), abs=0.01)
+
+
+def test_printed_table(validation):
+    lines = str(validation).splitlines()
+    assert len(lines) == 5
+    assert [line.split()[0] for line in lines[2:]] == ["0.05", "3", "30"]
+    assert [line.endswith("<- best") for line in lines[2:]] == [validation.best_C == C_ for C_ in validation.C]
+
+
+def test_folds_are_stratified_and_depend_on_the_seed_only(points):
+    _, y = points
+    fold_of = _stratified(y, 4, 1)
+    sizes = np.array([[np.sum((fold_of == f) & (y == c)) for f in range(4)] for c in "abc"])
+    assert (np.ptp(sizes, axis=1) <= 1).all()
+    assert np.ptp(sizes.sum(axis=0)) <= 1
+    assert np.array_equal(fold_of, _stratified(y, 4, 1))
+    assert not np.array_equal(fold_of, _stratified(y, 4, 2))
+
+
+@pytest.mark.parametrize("form", ["lists", "the rest", "own queries, the rest", "labels"])
+def test_folds_of_queries(form):
+    rng = np.random.default_rng(3)
+    X, Q = rng.standard_normal((30, 3)), rng.standard_normal((12, 3))
+    relevant, irrelevant = random_lists(rng, 12, 30)
+    if form == "lists":
+        problem = cm.RankingProblem(X, relevant, irrelevant, queries=Q)
+    elif form == "the rest":
+        problem = cm.RankingProblem(X, relevant, queries=Q)
+    elif form == "own queries, the rest":
+        problem = cm.RankingProblem(X, [np.array([(q + 1) % 30, (q + 2) % 30]) for q in range(30)])
+    else:
+        problem = cm.RankingProblem.from_labels(X, np.arange(30) % 3)
+    n = len(problem.rankings)
+    validation = cm.cross_validate_queries(problem, [1.0, 20.0], folds=3, score=["mrr", "auc"], tol=1e-4)
+    fold_of = np.random.default_rng(0).permutation(n) % 3
+    lists = [problem.rankings.relevance.of(q) for q in range(n)]
+    for fold in range(3):
+        mine, others = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
+        learned = cm.RankingProblem(
+            X,
+            [lists[q][0] for q in others],
+            [lists[q][1] for q in others],
+            queries=problem.rankings.Q[others],
+        )
+        M = cm.solve_path(learned, [1.0, 20.0], tol=1e-4)[-1].M
+        scores = cm.retrieval_scores(
+            M, X, [lists[q][0] for q in mine], [lists[q][1] for q in mine], queries=problem.rankings.Q[mine]
+        )
+        for name in ("mrr", "auc"):
+            assert validation.scores[name][1, fold] == pytest.approx(scores[name], abs=0.02)
+    assert validation.score == "mrr"
+
+
+def test_a_problem_with_some_of_its_queries():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((20, 3))
+    problem = cm.RankingProblem(X, [np.array([(q + 1) % 20]) for q in range(20)], C=5.0, measure="ndcg", k=3)
+    rows = np.array([3, 17, 4])
+    part = problem.with_queries(rows)
+    for at, q in enumerate(rows):
+        for ours, theirs in zip(part.rankings.relevance.of(at), problem.rankings.relevance.of(q), strict=True):
+            assert np.array_equal(ours, theirs)
+    assert len(part.rankings) == 3
+    singles = [problem.with_queries([q]).objective(np.eye(3)) - 3.0 for q in rows]
+    assert part.objective(np.eye(3)) - 3.0 == pytest.approx(np.mean(singles))
+    with pytest.raises(InputError, match="queries is empty"):
+        problem.with_queries([])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"C": []}, "C is empty"),
+        ({"C": 3.0}, "C must be a sequence"),
+        ({"C": [-1.0]}, "C must be positive"),
+        ({"folds": 1}, "folds must be an integer of at least 2"),
+        ({"folds": 12}, None),
+        ({"score": []}, "score is empty"),
+        ({"score": "accuracy"}, "score 'accuracy' must be accuracy@k with a number for k"),
+        ({"score": "auc@3"}, "score 'auc@3' must be 'auc' without k"),
+        ({"score": "ndcg@0"}, "score 'ndcg@0' must be ndcg@k"),
+        ({"score": "f1"}, "score 'f1': measure must be one of"),
+    ],
+)
+def test_malformed_arguments(points, change, message):
+    arguments = {"C": [1.0], "folds": 3, "tol": 0.1} | change
+    if message is None:
+        cm.cross_validate(*points, **arguments)
+        return
+    with pytest.raises(InputError, match=message):
+        cm.cross_validate(*points, **arguments)
+
+
+def test_classes_too_small_and_problems_without_classes():
+    X, y = np.arange(12.0).reshape(6, 2), ["a", "a", "a", "a", "b", "b"]
+    with pytest.raises(InputError, match="class 'b' has 2 points, too few to learn from with 2 folds"):
+        cm.cross_validate(X, y, [1.0], folds=2)
+    problem = cm.RankingProblem.from_labels(X, y)
+    with pytest.raises(InputError, match="score 'accuracy@1' needs classes"):
+        cm.cross_validate_queries(problem, [1.0], folds=2, score="accuracy@1")
+    with pytest.raises(InputError, match=r"at most the number of queries \(6\)"):
+        cm.cross_validate_queries(problem, [1.0], folds=7)
+
+
+def test_plot(validation):
+    ax = plot_validation(validation)
+    (line,) = [line for line in ax.lines if len(line.get_xdata()) == 3]
+    assert line.get_ydata() == pytest.approx(validation.mean())
+    assert ax.get_title() == f"Best C = {validation.best_C:g}"
+    assert plot_validation(validation, "accuracy@3").get_ylabel() == "accuracy@3 of held-out queries"

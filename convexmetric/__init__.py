@@ -15,7 +15,7 @@ from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
 from convexmetric.methods import RankingProblem, RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual
+from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
     Conic,
@@ -25,6 +25,7 @@ from convexmetric.solvers import (
     Exact,
     InteriorPoint,
     ProjectedSubgradient,
+    SmoothedNewton,
     solve,
     solve_path,
 )
@@ -49,6 +50,8 @@ __all__ = [
     "RankingProblem",
     "RelativeComparisonProblem",
     "RetrievalScores",
+    "SmoothedNewton",
+    "SmoothedPairs",
     "Solution",
     "Validation",
     "audit",

@@ -29,7 +29,7 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.datasets import reading
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual
+from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Solution
 
 __all__ = ["MAX_BYTES", "check_solution_path", "read_certificate", "read_metric", "write_solution"]
@@ -88,7 +88,8 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
 
     The file holds the metric (``M``, or the weights ``w`` of a diagonal one), ``lower_bound``, ``upper_bound``,
     ``gap``, ``tol``, ``status``, ``solver``, and the dual point that proves the lower bound: ``witnesses``,
-    ``weights`` and ``groups`` of a :class:`~convexmetric.CutDual`, or the multipliers ``u``.
+    ``weights`` and ``groups`` of a :class:`~convexmetric.CutDual`, ``smoothed_at`` and ``width`` of
+    :class:`~convexmetric.SmoothedPairs`, or the multipliers ``u``.
     :func:`read_metric` and :func:`read_certificate` read it back.
 
     Raises
@@ -111,6 +112,8 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     if isinstance(certificate.dual, CutDual):
         dual = certificate.dual
         arrays |= {"witnesses": dual.witnesses, "weights": dual.weights, "groups": dual.groups}
+    elif isinstance(certificate.dual, SmoothedPairs):
+        arrays |= {"smoothed_at": certificate.dual.M, "width": certificate.dual.width}
     else:
         arrays["u"] = np.asarray(certificate.dual, dtype=np.float64)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -155,6 +158,8 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
     metric = next((arrays[letter] for letter in LETTERS if letter in arrays), None)
     if metric is not None and {"witnesses", "weights", "groups"} <= arrays.keys():
         dual: Any = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
+    elif metric is not None and {"smoothed_at", "width"} <= arrays.keys() and arrays["width"].shape == ():
+        dual = SmoothedPairs(arrays["smoothed_at"], float(arrays["width"]))
     elif metric is not None and "u" in arrays:
         dual = arrays["u"]
     else:

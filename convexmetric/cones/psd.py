@@ -101,6 +101,14 @@ class PSDCone(Cone):
         """``V M``."""
         return np.asarray(V @ M)
 
+    def outer_rows(self, V: Array) -> Array:
+        """``v v^T`` in coordinates for every row ``v``: for samples, it takes ``size`` numbers a row."""
+        rows, columns = np.triu_indices(self.d)
+        outer = V[:, rows]
+        outer *= V[:, columns]
+        outer *= self._weights
+        return outer
+
     def gram(self, A: Any, M: Array, B: Any) -> Array:
         """``A M B^T``."""
         return np.asarray((A @ M) @ B.T)

@@ -1,7 +1,19 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
 from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement
+from convexmetric.risks.pairwise import Smoothed, SmoothedPairs, smoothed_pairs
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["CutDual", "Cuts", "DualPoint", "RankingRisk", "Risk", "RiskStatement", "SeparableRisk"]
+__all__ = [
+    "CutDual",
+    "Cuts",
+    "DualPoint",
+    "RankingRisk",
+    "Risk",
+    "RiskStatement",
+    "SeparableRisk",
+    "Smoothed",
+    "SmoothedPairs",
+    "smoothed_pairs",
+]

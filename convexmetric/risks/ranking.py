@@ -11,10 +11,11 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.comparisons import Rankings
-from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.cones.base import Array, real_array
+from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers
+from convexmetric.risks.pairwise import SmoothedPairs, smoothed_pairs
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["RankingRisk"]
@@ -165,6 +166,8 @@ class RankingRisk(Risk):
         query, then by relevant and by irrelevant point in ascending order, and the multiplier of a pair is at most
         ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
         """
+        if isinstance(dual, SmoothedPairs):
+            return self._smoothed_dual_point(dual)
         if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self._rankings() <= ENUMERATION_LIMIT):
             return super().dual_point(dual)
         if not self.measure.pairwise:
@@ -182,6 +185,20 @@ class RankingRisk(Risk):
             T[q, relevant] = -2.0 * pairs.sum(axis=1)
             T[q, irrelevant] = 2.0 * pairs.sum(axis=0)
         return DualPoint(float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
+
+    def _smoothed_dual_point(self, dual: SmoothedPairs) -> DualPoint | None:
+        """What the slopes of the smoothed hinges say; they are in their box at any metric and width."""
+        if not self.measure.pairwise:
+            raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
+        try:
+            M = real_array(dual.M, "M")
+        except InputError as error:
+            raise DualError(str(error)) from error
+        if M.shape != self.cone.shape:
+            raise DualError(f"M must have shape {self.cone.shape}, got {M.shape}")
+        if not (np.isfinite(M).all() and np.isfinite(dual.width) and dual.width > 0.0):
+            return None
+        return smoothed_pairs(self.rankings, self.C, M, float(dual.width)).point
 
     def _enumerated_dual_point(self, dual: np.ndarray) -> DualPoint | None:
         """``sum a Delta`` and ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""

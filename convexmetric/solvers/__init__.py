@@ -9,6 +9,7 @@ from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.solve import SOLVERS, solve
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "InteriorPoint",
     "Monitor",
     "ProjectedSubgradient",
+    "SmoothedNewton",
     "Solver",
     "solve",
     "solve_path",

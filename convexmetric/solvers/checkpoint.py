@@ -22,7 +22,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual
+from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Progress
 
 __all__ = ["Checkpoint", "State"]
@@ -108,6 +108,8 @@ class Checkpoint:
                 "weights": state.dual.weights,
                 "groups": state.dual.groups,
             }
+        elif isinstance(state.dual, SmoothedPairs):
+            arrays |= {"smoothed_at": state.dual.M, "width": np.float64(state.dual.width)}
         elif isinstance(state.dual, np.ndarray):
             arrays["multipliers"] = state.dual
         arrays |= {f"{SOLVER}{name}": array for name, array in state.arrays.items()}
@@ -142,6 +144,8 @@ class Checkpoint:
             dual: Any = arrays.get("multipliers")
             if "witnesses" in arrays:
                 dual = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
+            if "smoothed_at" in arrays:
+                dual = SmoothedPairs(arrays["smoothed_at"], float(arrays["width"]))
             own = {name.removeprefix(SOLVER): a for name, a in arrays.items() if name.startswith(SOLVER)}
             return State(self.problem.metric(arrays["M"]), dual, history, float(arrays["seconds"]), own)
         except (KeyError, TypeError, ValueError, DualError) as error:

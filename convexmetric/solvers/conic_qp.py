@@ -43,7 +43,16 @@ from convexmetric.risks.base import group_sums
 from convexmetric.solvers.sparse_gram import sparse_gram
 from convexmetric.threads import blas_threads_for
 
-__all__ = ["ConicQP", "Iterate", "Outcome", "heavy_start", "interior_point", "warm_start"]
+__all__ = [
+    "ConicQP",
+    "DiagonalScaling",
+    "Iterate",
+    "MatrixScaling",
+    "Outcome",
+    "heavy_start",
+    "interior_point",
+    "warm_start",
+]
 
 #: Fraction of the way to the boundary that a step may go: with a linear objective the vertices are sharp, and
 #: steps that nearly touch them take a third more iterations.
@@ -182,7 +191,7 @@ class Outcome:
         return relative_gap(self.upper_bound, self.lower_bound)
 
 
-class _MatrixScaling:
+class MatrixScaling:
     """Nesterov-Todd scaling ``G^-1 U G^-T = G^T Z G = diag(v)`` of a pair of positive definite matrices."""
 
     def __init__(self, cone: PSDCone, U: Array, Z: Array, L: float | Array) -> None:
@@ -248,7 +257,7 @@ class _MatrixScaling:
         return self.rotation @ V @ self.rotation.T
 
 
-class _DiagonalScaling:
+class DiagonalScaling:
     """The same for positive vectors, where ``G^2 = sqrt(u / z)`` entrywise."""
 
     def __init__(self, u: Array, z: Array, L: float | Array) -> None:
@@ -261,22 +270,28 @@ class _DiagonalScaling:
             self.H = 1.0 + L * self.g**2
 
     def rows(self, qp: ConicQP) -> Any:
+        """The rows of the program in scaled coordinates."""
         return sp.csr_array(qp.A.multiply(self.g)) if sp.issparse(qp.A) else qp.A * self.g
 
     def dual(self, S: Array) -> Array:
+        """``G S``."""
         return self.g * S
 
     def primal_step(self, v: Array) -> Array:
+        """``G v``."""
         return self.g * v
 
     def dual_step(self, v: Array) -> Array:
+        """``G^-1 v``."""
         return v / self.g
 
     def centring(self, target: float, du: Array | None, dz: Array | None) -> Array:
+        """Right-hand side ``(target - v^2 - du dz) / v``."""
         second_order = 0.0 if du is None or dz is None else du * dz
         return (target - self.v**2 - second_order) / self.v
 
     def longest(self, v: Array) -> float:
+        """Largest step along scaled ``v`` that stays in the cone."""
         return _longest(self.v, v)
 
 
@@ -623,9 +638,9 @@ def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
     """One predictor-corrector step."""
     cone = qp.cone
     scaling: Any = (
-        _DiagonalScaling(point.U, point.Z, qp.L)
+        DiagonalScaling(point.U, point.Z, qp.L)
         if isinstance(cone, NonnegativeDiagonal)
-        else _MatrixScaling(cone, point.U, point.Z, qp.L)  # type: ignore[arg-type]
+        else MatrixScaling(cone, point.U, point.Z, qp.L)  # type: ignore[arg-type]
     )
     a, s, xi, beta = point.a, point.s, point.xi, point.beta
     group, q = qp.group, cone.size

@@ -103,7 +103,8 @@ class CuttingPlanes(Solver):
         cone, risk = problem.cone, problem.risk
         n_groups = pool.n_groups
         master = Master(problem)
-        metric, move = cone.zeros() if monitor.M is None else monitor.M, None
+        # The first cuts are made at zero, which keeps the master's value away from it.
+        metric, move = cone.zeros() if monitor.M is None or not pool.count else monitor.M, None
         alpha = self.stabilisation
         if monitor.resumed:
             metric, alpha = pool.restore(monitor.resumed)
@@ -130,7 +131,7 @@ class CuttingPlanes(Solver):
             improved = monitor.dual(outcome.lower_bound, pool.dual_point(), outcome.sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
-            if not improved and outcome.gap > gap:
+            if not improved and outcome.upper_bound - outcome.lower_bound > monitor.upper_bound - monitor.lower_bound:
                 # Float64 carries the master no further.
                 return
             if self.drop_after is not None:

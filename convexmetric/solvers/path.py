@@ -14,7 +14,7 @@ from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.cutting_planes import CuttingPlanes, Pool
-from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.solve import concluded, solve
 
 __all__ = ["solve_path"]
@@ -41,7 +41,7 @@ def solve_path(
         As for :func:`solve`, for each C.
     solver : Solver, optional
         Cutting planes with settings of your own, which reuse their cuts; any other solver starts afresh for each C.
-        By default cutting planes where the default solver would use nothing else.
+        By default cutting planes, but for listed comparisons.
 
     Returns
     -------
@@ -87,5 +87,6 @@ def _planes(problem: MetricProblem, solver: Solver | None) -> CuttingPlanes | No
         return solver if solver.unsupported(problem) is None else None
     if solver is not None:
         return None
-    fitting = [stage for stage in Exact().stages if stage.unsupported(problem) is None]
-    return fitting[0] if len(fitting) == 1 and isinstance(fitting[0], CuttingPlanes) else None
+    planes = CuttingPlanes()
+    listed = InteriorPoint().unsupported(problem) is None
+    return None if listed or planes.unsupported(problem) is not None else planes

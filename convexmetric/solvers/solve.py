@@ -26,6 +26,7 @@ from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["SOLVERS", "solve"]
@@ -35,6 +36,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
     "dual-ascent": DualAscent,
     "interior-point": InteriorPoint,
+    "smoothed-newton": SmoothedNewton,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "subgradient": ProjectedSubgradient,
@@ -64,7 +66,8 @@ def solve(
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
         ``"exact"``, which is the default and chooses among the next three; ``"dual-ascent"``,
-        ``"interior-point"``, ``"cutting-planes"``, ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
+        ``"interior-point"``, ``"cutting-planes"``; ``"smoothed-newton"``, the direct way for AUC;
+        ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
         its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional

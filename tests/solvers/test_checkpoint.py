@@ -37,6 +37,7 @@ def stopped(problem, path, passes, **options):
         (lambda: wine(diagonal=True, regularizer="squared-frobenius"), "cutting-planes"),
         (lambda: wine(1.0), "cutting-planes-plain"),
         (lambda: wine(), None),
+        (lambda: wine(1.0), "smoothed-newton"),
         (lambda: instance("relative, A, soft"), None),
         (lambda: instance("relative, rbf, hard"), None),
         (lambda: instance("psd triplets, squared Frobenius, G"), "interior-point"),

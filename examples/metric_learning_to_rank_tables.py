@@ -50,6 +50,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10, help="random splits (the paper: 50, and 10 of IsoLet)")
     parser.add_argument("--C", nargs="+", type=float, default=[1.0, 10.0, 100.0, 1000.0])
     parser.add_argument("--isolet-C", nargs="+", type=float, default=[100.0, 1000.0])
+    parser.add_argument("--isolet-seconds", type=float, default=600.0, help="limit of each solve on isolet")
     parser.add_argument("--k", nargs="+", type=int, default=[10, 100], help="places for precision and NDCG to learn")
     parser.add_argument("--tol", type=float, default=1e-2, help="certified gap of each solve (the paper's accuracy)")
     parser.add_argument("--matchings-C", type=float, default=100.0)
@@ -104,6 +105,8 @@ def _uci_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
                 learned, at_k = classification.VARIANTS.get(method, (None, False))
                 # Only what matters to a method belongs to its settings.
                 C = (arguments.isolet_C if data == "isolet" else arguments.C) if learned else []
+                if learned and data == "isolet":
+                    settings["seconds"] = arguments.isolet_seconds
                 settings |= {"C": C, "k": arguments.k if at_k else [], "tol": arguments.tol if learned else None}
                 yield results, settings, classification.run, settings
 

@@ -2,8 +2,8 @@
 
 IsoLet's training part (6,238 rows, each a query to the others, PCA to 170 features). A pass of the oracle is the matrix
 product for all distances and the most violated ranking of every query, without the cut's final products. It is
-compared with the same product in the same blocks and a row-wise ``numpy.sort`` of the distances, in the same process with
-the same threads (``numpy.sort`` has no use for a second one).
+compared with the same product in the same blocks and a row-wise ``numpy.sort`` of the distances, in the same process
+with the same threads (``numpy.sort`` has no use for a second one).
 
     CONVEXMETRIC_DATA=... python benchmarks/bench_oracles.py [--threads 1] [--plot growth.png]
 """

@@ -58,7 +58,8 @@ class Monitor:
         self._dual: Callable[[], Any] | None = None
         #: Value and S of the best dual point, where the solver's own cuts were made by the risk in this run.
         self.sums: DualPoint | None = None
-        #: What the solver left in a checkpoint, and what it would leave now.
+        #: The solver that left a checkpoint, what it left, and what the solver now running would leave.
+        self.resumed_from = ""
         self.resumed: dict[str, np.ndarray] = {}
         self.state: Callable[[], dict[str, np.ndarray]] = dict
         self._checkpoint = checkpoint
@@ -120,12 +121,18 @@ class Monitor:
                 raise InputError(f"the checkpoint is damaged ({error}); remove it to start again") from error
             self.dual(bound, lambda: state.dual)
         self.history, self.resumed = state.history, state.arrays
+        self.solver = self.resumed_from = state.solver
         self._start -= state.seconds
+
+    def left_by(self, solver: str) -> dict[str, np.ndarray]:
+        """What this solver left in the checkpoint from which the solve goes on; empty if it left none."""
+        return self.resumed if self.resumed_from == solver else {}
 
     def save(self) -> None:
         """Write the checkpoint, where there is one and something to write."""
         if self._checkpoint is not None and self.M is not None:
-            self._checkpoint.write(State(self.M, self.dual_point, self.history, self.seconds, self.state()))
+            state = State(self.M, self.dual_point, self.history, self.seconds, self.solver, self.state())
+            self._checkpoint.write(state)
 
     def iterate(self, **details: float) -> bool:
         """Record one iteration; True if the solver must stop."""

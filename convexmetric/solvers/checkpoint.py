@@ -33,7 +33,7 @@ MAX_BYTES = 2**32
 #: Share of the time that may go into writing.
 SHARE = 0.1
 SOLVER = "solver."
-KEYS = {"format", "fingerprint", "history", "seconds", "M"}
+KEYS = {"format", "fingerprint", "history", "seconds", "M", "solver"}
 
 
 @dataclass
@@ -48,14 +48,17 @@ class State:
         Best dual point.
     history : list of Progress
     seconds : float
+    solver : str
+        Name of the solver that was running.
     arrays : dict of arrays
-        What the solver itself needs to go on.
+        What it needs to go on.
     """
 
     M: Array
     dual: Any
     history: list[Progress]
     seconds: float
+    solver: str
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -101,6 +104,7 @@ class Checkpoint:
             "details": np.frombuffer(json.dumps([p.details for p in state.history]).encode(), dtype=np.uint8),
             "seconds": np.float64(state.seconds),
             "M": state.M,
+            "solver": np.frombuffer(state.solver.encode(), dtype=np.uint8),
         }
         if isinstance(state.dual, CutDual):
             arrays |= {
@@ -147,7 +151,8 @@ class Checkpoint:
             if "smoothed_at" in arrays:
                 dual = SmoothedPairs(arrays["smoothed_at"], float(arrays["width"]))
             own = {name.removeprefix(SOLVER): a for name, a in arrays.items() if name.startswith(SOLVER)}
-            return State(self.problem.metric(arrays["M"]), dual, history, float(arrays["seconds"]), own)
+            M, seconds, solver = self.problem.metric(arrays["M"]), float(arrays["seconds"]), arrays["solver"]
+            return State(M, dual, history, seconds, solver.tobytes().decode(), own)
         except (KeyError, TypeError, ValueError, DualError) as error:
             raise InputError(f"{self.path} is damaged ({error}); remove it to start again") from error
 

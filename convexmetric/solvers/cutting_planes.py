@@ -106,8 +106,9 @@ class CuttingPlanes(Solver):
         # The first cuts are made at zero, which keeps the master's value away from it.
         metric, move = cone.zeros() if monitor.M is None or not pool.count else monitor.M, None
         alpha = self.stabilisation
-        if monitor.resumed:
-            metric, alpha = pool.restore(monitor.resumed)
+        left = monitor.left_by(self.name)
+        if left:
+            metric, alpha = pool.restore(left)
         monitor.state = lambda: pool.state(metric, alpha)
 
         def out_of_time() -> bool:

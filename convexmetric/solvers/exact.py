@@ -10,6 +10,7 @@ from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.smoothed_newton import SmoothedNewton
 
 __all__ = ["Exact"]
 
@@ -21,14 +22,14 @@ class Exact(Solver):
     Parameters
     ----------
     stages : tuple of Solver
-        By default a short dual ascent, which is enough for many small problems; the interior-point method; and, for
-        risks without listed comparisons, cutting planes.
+        By default a short dual ascent, which is enough for many small problems, and the interior-point method for
+        listed comparisons; for rankings the smoothed Newton method where it fits, and cutting planes.
     """
 
     name: ClassVar[str] = "exact"
 
     stages: tuple[Solver, ...] = field(
-        default_factory=lambda: (DualAscent(max_steps=600), InteriorPoint(), CuttingPlanes())
+        default_factory=lambda: (DualAscent(max_steps=600), InteriorPoint(), SmoothedNewton(), CuttingPlanes())
     )
 
     def unsupported(self, problem: MetricProblem) -> str | None:
@@ -39,8 +40,10 @@ class Exact(Solver):
         return "; ".join(f"{name}: {reason}" for name, reason in reasons)
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Run the stages until the monitor says stop."""
-        for stage in self.stages:
+        """Run the stages until the monitor says stop, from the one on that left a checkpoint."""
+        names = [stage.name for stage in self.stages]
+        first = names.index(monitor.resumed_from) if monitor.resumed_from in names else 0
+        for stage in self.stages[first:]:
             if stage.unsupported(problem) is None:
                 monitor.solver = stage.name
                 stage.run(problem, monitor)

@@ -25,7 +25,7 @@ import scipy.linalg as la
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
-from convexmetric.errors import SolverError
+from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import RankingRisk, Smoothed, SmoothedPairs, smoothed_pairs
 from convexmetric.solvers.base import Monitor, Solver
@@ -92,11 +92,17 @@ class _Path:
         self.done = False
 
     def follow(self) -> None:
-        """From the best multiple of the identity on."""
+        """From the best multiple of the identity on, or from where a checkpoint was left."""
         cone = self.cone
-        width, steps = 1.0, 0
-        U, value = self._start()
-        mu = 0.3 * value / cone.d
+        left = self._left()
+        if left is None:
+            # Where no metric gains what it costs, this is the optimum and its proof.
+            self._pass(cone.zeros(), 1.0)
+            if self.done:
+                return
+        steps = 0
+        U, mu, width = left or self._start()
+        self.monitor.state = lambda: {"U": U, "mu": np.array(mu), "width": np.array(width)}
         # Twice: the first pass counts the kinks, so that the second can sample them.
         self._pass(U, width, count=False)
         here = self._pass(U, width)
@@ -127,8 +133,22 @@ class _Path:
                     return
             U, here = trial, there
 
-    def _start(self) -> tuple[Array, float]:
-        """The best multiple of the identity among powers of ten, by their objectives."""
+    def _left(self) -> tuple[Array, float, float] | None:
+        """Point, barrier and width of an earlier run, if there was one."""
+        left = self.monitor.left_by(SmoothedNewton.name)
+        if not left:
+            return None
+        try:
+            U = self.problem.metric(left["U"])
+            mu, width = float(left["mu"]), float(left["width"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the checkpoint's path is damaged ({error}); remove it to start again") from error
+        if not (self.cone.smallest(U) > 0.0 and 0.0 < mu < np.inf and 0.0 < width < np.inf):
+            raise InputError("the checkpoint's path is damaged (a point outside the cone); remove it to start again")
+        return U, mu, width
+
+    def _start(self) -> tuple[Array, float, float]:
+        """The best multiple of the identity among powers of ten, by their objectives, with a barrier to suit."""
         identity = self.cone.identity()
         values = {}
         for t in 10.0 ** np.arange(-4.0, 2.1, 0.5):
@@ -136,7 +156,7 @@ class _Path:
             if self.monitor.primal(t * identity, values[t]) is False and values[t] > 10.0 * min(values.values()):
                 break
         best = min(values, key=values.__getitem__)
-        return best * identity, values[best]
+        return best * identity, 0.3 * values[best] / self.cone.d, 1.0
 
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate, offer what it proves, and count the pass."""

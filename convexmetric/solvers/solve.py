@@ -65,8 +65,8 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next three; ``"dual-ascent"``,
-        ``"interior-point"``, ``"cutting-planes"``; ``"smoothed-newton"``, the direct way for AUC;
+        ``"exact"``, which is the default and chooses among the next four; ``"dual-ascent"``,
+        ``"interior-point"``, ``"smoothed-newton"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
         its own such as ``CuttingPlanes(groups=64)``.
@@ -137,6 +137,7 @@ def solve(
             if terms is not None and isinstance(chosen, ConicCuttingPlanes):
                 chosen.run_with(problem, monitor, terms)
             elif monitor.gap > tol:
+                monitor.solver = chosen.name
                 chosen.run(problem, monitor)
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:

@@ -37,6 +37,7 @@ def stopped(problem, path, passes, **options):
         (lambda: wine(diagonal=True, regularizer="squared-frobenius"), "cutting-planes"),
         (lambda: wine(1.0), "cutting-planes-plain"),
         (lambda: wine(), None),
+        (lambda: wine(measure="map"), None),
         (lambda: wine(1.0), "smoothed-newton"),
         (lambda: instance("relative, A, soft"), None),
         (lambda: instance("relative, rbf, hard"), None),
@@ -165,7 +166,7 @@ def test_writing_keeps_its_share_of_the_time(tmp_path, monkeypatch):
     assert checkpoint.due
     from convexmetric.solvers.checkpoint import State
 
-    checkpoint.write(State(solution.certificate.M, None, [], 0.0))
+    checkpoint.write(State(solution.certificate.M, None, [], 0.0, "exact"))
     # It took one second: not again for ten.
     assert [checkpoint.due for _ in range(12)] == [False] * 9 + [True] * 3
     with zipfile.ZipFile(checkpoint.path) as archive:
@@ -207,3 +208,40 @@ def test_killed_at_any_moment_it_goes_on(tmp_path):
     assert (upper - lower) / upper <= 1e-6
     assert lower <= whole.upper_bound
     assert whole.lower_bound <= upper
+
+
+def test_the_default_goes_on_with_the_stage_that_left_the_file(tmp_path):
+    path = tmp_path / "state.npz"
+    # Newton's method gives up after a few passes, and cutting planes follow.
+    stages = cm.Exact((cm.SmoothedNewton(max_passes=5), cm.CuttingPlanes()))
+    first = stopped(wine(), path, 4, solver=stages)
+    assert first.solver == "smoothed-newton"
+    second = stopped(wine(), path, 20, solver=stages)
+    assert second.solver == "cutting-planes"
+    last = cm.solve(wine(), solver=stages, checkpoint=path)
+    assert last.solver == "cutting-planes"
+    assert last.status == "optimal"
+    assert all("cuts" in p.details for p in last.history[20:])
+    # Another solver takes the bounds, not the path.
+    path.unlink()
+    stopped(wine(), path, 10, solver="smoothed-newton")
+    assert cm.solve(wine(), solver="cutting-planes", checkpoint=path).status == "optimal"
+
+
+def test_a_path_outside_the_cone_is_not_followed(tmp_path):
+    path = tmp_path / "state.npz"
+    stopped(wine(), path, 10, solver="smoothed-newton")
+    whole = path.read_bytes()
+    with np.load(path) as arrays:
+        U = arrays["solver.U"]
+    forgeries = {
+        "U": (-U, U[:3], np.full_like(U, np.nan)),
+        "mu": (np.array(0.0), np.ones(3)),
+        "width": (np.array(np.nan),),
+    }
+    for name, values in forgeries.items():
+        for value in values:
+            path.write_bytes(whole)
+            rewritten(path, **{f"solver.{name}": value})
+            with pytest.raises(InputError, match=r"path is damaged|metric|NaN"):
+                cm.solve(wine(), solver="smoothed-newton", checkpoint=path)

@@ -92,7 +92,7 @@ def test_an_interrupt_before_there_is_anything_to_return_is_passed_on(monkeypatc
 
     monkeypatch.setattr(type(problem.risk), "separate", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        cm.solve(problem)
+        cm.solve(problem, solver="cutting-planes")
 
 
 def test_errors_of_a_callback_are_not_swallowed():

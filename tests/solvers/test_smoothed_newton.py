@@ -36,6 +36,16 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.parametrize(("scale", "C"), [(1e-6, 1.0), (1e-6, 1e8), (1.0, 1e-6), (1.0, 1e-2)])
+def test_where_no_metric_gains_anything_one_pass_proves_it(scale, C):
+    data = cm.datasets.load("wine")
+    problem = cm.RankingProblem.from_labels(scale * cm.datasets.preprocess(data.X, ["zscore"]), data.y, C=C)
+    solution = cm.solve(problem, tol=1e-12, solver="smoothed-newton")
+    assert solution.iterations == 1
+    assert solution.rank == 0
+    assert solution.lower_bound == pytest.approx(C, rel=1e-12)
+
+
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_both_ways_agree(name):
     problem = PROBLEMS[name]()

@@ -24,7 +24,7 @@ from convexmetric.plane import Plane, metric_plane
 from convexmetric.solution import Solution
 from convexmetric.validation import Validation
 
-__all__ = ["plot_bounds", "plot_embedding", "plot_gap", "plot_solution", "plot_validation", "save_picture"]
+__all__ = ["plot_bounds", "plot_embedding", "plot_gap", "plot_path", "plot_solution", "plot_validation", "save_picture"]
 
 #: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
@@ -222,6 +222,42 @@ def plot_validation(validation: Validation, score: str | None = None, ax: Axes |
     ax.set_title(f"Best C = {validation.best_C:g}{by}")
     ax.set_xlabel("C")
     ax.set_ylabel(f"{name} of held-out queries")
+    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
+    """Eigenvalues of the optimal metrics, or the weights of diagonal ones, against C.
+
+    Parameters
+    ----------
+    solutions : sequence of Solution
+        From :func:`~convexmetric.solve_path`, of one problem for several C.
+    ax : Axes, optional
+
+    Raises
+    ------
+    InputError
+        If there is no solution, or their problems have no C.
+    """
+    weights = [getattr(solution.problem, "C", None) for solution in solutions]
+    if not weights or None in weights:
+        raise InputError("solutions must be those of a path over C, at least one")
+    order = np.argsort(weights)
+    C = np.array(weights, dtype=np.float64)[order]
+    diagonal = solutions[0].certificate.M.ndim == 1
+    metrics = [solutions[i].certificate.M for i in order]
+    lines = np.array([M if diagonal else np.linalg.eigvalsh(M)[::-1] for M in metrics])
+    ax = _axes(ax)
+    ax.set_xscale("log")
+    for i, line in enumerate(lines.T):
+        ax.plot(C, line, color=COLOURS[i % len(COLOURS)], lw=1.5, marker="o", ms=3)
+    widest = max(solution.gap for solution in solutions)
+    ax.set_title(f"{len(C)} optimal metrics, each certified within {widest:.0e}")
+    ax.set_xlabel("C")
+    ax.set_ylabel("weight" if diagonal else "eigenvalue of the optimal metric")
     ax.grid(axis="y", color="#E5E5E5", lw=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

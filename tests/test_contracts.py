@@ -15,13 +15,13 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import DualError
 from convexmetric.losses import Hinge
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import CutDual, SeparableRisk
+from convexmetric.risks import CutDual, SeparableRisk, SmoothedPairs
 
 
-def points(n=30):
+def points(n=30, d=None):
     data = cm.datasets.load("wine")
     rows = np.random.default_rng(1).choice(len(data.X), n, replace=False)
-    return cm.datasets.preprocess(data.X, ["zscore"])[rows], data.y[rows]
+    return cm.datasets.preprocess(data.X, ["zscore"])[rows, :d], data.y[rows]
 
 
 X, Y = points()
@@ -37,6 +37,7 @@ def triplet_problem(cone, regularizer, G=None):
 
 PROBLEMS = {
     "ranking-labels": lambda: cm.RankingProblem.from_labels(FEW, Y, C=10.0),
+    "ranking-many-pairs": lambda: cm.RankingProblem.from_labels(*points(60, 4), C=10.0),
     "ranking-every-ranking": lambda: cm.RankingProblem(
         FEW, [[1, 2], [0, 2, 5]], [[3, 4], [4, 6]], queries=RNG_FREE_QUERIES, C=5.0
     ),
@@ -150,6 +151,10 @@ def duals(problem, solution, rng):
         yield CutDual(dual.witnesses * 1e3, W, dual.groups)
         yield CutDual(-dual.witnesses, W, dual.groups)
         yield CutDual(dual.witnesses, W, rng.permutation(dual.groups))
+    elif isinstance(dual, SmoothedPairs):
+        yield from (SmoothedPairs(factor * dual.M, dual.width) for factor in factors)
+        yield from (SmoothedPairs(dual.M, factor * dual.width) for factor in (1e-12, 0.5, 2.0, 1e6, 1e300))
+        yield from (SmoothedPairs(random_metric(problem, rng), dual.width) for _ in range(5))
     else:
         yield from (factor * dual for factor in factors)
         yield from (dual + s * rng.normal(size=dual.shape) for s in (1e-9, 1e-3, 1.0, 1e3))
@@ -184,6 +189,10 @@ def test_duals_that_are_not_numbers_prove_nothing(solved, poison):
             CutDual(dual.witnesses, weights, dual.groups),
             CutDual(witnesses, dual.weights, dual.groups),
         ]
+    elif isinstance(dual, SmoothedPairs):
+        M = dual.M.copy()
+        M[0, 0] = poison
+        poisoned = [SmoothedPairs(M, dual.width), SmoothedPairs(dual.M, poison)]
     else:
         poisoned = [np.where(np.arange(dual.size) == 0, poison, dual)]
     for point in poisoned:
@@ -202,6 +211,8 @@ def test_duals_of_the_wrong_shape_are_refused(solved):
             CutDual(dual.witnesses, dual.weights, dual.groups[:-1]),
             CutDual(dual.witnesses, dual.weights, dual.groups - 1),
         ]
+    elif isinstance(dual, SmoothedPairs):
+        wrong = [SmoothedPairs(dual.M[:-1], 1.0), SmoothedPairs(dual.M[0], 1.0), SmoothedPairs(np.eye(9), 1.0)]
     else:
         wrong = [dual[:-1], dual[:, None], np.append(dual, 0.0)]
     for point in [*wrong, "optimal", None]:

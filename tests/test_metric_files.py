@@ -33,6 +33,13 @@ def ranking():
 
 
 @pytest.fixture(scope="module")
+def ranking_by_newton():
+    data = cm.datasets.load("wine")
+    problem = cm.RankingProblem.from_labels(cm.datasets.preprocess(data.X, ["zscore"])[::2, :4], data.y[::2], C=10.0)
+    return problem, cm.solve(problem, solver="smoothed-newton")
+
+
+@pytest.fixture(scope="module")
 def relative():
     X, _ = small_data()
     triplets = np.random.default_rng(1).permuted(np.tile(np.arange(24), (60, 1)), axis=1)[:, :3]
@@ -161,7 +168,7 @@ def test_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
         read_metric(save(tmp_path / "M.npy", np.zeros((100, 100))))
 
 
-@pytest.mark.parametrize("kind", ["ranking", "relative"])
+@pytest.mark.parametrize("kind", ["ranking", "ranking_by_newton", "relative"])
 def test_a_solution_comes_back_with_its_proof(tmp_path, kind, request):
     problem, solution = request.getfixturevalue(kind)
     path = write_solution(tmp_path / "solution.npz", solution)

@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: help demo test lint types layers fix bench clean slow
+.PHONY: help demo test lint types layers fix bench clean clean-cache slow
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## (.*)/  make \1\t\2/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
 
 $(BIN)/.ready: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "convexmetric needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
@@ -43,6 +43,9 @@ fix: $(BIN)/.ready ## apply the formatter and the safe fixes
 bench: $(BIN)/.ready ## side-by-side timings (minutes)
 	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'
 	for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+clean-cache: ## remove compiled loops, after editing one that another file's calls
+	find convexmetric -name '*.nb[ic]' -delete
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -16,25 +16,13 @@ from time import perf_counter
 
 import numpy as np
 from environment import add_threads_option, limit_threads, surroundings
+from isolet import isolet, spaced
 from tables import markdown
 
 import convexmetric as cm
 from convexmetric.measures import MEASURES, most_violated_rankings
 
 SIZES = (1000, 1500, 2000, 3000, 4000, 6000)
-
-
-def isolet(features: int) -> tuple[np.ndarray, np.ndarray]:
-    """The training part, projected on its first principal axes."""
-    data = cm.datasets.load("isolet")
-    rows = np.isin(data.extras["part"], (1, 2, 3, 4))
-    return cm.datasets.preprocess(data.X[rows], [f"pca:{features}"]), data.y[rows]
-
-
-def spaced(X: np.ndarray, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n rows at equal distances."""
-    rows = np.linspace(0, len(X) - 1, n).astype(int)
-    return X[rows], y[rows]
 
 
 def fastest(work: Callable[[], object], repeats: int) -> float:

@@ -1,0 +1,98 @@
+"""Settings of the cutting-plane driver side by side: certified gap against oracle passes and seconds.
+
+    python benchmarks/bench_driver.py [--data wine breast-cancer] [--measure auc] [--C 100] [--plot driver.png]
+
+Printed for each setting: passes and seconds to gaps of 1e-2, 1e-4 and 1e-6, a dash where 150 passes or the limit in
+seconds were not enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+from environment import add_threads_option, limit_threads, surroundings
+from tables import markdown
+
+import convexmetric as cm
+
+SETTINGS = {
+    "as printed (1 slack, plain)": cm.CuttingPlanes.plain(),
+    "1 slack, in-out 0.5": cm.CuttingPlanes(groups=1, adaptive=False),
+    "32 groups, plain": cm.CuttingPlanes(stabilisation=0.0, adaptive=False),
+    "32 groups, in-out 0.5": cm.CuttingPlanes(adaptive=False),
+    "32 groups, in-out 0.8": cm.CuttingPlanes(stabilisation=0.8, adaptive=False),
+    "16 groups, adaptive": cm.CuttingPlanes(groups=16),
+    "64 groups, adaptive": cm.CuttingPlanes(groups=64),
+    "32 groups, adaptive, all cuts kept": cm.CuttingPlanes(drop_after=None),
+    "32 groups, adaptive (default)": cm.CuttingPlanes(),
+}
+GAPS = (1e-2, 1e-4, 1e-6)
+
+
+def reached(solution: cm.Solution, gap: float) -> str:
+    """Passes and seconds to a gap."""
+    for progress in solution.history:
+        if progress.gap <= gap:
+            return f"{progress.iteration} / {progress.seconds:.2f} s"
+    return "-"
+
+
+def main() -> None:
+    """Print a table for every problem, and draw the curves."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_threads_option(parser)
+    parser.add_argument("--data", nargs="+", default=["wine", "breast-cancer"])
+    parser.add_argument("--measure", default="auc")
+    parser.add_argument("--C", nargs="+", type=float, default=[100.0])
+    parser.add_argument("--max-seconds", type=float, default=60.0)
+    parser.add_argument("--plot", help="write the curves to this file")
+    arguments = parser.parse_args()
+    limit_threads(arguments.threads)
+    print(surroundings())
+    curves = {}
+    for name in arguments.data:
+        data = cm.datasets.load(name)
+        X = cm.datasets.preprocess(data.X, ["zscore"])
+        for C in arguments.C:
+            problem = cm.RankingProblem.from_labels(X, data.y, measure=arguments.measure, C=C)
+            problem.risk.value(problem.cone.identity())
+            rows = []
+            for title, setting in SETTINGS.items():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", cm.errors.GapWarning)
+                    solution = cm.solve(problem, solver=setting, max_iter=150, max_seconds=arguments.max_seconds)
+                curves[f"{name}, C = {C:g}", title] = solution.history
+                rows.append([title, *(reached(solution, gap) for gap in GAPS), f"{solution.gap:.1e}"])
+            print(f"\n{name}, {arguments.measure}, C = {C:g}\n")
+            print(markdown(["setting", *(f"to {gap:g}" for gap in GAPS), "gap in the end"], rows), flush=True)
+    if arguments.plot:
+        plot(curves, arguments.plot)
+
+
+def plot(curves: dict[tuple[str, str], list[cm.Progress]], path: str) -> None:
+    """Gap against passes, a panel a problem."""
+    import matplotlib.pyplot as plt
+
+    problems = list(dict.fromkeys(problem for problem, _ in curves))
+    figure, panels = plt.subplots(1, len(problems), figsize=(5 * len(problems), 4), layout="constrained", squeeze=False)
+    for axes, problem in zip(panels[0], problems):
+        for (which, title), history in curves.items():
+            if which == problem:
+                default = title.endswith("(default)")
+                axes.semilogy(
+                    [p.iteration for p in history],
+                    [max(p.gap, 1e-8) for p in history],
+                    color="black" if default else None,
+                    linewidth=2.5 if default else 1.2,
+                    linestyle="--" if title.startswith("as printed") else "-",
+                    label=title,
+                )
+        axes.axhline(1e-6, color="0.8", linewidth=0.8)
+        axes.set(title=problem, xlabel="oracle passes", ylabel="certified relative gap")
+    panels[0][-1].legend(fontsize=7)
+    figure.savefig(path, dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -39,14 +39,14 @@ class ConicCuttingPlanes(Solver):
     stabilisation : float
         Cuts are made at ``stabilisation * best + (1 - stabilisation) * master``.
     drop_after : int
-        Drop cuts that had no weight in this many masters running.
+        Drop cuts whose weight was below one percent in this many masters running.
     """
 
     name: ClassVar[str] = "conic-cutting-planes"
 
     groups: int = 32
     stabilisation: float = 0.5
-    drop_after: int = 3
+    drop_after: int = 4
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Anything convex can be tried."""
@@ -91,10 +91,11 @@ class ConicCuttingPlanes(Solver):
             pool.add(metric, cuts.offsets, cone.coordinates(cone.from_coordinates(cuts.normals)))
             M, weights, lower = master.solve(pool)
             pool.weigh(weights)
-            monitor.dual(lower, pool.dual_point())
+            improved = monitor.dual(lower, pool.dual_point())
             if monitor.iterate(cuts=len(pool.offsets)):
                 return
-            pool.drop(self.drop_after)
+            if improved:
+                pool.drop(self.drop_after)
             assert monitor.M is not None
             metric = self.stabilisation * monitor.M + (1.0 - self.stabilisation) * M
 

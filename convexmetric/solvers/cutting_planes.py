@@ -17,7 +17,7 @@ learning to rank prints as its Algorithm 1. It is slow for three reasons, each w
   the master's solution and the best metric so far. How far between is settled by the slope of the objective there
   (Pessoa, Sadykov, Uchoa and Vanderbeck, 2018): while it still falls towards the master's solution the next cut is made
   nearer to that, once it rises nearer to the best metric;
-- cuts pile up: those with no weight in the last few masters are dropped (they can come back).
+- cuts pile up: those with hardly any weight in the last few masters are dropped (they can come back).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MASTER_SHARE = 0.3
 #: Ends of the range of adaptive stabilisation, and the share of the way to an end of one step.
 LEAST, MOST, PACE = 0.3, 0.9, 0.1
 #: A cut is alive while its multiplier exceeds this share of its group's.
-ALIVE = 1e-6
+ALIVE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class CuttingPlanes(Solver):
     adaptive : bool
         Whether alpha follows the slope of the objective, within [0.3, 0.9]; otherwise it stays.
     drop_after : int or None
-        Drop cuts that had no weight in this many masters running; None keeps all.
+        Drop cuts whose weight was below one percent in this many masters running; None keeps all.
     """
 
     name: ClassVar[str] = "cutting-planes"
@@ -68,7 +68,7 @@ class CuttingPlanes(Solver):
     groups: int = 32
     stabilisation: float = 0.5
     adaptive: bool = True
-    drop_after: int | None = 3
+    drop_after: int | None = 4
 
     def __post_init__(self) -> None:
         if not isinstance(self.groups, Integral) or self.groups < 1:
@@ -135,7 +135,8 @@ class CuttingPlanes(Solver):
             if not improved and outcome.upper_bound - outcome.lower_bound > monitor.upper_bound - monitor.lower_bound:
                 # Float64 carries the master no further.
                 return
-            if self.drop_after is not None:
+            # Only while the bound rises: otherwise what is dropped now comes back next.
+            if self.drop_after is not None and improved:
                 pool.drop(self.drop_after)
             assert monitor.M is not None
             move = outcome.M - monitor.M
@@ -199,7 +200,11 @@ class Pool:
         self._made += 1
 
     def scale(self, problem: MetricProblem, factor: float) -> None:
-        """Go over to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling."""
+        """Go over to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling.
+
+        Only those alive in the last master are taken along; the others are cheaper to find again than to carry.
+        """
+        self.drop(1)
         self.problem = problem
         self._normals[: self.count] *= factor
         self.offsets *= factor

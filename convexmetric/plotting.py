@@ -242,11 +242,11 @@ def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
     InputError
         If there is no solution, or their problems have no C.
     """
-    weights = [getattr(solution.problem, "C", None) for solution in solutions]
-    if not weights or None in weights:
+    weights = [float(getattr(solution.problem, "C", np.nan)) for solution in solutions]
+    if not weights or not np.all(np.isfinite(weights)):
         raise InputError("solutions must be those of a path over C, at least one")
     order = np.argsort(weights)
-    C = np.array(weights, dtype=np.float64)[order]
+    C = np.array(weights)[order]
     diagonal = solutions[0].certificate.M.ndim == 1
     metrics = [solutions[i].certificate.M for i in order]
     lines = np.array([M if diagonal else np.linalg.eigvalsh(M)[::-1] for M in metrics])

@@ -39,7 +39,7 @@ class ConicCuttingPlanes(Solver):
     stabilisation : float
         Cuts are made at ``stabilisation * best + (1 - stabilisation) * master``.
     drop_after : int
-        Drop cuts whose weight was below one percent in this many masters running.
+        Drop cuts with less than a tenth of the mean weight of their group in this many masters running.
     """
 
     name: ClassVar[str] = "conic-cutting-planes"

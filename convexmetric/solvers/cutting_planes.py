@@ -43,8 +43,8 @@ __all__ = ["CuttingPlanes", "Pool"]
 MASTER_SHARE = 0.3
 #: Ends of the range of adaptive stabilisation, and the share of the way to an end of one step.
 LEAST, MOST, PACE = 0.3, 0.9, 0.1
-#: A cut is alive while its multiplier exceeds this share of its group's.
-ALIVE = 1e-2
+#: A cut is alive while its multiplier exceeds this share of the mean in its group.
+ALIVE = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class CuttingPlanes(Solver):
     adaptive : bool
         Whether alpha follows the slope of the objective, within [0.3, 0.9]; otherwise it stays.
     drop_after : int or None
-        Drop cuts whose weight was below one percent in this many masters running; None keeps all.
+        Drop cuts with less than a tenth of the mean weight of their group in this many masters running; None keeps all.
     """
 
     name: ClassVar[str] = "cutting-planes"
@@ -102,7 +102,7 @@ class CuttingPlanes(Solver):
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""
         cone, risk = problem.cone, problem.risk
         n_groups = pool.n_groups
-        master = Master(problem)
+        master, fresh = Master(problem), True
         # The first cuts are made at zero, which keeps the master's value away from it.
         metric, move = cone.zeros() if monitor.M is None or not pool.count else monitor.M, None
         alpha = self.stabilisation
@@ -133,8 +133,12 @@ class CuttingPlanes(Solver):
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             if not improved and outcome.upper_bound - outcome.lower_bound > monitor.upper_bound - monitor.lower_bound:
-                # Float64 carries the master no further.
-                return
+                # Float64 carries the master no further, from where it stood and from afresh.
+                if fresh:
+                    return
+                master, fresh = Master(problem), True
+            elif improved:
+                fresh = False
             # Only while the bound rises: otherwise what is dropped now comes back next.
             if self.drop_after is not None and improved:
                 pool.drop(self.drop_after)
@@ -213,7 +217,9 @@ class Pool:
     def weigh(self, multipliers: Array) -> None:
         """Remember the master's multipliers and who has had none for how long."""
         self.weights = multipliers
-        self.age = np.where(multipliers > ALIVE, 0, self.age + 1)
+        total, count = np.bincount(self.group, multipliers), np.bincount(self.group)
+        alive = multipliers * count[self.group] > ALIVE * total[self.group]
+        self.age = np.where(alive, 0, self.age + 1)
 
     def dual_point(self) -> Callable[[], CutDual]:
         """The weighted cuts of the last master, made when asked for."""

@@ -6,7 +6,8 @@ r"""Distances from queries to their corpus, and the adjoint of weighting them.
 
 for weights whose rows sum to zero, ``T 1 = 0``, as all differences of rankings have: then the term
 in ``q q^T`` vanishes, and so does the part of the distance that only depends on the query. The adjoint is one weighted
-graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison.
+graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison. Sums of distances, whose weights
+do not sum to zero, have the term in ``q q^T`` as well (:meth:`Rankings.laplacian`).
 
 Queries are taken in blocks of bounded memory, in one of two layouts. Where most of the corpus takes part in a ranking
 (relevance by labels), a block holds its queries' distances to the whole corpus, made by a matrix product. Where few
@@ -23,9 +24,9 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, rows_of
 from convexmetric.comparisons.relevance import Lists, Relevance
-from convexmetric.cones import Cone
+from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
@@ -50,35 +51,46 @@ class Rankings:
         Relevant and irrelevant corpus rows per query.
     cone : Cone
         Where the metric lives.
+    anchors : (len(relevance),) int array, optional
+        The row of ``Q`` that each query is. Default: every row of ``Q`` is a query. A row may be several queries with
+        lists of their own, or none.
     """
 
-    def __init__(self, X: Any, Q: Any, relevance: Relevance, cone: Cone) -> None:
-        self.X = as_points(X)
-        self.Q = self.X if Q is X else as_points(Q, "queries")
+    def __init__(
+        self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None
+    ) -> None:
+        self.X = as_points(X, sparse=isinstance(cone, NonnegativeDiagonal))
+        self.Q = self.X if Q is X else as_points(Q, "queries", sparse=sp.issparse(self.X))
         if self.Q.shape[1] != self.X.shape[1]:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
-        if len(relevance) != len(self.Q):
-            raise InputError(f"there are {len(self.Q)} queries but relevance for {len(relevance)}")
-        relevance.check(len(self.X))
+        n_queries = self.Q.shape[0] if anchors is None else len(anchors)
+        if len(relevance) != n_queries:
+            raise InputError(f"there are {n_queries} queries but relevance for {len(relevance)}")
+        relevance.check(self.X.shape[0])
+        self.anchors = None if anchors is None else rows_of(anchors, self.Q.shape[0], "anchors")
         self.relevance = relevance
         self.cone = cone
         self.sizes = relevance.n_relevant + relevance.n_irrelevant
         self.dense = (
             not (isinstance(self.X, np.ndarray) and isinstance(self.Q, np.ndarray))
             or relevance.complement
-            or float(self.sizes.mean()) >= DENSE_FROM * len(self.X)
+            or float(self.sizes.mean()) >= DENSE_FROM * self.X.shape[0]
         )
 
     def __len__(self) -> int:
-        return len(self.Q)
+        return len(self.relevance)
 
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
-        return self.X, None if self.Q is self.X else self.Q, self.relevance, self.cone
+        return self.X, None if self.Q is self.X else self.Q, self.relevance, self.cone, self.anchors
+
+    def rows(self, queries: np.ndarray) -> np.ndarray:
+        """The rows of ``Q`` that some queries are."""
+        return queries if self.anchors is None else self.anchors[queries]
 
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Cut the queries, in the given order, into pieces of bounded memory."""
-        widths = np.full(len(order), len(self.X)) if self.dense else self.sizes[order]
+        widths = np.full(len(order), self.X.shape[0]) if self.dense else self.sizes[order]
         piece = np.cumsum(widths) * 8 // (BLOCK_BYTES + 1)
         starts = np.flatnonzero(np.diff(piece, prepend=-1))
         for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
@@ -90,7 +102,7 @@ class Rankings:
         images = None if self.dense else self.cone.times(self.X, M)
         for queries in self.cuts(order):
             if images is None:
-                product = self.cone.gram(self.Q[queries], M, self.X)
+                product = self.cone.gram(self.Q[self.rows(queries)], M, self.X)
                 product *= -2.0
                 product += norms
                 yield DenseBlock(self, queries, product)
@@ -102,7 +114,17 @@ class Rankings:
         weights = np.asarray(T.sum(axis=0)).ravel()
         used = np.flatnonzero(weights)
         X, weights = (self.X, weights) if 2 * len(used) > len(weights) else (self.X[used], weights[used])
-        return self.cone.outer_sum(X, weights) - 2.0 * self.cone.cross(self.Q[queries], T, self.X)
+        rows = self.rows(queries)
+        if self.anchors is not None and sp.issparse(T) and len(rows) > self.Q.shape[0]:
+            # Queries that are the same point share a row: products are over points, not over queries.
+            T = sp.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(self.Q.shape[0], len(rows))) @ T
+            rows = np.arange(self.Q.shape[0])
+        return self.cone.outer_sum(X, weights) - 2.0 * self.cone.cross(self.Q[rows], T, self.X)
+
+    def laplacian(self, T: Any, queries: np.ndarray) -> Array:
+        """``sum_qx t_qx (q - x)(q - x)^T`` for any weights."""
+        rows = self.rows(queries)
+        return self.adjoint(T, queries) + self.cone.outer_sum(self.Q[rows], np.asarray(T.sum(axis=1)).ravel())
 
 
 class Block(ABC):
@@ -145,24 +167,24 @@ class ListedBlock(Block):
         self.start = np.concatenate([[0], np.cumsum(rankings.sizes[queries])])
         self.items = np.empty(self.start[-1], dtype=np.int32)
         self.values = np.empty(self.start[-1])
-        _listed_distances(rankings.Q, queries, self.lists, norms, images, self.start, self.items, self.values)
+        _listed_distances(rankings.Q, rankings.rows(queries), self.lists, norms, images, self.start, self.items, self.values)
 
     def adjoint(self, start: int, stop: int) -> Array:
         """One product with a sparse matrix of weights."""
         first, last = self.start[start], self.start[stop]
         T = sp.csr_array(
             (self.values[first:last], self.items[first:last], self.start[start : stop + 1] - first),
-            shape=(stop - start, len(self.rankings.X)),
+            shape=(stop - start, self.rankings.X.shape[0]),
         )
         return self.rankings.adjoint(T, self.queries[start:stop])
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _listed_distances(Q, queries, lists, norms, images, start, items, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _listed_distances(Q, rows_of_queries, lists, norms, images, start, items, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """``x^T M x - 2 q^T M x`` for the listed items x of every query."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    for row in numba.prange(queries.size):
-        q = Q[queries[row]]
+    for row in numba.prange(rows_of_queries.size):
+        q = Q[rows_of_queries[row]]
         place = start[row]
         for source in range(2):
             rows = relevant if source == 0 else irrelevant

@@ -27,8 +27,9 @@ class Relevance:
     ones. Slices may overlap, so that relevance by labels takes memory for the corpus and not for every query. Points in
     neither list take no part in the query's ranking.
 
-    With ``complement``, the irrelevant points are all the others of a corpus of ``n_corpus``, but for the query itself
-    with ``exclude_self``; the irrelevant lists are empty then, and made for a few queries at a time.
+    With ``complement``, the irrelevant points are all the others of a corpus of ``n_corpus``, but for the query's own
+    row ``itself[q]`` where the queries are rows of the corpus; the irrelevant lists are empty then, and made for a few
+    queries at a time.
     """
 
     relevant: np.ndarray
@@ -38,7 +39,7 @@ class Relevance:
     irrelevant_start: np.ndarray
     irrelevant_stop: np.ndarray
     complement: bool = False
-    exclude_self: bool = False
+    itself: np.ndarray | None = None
     n_corpus: int = 0
 
     def __len__(self) -> int:
@@ -54,15 +55,15 @@ class Relevance:
         """Number of irrelevant points of each query."""
         if not self.complement:
             return self.irrelevant_stop - self.irrelevant_start
-        return self.n_corpus - self.n_relevant - self._itself
+        return self.n_corpus - self.n_relevant - self._left_out
 
     @cached_property
-    def _itself(self) -> np.ndarray:
+    def _left_out(self) -> np.ndarray:
         """1 for queries that are corpus points in neither list."""
-        if not self.exclude_self:
+        if self.itself is None:
             return np.zeros(len(self), dtype=np.int64)
         lists = (self.relevant[a:b] for a, b in zip(self.relevant_start, self.relevant_stop, strict=True))
-        return np.array([q not in rows for q, rows in enumerate(lists)], dtype=np.int64)
+        return np.array([q not in rows for q, rows in zip(self.itself, lists, strict=True)], dtype=np.int64)
 
     def of(self, query: int) -> tuple[np.ndarray, np.ndarray]:
         """Relevant and irrelevant rows of one query, in ascending order."""
@@ -81,25 +82,22 @@ class Relevance:
         for q, first, last in zip(queries, start, stop, strict=True):
             out = self.relevant[self.relevant_start[q] : self.relevant_stop[q]]
             mask[out] = False
-            if self.exclude_self:
-                mask[q] = False
-                irrelevant[first:last] = np.flatnonzero(mask)
-                mask[q] = True
-            else:
-                irrelevant[first:last] = np.flatnonzero(mask)
+            if self.itself is not None:
+                mask[self.itself[q]] = False
+            irrelevant[first:last] = np.flatnonzero(mask)
+            if self.itself is not None:
+                mask[self.itself[q]] = True
             mask[out] = True
         return *relevant, irrelevant, start, stop
 
     def subset(self, queries: np.ndarray) -> Relevance:
-        """Relevance of some of the queries, sharing storage where it can.
-
-        A complement that leaves each query itself out goes by the query's number, so its lists are written out.
-        """
-        if self.complement and self.exclude_self:
-            return Relevance(*self.lists(queries))
+        """Relevance of some of the queries, sharing storage."""
         starts = (self.relevant_start, self.relevant_stop, self.irrelevant_start, self.irrelevant_stop)
         first, last, start, stop = (numbers[queries] for numbers in starts)
-        return replace(self, relevant_start=first, relevant_stop=last, irrelevant_start=start, irrelevant_stop=stop)
+        itself = None if self.itself is None else self.itself[queries]
+        return replace(
+            self, relevant_start=first, relevant_stop=last, irrelevant_start=start, irrelevant_stop=stop, itself=itself
+        )
 
     def check(self, n: int) -> None:
         """Raise an :class:`InputError` unless every query has points of both kinds among ``n``.
@@ -118,6 +116,8 @@ class Relevance:
                 rows_of(rows, n, kind)
         if self.complement and self.n_corpus != n:
             raise InputError(f"relevance is for a corpus of {self.n_corpus} points, but X has {n}")
+        if self.itself is not None and rows_of(self.itself, n, "itself").shape != (len(self),):
+            raise InputError(f"itself must hold one row a query, got shape {self.itself.shape}")
 
     @classmethod
     def from_labels(cls, y: ArrayLike) -> Relevance:
@@ -203,7 +203,8 @@ class Relevance:
         positive = _as_lists(relevant, n_queries, n_corpus, "relevant")
         if irrelevant is None:
             none = np.zeros(n_queries, dtype=np.int64)
-            relevance = cls(*positive, np.empty(0, dtype=np.int32), none, none, True, exclude_self, n_corpus)
+            itself = np.arange(n_queries) if exclude_self else None
+            relevance = cls(*positive, np.empty(0, dtype=np.int32), none, none, True, itself, n_corpus)
         else:
             relevance = cls(*positive, *_as_lists(irrelevant, n_queries, n_corpus, "irrelevant"))
         for sizes, kind in ((relevance.n_relevant, "relevant"), (relevance.n_irrelevant, "irrelevant")):

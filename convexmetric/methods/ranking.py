@@ -139,7 +139,7 @@ class RankingProblem(MetricProblem):
         if rows.size == 0:
             raise InputError("queries is empty; keep at least one")
         of = self.rankings
-        rankings = Rankings(of.X, of.Q[rows], of.relevance.subset(rows), of.cone)
+        rankings = Rankings(of.X, of.Q, of.relevance.subset(rows), of.cone, of.rows(rows))
         other = copy(self)
         other._state(rankings, self.measure, self.C, self.regularizer)
         return other

@@ -1,7 +1,7 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
 from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement
-from convexmetric.risks.pairwise import Smoothed, SmoothedPairs, smoothed_pairs
+from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.separable import SeparableRisk
 
@@ -9,11 +9,11 @@ __all__ = [
     "CutDual",
     "Cuts",
     "DualPoint",
+    "PairwiseRisk",
     "RankingRisk",
     "Risk",
     "RiskStatement",
     "SeparableRisk",
     "Smoothed",
     "SmoothedPairs",
-    "smoothed_pairs",
 ]

@@ -106,6 +106,11 @@ def checked_multipliers(dual: np.ndarray, size: int, meaning: str) -> Array:
     """``dual`` as ``(size,)`` float64 multipliers, or a :class:`DualError`."""
     if dual.shape != (size,):
         raise DualError(f"multipliers must have shape ({size},), {meaning}, got {dual.shape}")
+    return real_multipliers(dual)
+
+
+def real_multipliers(dual: np.ndarray) -> Array:
+    """``dual`` in float64, or a :class:`DualError`."""
     try:
         return real_array(dual, "multipliers")
     except InputError as error:

@@ -1,30 +1,43 @@
-r"""The risk of a pairwise measure as a sum of hinges, smoothed, without ever listing its pairs.
+r"""Hinges over pairs of a near and a far item of every query, without ever listing the pairs.
 
-For the area under the ROC curve the worst ranking decomposes over pairs,
+.. math:: R(M) = \sum_q c_q \sum_{i \in N_q, \, j \in F_q} \max(0, t_{qij}), \qquad
+   t_{qij} = \mu - (d_{qj} - d_{qi})
 
-.. math:: R(M) = \sum_q c_q \sum_{ij} \max(0, t_{qij}), \qquad t_{qij} = 1 - 2 (d_{qj} - d_{qi}), \qquad
-   c_q = \frac{C}{n_q \, p \, n}.
+This is the risk of triplets "q is closer to i than to j" whose near and far items combine freely (all triplets of a
+labelled set or of a graph, k neighbours of one kind against k of the other; any list of triplets is such a set of
+queries with one near item each), and the risk of the area under the ROC curve, whose worst ranking decomposes over pairs.
 
 Smoothed over a width w the hinge has the slope :math:`a = \mathrm{clip}(1/2 + t / w, 0, 1)`, which makes multipliers
 :math:`u_{qij} = c_q a_{qij}` that are in their box for any metric and width: a metric and a width are a dual point.
 With both lists of a query sorted, the pairs on the kink (:math:`|t| < w/2`) of an item are a run of the other list, and
-sums over them come from prefix sums: a pass costs sorting, not pairs.
+sums over them come from prefix sums: a pass costs sorting, not pairs. Width zero gives the hinge itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import cvxpy as cp
 import numba
 import numpy as np
+import scipy.sparse as sp
 
-from convexmetric.comparisons import ListedBlock, Rankings
-from convexmetric.cones.base import Array
+from convexmetric.comparisons import Block, ListedBlock, Rankings, Triplets
+from convexmetric.comparisons.relevance import Lists
+from convexmetric.cones.base import Array, real_array
+from convexmetric.errors import DualError, InputError
 from convexmetric.measures.placement import distribute, order_cells
-from convexmetric.risks.base import DualPoint
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers
 from convexmetric.threads import blas_threads_for
 
-__all__ = ["Smoothed", "SmoothedPairs", "smoothed_pairs"]
+__all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
+
+#: Largest number of pairs that are written out.
+PAIRS_LIMIT = 200_000
+#: Items of a run up to which it is summed one by one.
+SHORT_RUN = 16
 
 
 @dataclass(frozen=True)
@@ -36,11 +49,17 @@ class SmoothedPairs:
     M : array
         Metric; any will do.
     width : float
-        Positive.
+        Positive; 0 (for which slopes are 0 or 1) with exceptions.
+    places : (K, 3) int array, optional
+        Exceptions: pairs with slopes of their own. Query, place in its list of near items and in its list of far items.
+    slopes : (K,) array, optional
+        Their slopes; clipped into [0, 1].
     """
 
     M: Array
     width: float
+    places: np.ndarray | None = None
+    slopes: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -55,8 +74,10 @@ class Smoothed:
         What the slopes say as multipliers; ``-point.S`` is the gradient of the smoothed risk.
     kinks : int
         Number of pairs on the kink.
+    places : (K, 3) int array
+        A systematic sample of them: query, place in its list of near items and in its list of far items.
     sample : (K, 3) int array
-        A systematic sample of them: query, relevant and irrelevant row.
+        The same with the rows of the items.
     curvature : (K,) array
         What each contributes to the second derivative: ``sum c_q / w`` over the pairs it stands for.
     """
@@ -65,68 +86,291 @@ class Smoothed:
     exact: float
     point: DualPoint
     kinks: int
+    places: np.ndarray
     sample: np.ndarray
     curvature: Array
 
 
-def smoothed_pairs(
-    rankings: Rankings, C: float, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0
-) -> Smoothed:
-    """One pass over all queries.
+class PairwiseRisk(Risk):
+    """Weighted hinges over all pairs of a near and a far item of every query.
 
     Parameters
     ----------
     rankings : Rankings
-    C : float
-        Weight of the mean over queries.
-    M : array
-        Metric.
-    width : float
-        Of the smoothing.
-    stride : float
-        One in so many pairs on the kink is sampled.
-    most : int
-        Pairs sampled of one query at most; where there are more the stride is longer.
-    seed : int
-        Of the places where sampling starts.
+        Queries with their near ("relevant") and far ("irrelevant") items.
+    weights : (n_q,) array
+        Weight of every hinge of a query.
+    margin : float
+        By how much the far item must be farther.
     """
-    relevance = rankings.relevance
-    weights = C / len(rankings) / (relevance.n_relevant * relevance.n_irrelevant).astype(np.float64)
-    starts = np.random.default_rng(seed).random(len(rankings))
-    totals = np.zeros(3)
-    S = rankings.cone.zeros()
-    kinks = 0
-    samples = [np.empty((0, 3), dtype=np.int64)]
-    curvatures = [np.empty(0)]
-    with blas_threads_for(float(len(rankings)) * rankings.X.size):
-        for block in rankings.blocks(M, np.arange(len(rankings))):
-            q, size = block.queries, len(block)
-            sums, counts, strides = np.empty((size, 3)), np.empty(size, dtype=np.int64), np.full(size, stride)
-            found = np.full((size, most, 2), -1, dtype=np.int64)
-            dense = not isinstance(block, ListedBlock)
-            first = block.start if isinstance(block, ListedBlock) else np.arange(size + 1) * len(rankings.X)
-            flat = block.values.reshape(-1)
-            _smooth(flat, dense, first, block.lists, width, weights[q], strides, starts[q], sums, counts, found)
-            totals += sums.sum(axis=0)
-            S = S + block.adjoint(0, size)
-            kinks += int(counts.sum())
-            row, place = np.nonzero(found[:, :, 0] >= 0)
-            samples.append(np.column_stack([q[row], found[row, place]]))
-            curvatures.append(weights[q[row]] * strides[row] / width)
-    value, exact, total = map(float, totals)
-    point = DualPoint(total, S)
-    return Smoothed(value, exact, point, kinks, np.concatenate(samples), np.concatenate(curvatures))
+
+    def __init__(self, rankings: Rankings, weights: Array, margin: float) -> None:
+        self.rankings = rankings
+        self.weights = weights
+        self.margin = margin
+        self.cone = rankings.cone
+
+    def contents(self) -> tuple[Any, ...]:
+        """Rankings, weights and margin."""
+        return self.rankings, self.weights, self.margin
+
+    @property
+    def parts(self) -> int:
+        """Number of queries."""
+        return len(self.rankings)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Number of pairs of every query."""
+        relevance = self.rankings.relevance
+        return relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant
+
+    def value(self, M: Array) -> float:
+        """One pass over all queries."""
+        return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0))
+
+    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+        """The violated pairs of every query, added up by group: one cut a group."""
+        n_groups = int(groups.max()) + 1
+        values, offsets = np.zeros(n_groups), np.zeros(n_groups)
+        normals = np.zeros((n_groups, self.cone.size))
+        for block, sums, _, _ in self._passes(M, 0.0, np.argsort(groups, kind="stable")):
+            group_of = groups[block.queries]
+            starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+            for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
+                g = group_of[start]
+                values[g] += sums[start:stop, 1].sum()
+                offsets[g] += sums[start:stop, 2].sum()
+                normals[g] += self.cone.coordinates(block.adjoint(int(start), int(stop)))
+        return Cuts(values, offsets, normals)
+
+    def smoothed(
+        self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0
+    ) -> Smoothed:
+        """One pass over all queries with hinges smoothed over ``width``.
+
+        Parameters
+        ----------
+        M : array
+            Metric.
+        width : float
+            Of the smoothing; 0 for none.
+        stride : float
+            One in so many pairs on the kink is sampled.
+        most : int
+            Pairs sampled of one query at most; where there are more the stride is longer.
+        seed : int
+            Of the places where sampling starts.
+        """
+        totals = np.zeros(3)
+        S = self.cone.zeros()
+        kinks = 0
+        places, samples = [np.empty((0, 3), dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
+        curvatures = [np.empty(0)]
+        for block, sums, found, strides in self._passes(M, width, None, stride, most, seed):
+            q = block.queries
+            totals += sums[:, :3].sum(axis=0)
+            S = S + block.adjoint(0, len(block))
+            kinks += int(sums[:, 3].sum())
+            row, at = np.nonzero(found[:, :, 0] >= 0)
+            near, far = found[row, at].T
+            places.append(np.column_stack([q[row], near, far]))
+            samples.append(np.column_stack([q[row], *_items(block.lists, row, near, far)]))
+            curvatures.append(self.weights[q[row]] * strides[row] / width if row.size else np.empty(0))
+        value, exact, total = map(float, totals)
+        point = DualPoint(total, S)
+        return Smoothed(value, exact, point, kinks, *map(np.concatenate, (places, samples, curvatures)))
+
+    def with_exceptions(self, M: Array, places: np.ndarray, slopes: Array, width: float = 0.0) -> DualPoint:
+        """What the slopes at ``M`` say with some pairs given slopes of their own.
+
+        Parameters
+        ----------
+        M : array
+            Metric.
+        places : (K, 3) int array
+            Different pairs, sorted by query: query, place of the near and of the far item.
+        slopes : (K,) array
+            In [0, 1].
+        width : float
+            Of the smoothing of all other pairs.
+        """
+        total, S = 0.0, self.cone.zeros()
+        for block, sums, _, _ in self._passes(M, width, exceptions=(places, slopes)):
+            total += float(sums[:, 2].sum())
+            S = S + block.adjoint(0, len(block))
+        return DualPoint(total, S)
+
+    def turned(self, M: Array, other: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs whose hinge is active at one of two metrics only: places and rows, sorted by query.
+
+        Time is proportional to the number of pairs; nothing but the result is stored.
+        """
+        places, samples = [np.empty((0, 3), dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
+        every = np.arange(self.parts)
+        for here, there in zip(self.rankings.blocks(M, every), self.rankings.blocks(other, every), strict=True):
+            first, dense = self._layout(here)
+            rows = first, dense, here.lists, self.margin
+            counts = np.zeros(len(here), dtype=np.int64)
+            nothing = np.empty((0, 3), dtype=np.int64)
+            _turned(here.values.reshape(-1), there.values.reshape(-1), rows, counts, False, nothing)
+            stop = np.cumsum(counts)
+            found = np.empty((int(stop[-1]), 3), dtype=np.int64)
+            _turned(here.values.reshape(-1), there.values.reshape(-1), rows, stop - counts, True, found)
+            row, near, far = found.T
+            places.append(np.column_stack([here.queries[row], near, far]))
+            samples.append(np.column_stack([here.queries[row], *_items(here.lists, row, near, far)]))
+        return np.concatenate(places), np.concatenate(samples)
+
+    def _layout(self, block: Block) -> tuple[np.ndarray, bool]:
+        """Where the values of every query of a block begin, and whether they are whole rows of the corpus."""
+        if isinstance(block, ListedBlock):
+            return block.start, False
+        return np.arange(len(block) + 1) * self.rankings.X.shape[0], True
+
+    def _passes(
+        self,
+        M: Array,
+        width: float,
+        order: np.ndarray | None = None,
+        stride: float = np.inf,
+        most: int = 0,
+        seed: int = 0,
+        exceptions: tuple[np.ndarray, Array] | None = None,
+    ) -> Iterator[tuple[Block, Array, np.ndarray, Array]]:
+        """Blocks with distances overwritten by weights; a query's smoothed, exact and dual value and its kinks."""
+        rankings = self.rankings
+        places, slopes = exceptions or (np.empty((0, 3), dtype=np.int64), np.empty(0))
+        starts = np.random.default_rng(seed).random(len(rankings))
+        with blas_threads_for(float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)):
+            for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
+                q, size = block.queries, len(block)
+                sums, strides = np.empty((size, 4)), np.full(size, stride)
+                found = np.full((size, most, 2), -1, dtype=np.int64)
+                first, dense = self._layout(block)
+                settings = self.margin, width
+                flat = block.values.reshape(-1)
+                begin, end = np.searchsorted(places[:, 0], q), np.searchsorted(places[:, 0], q, side="right")
+                own = begin, end, places, slopes
+                _smooth(
+                    flat, dense, first, block.lists, settings, self.weights[q], own, strides, starts[q], sums, found
+                )
+                yield block, sums, found, strides
+
+    def listed(self) -> Triplets:
+        """All pairs as triplets (query, near, far), by query, then near and far item in ascending order.
+
+        Raises
+        ------
+        InputError
+            If there are too many to write out.
+        """
+        count = int(self.pairs.sum())
+        if count > PAIRS_LIMIT:
+            raise InputError(
+                f"the statement cannot be written out at this size: {count} pairs of a near and a far item; "
+                f"keep it to {PAIRS_LIMIT}"
+            )
+        rankings = self.rankings
+        triplets = np.empty((count, 3), dtype=np.int64)
+        first = 0
+        for q, row in enumerate(rankings.rows(np.arange(self.parts))):
+            near, far = rankings.relevance.of(q)
+            last = first + len(near) * len(far)
+            triplets[first:last, 0] = row
+            triplets[first:last, 1] = np.repeat(near, len(far))
+            triplets[first:last, 2] = np.tile(far, len(near))
+            first = last
+        if rankings.Q is rankings.X:
+            return Triplets(rankings.X, triplets, self.cone)
+        both = [rankings.X, rankings.Q]
+        points = sp.vstack(both, format="csr") if sp.issparse(rankings.X) else np.vstack(both)
+        triplets[:, 0] += rankings.X.shape[0]
+        return Triplets(points, triplets, self.cone)
+
+    def statement(self, M: cp.Variable) -> RiskStatement:
+        """One slack and one constraint a pair.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write out.
+        """
+        triplets = self.listed()
+        xi = cp.Variable(len(triplets), nonneg=True, name="xi")
+        margins = triplets.expression(M) >= self.margin - xi
+        weights = np.repeat(self.weights, self.pairs)
+        return RiskStatement(weights @ xi, [margins], lambda: np.asarray(margins.dual_value))
+
+    def dual_point(self, dual: Any) -> DualPoint | None:
+        """Slopes of smoothed hinges, one multiplier a pair in the order of :meth:`listed`, or weighted cuts."""
+        if isinstance(dual, SmoothedPairs):
+            return self._smoothed_dual_point(dual)
+        if not isinstance(dual, np.ndarray):
+            return super().dual_point(dual)
+        multipliers = checked_multipliers(dual, int(self.pairs.sum()), "one a (query, near, far)")
+        if not np.isfinite(multipliers).all():
+            return None
+        u = np.clip(multipliers, 0.0, np.repeat(self.weights, self.pairs))
+        rows, columns, values, first = [], [], [], 0
+        for q in range(self.parts):
+            near, far = self.rankings.relevance.of(q)
+            last = first + len(near) * len(far)
+            pairs = u[first:last].reshape(len(near), len(far))
+            rows.append(np.full(len(near) + len(far), q))
+            columns += [near, far]
+            values += [-pairs.sum(axis=1), pairs.sum(axis=0)]
+            first = last
+        shape = self.parts, self.rankings.X.shape[0]
+        T = sp.csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+        return DualPoint(self.margin * float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
+
+    def _smoothed_dual_point(self, dual: SmoothedPairs) -> DualPoint | None:
+        """What the slopes of the smoothed hinges say; they are in their box at any metric and width."""
+        try:
+            M = real_array(dual.M, "M")
+        except InputError as error:
+            raise DualError(str(error)) from error
+        if M.shape != self.cone.shape:
+            raise DualError(f"M must have shape {self.cone.shape}, got {M.shape}")
+        width = float(dual.width)
+        if dual.places is None or dual.slopes is None:
+            if not (np.isfinite(M).all() and np.isfinite(width) and width > 0.0):
+                return None
+            return self.smoothed(M, width).point
+        slopes = checked_multipliers(dual.slopes, len(dual.places), "one an exception")
+        if not (np.isfinite(M).all() and np.isfinite(slopes).all() and np.isfinite(width) and width >= 0.0):
+            return None
+        places = self._checked_places(dual.places)
+        return self.with_exceptions(M, places, np.clip(slopes, 0.0, 1.0), width)
+
+    def _checked_places(self, places: np.ndarray) -> np.ndarray:
+        """Exceptions must be pairs of the risk, each named once: compiled code reads them without looking."""
+        if not isinstance(places, np.ndarray) or places.ndim != 2 or places.shape[1] != 3:
+            raise DualError("places must be an integer array of shape (K, 3)")
+        if not np.issubdtype(places.dtype, np.integer):
+            raise DualError(f"places must hold integers, got dtype {places.dtype}")
+        q, near, far = places.T
+        relevance = self.rankings.relevance
+        if places.size and (places.min() < 0 or q.max() >= self.parts):
+            raise DualError("places points outside of the queries")
+        if (near >= relevance.n_relevant[q]).any() or (far >= relevance.n_irrelevant[q]).any():
+            raise DualError("places points outside of the lists of its query")
+        if len(np.unique(places, axis=0)) < len(places) or (np.diff(q) < 0).any():
+            raise DualError("places must be sorted by query and name every pair once")
+        return places
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _smooth(values, dense, first, lists, width, weights, strides, starts, sums, counts, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _smooth(values, dense, first, lists, settings, weights, own, strides, starts, sums, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Overwrite the distances of every query by the weights of their gradient, and sample its kinks."""
     for row in numba.prange(sums.shape[0]):
-        _smooth_row(values, dense, first, lists, width, weights, strides, starts, sums, counts, found, row)
+        _smooth_row(values, dense, first, lists, settings, weights, own, strides, starts, sums, found, row)
 
 
 @numba.njit(cache=True, nogil=True)
-def _smooth_row(values, dense, first, lists, width, weights, strides, starts, sums, counts, found, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _smooth_row(values, dense, first, lists, settings, weights, own, strides, starts, sums, found, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    margin, width = settings
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     wanted = relevant[relevant_start[row] : relevant_stop[row]]
     unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
@@ -138,56 +382,73 @@ def _smooth_row(values, dense, first, lists, width, weights, strides, starts, su
     for j in range(n):
         z_at[j] = base + (unwanted[j] if dense else p + j)
     x_given, z_given = values[x_at], values[z_at]
-    if dense:
-        values[base : first[row + 1]] = 0.0
-    x_order, x_cells = distribute(x_given)
-    order_cells(x_given, x_order, x_cells, 0, x_cells.size - 1)
-    z_order, z_cells = distribute(z_given)
-    order_cells(z_given, z_order, z_cells, 0, z_cells.size - 1)
+    # Added to, not set: an item may stand in a list several times.
+    values[base : first[row + 1]] = 0.0
+    x_order, z_order = _ascending(x_given), _ascending(z_given)
     x, z = x_given[x_order], z_given[z_order]
     low = x[0]
-    quarter = 0.25 * width
+    half = 0.5 * width
 
-    # Prefix sums of the relevant distances; s = x_i - (z_j - 1/2) is half of t, and |s| < width/4 on the kink.
-    sums_x, squares_x = np.zeros(p + 1), np.zeros(p + 1)
-    for i in range(p):
-        sums_x[i + 1] = sums_x[i] + (x[i] - low)
-        squares_x[i + 1] = squares_x[i] + (x[i] - low) ** 2
+    # t = x_i - (z_j - margin); the pairs with |t| < width/2 are on the kink. Runs of few items are summed one by one:
+    # differences of prefix sums lose as many digits as the width is narrow.
+    sums_x, squares_x = _prefix_sums(x, low)
     smooth, exact, total, kinks = 0.0, 0.0, 0.0, 0
     begin, end, above = 0, 0, 0
     for j in range(n):
-        key = z[j] - 0.5
-        while begin < p and x[begin] <= key - quarter:
+        key = z[j] - margin
+        while begin < p and x[begin] <= key - half:
             begin += 1
-        while end < p and x[end] < key + quarter:
+        end = max(end, begin)
+        while end < p and x[end] < key + half:
             end += 1
         while above < p and x[above] <= key:
             above += 1
         m, shift = end - begin, key - low
-        s = sums_x[end] - sums_x[begin] - m * shift
-        s2 = squares_x[end] - squares_x[begin] - 2.0 * shift * (sums_x[end] - sums_x[begin]) + m * shift * shift
-        slopes = (p - end) + 0.5 * m + 2.0 * s / width
-        full = sums_x[p] - sums_x[end] - (p - end) * shift
-        smooth += 2.0 * full + (4.0 * s2 + 2.0 * width * s + 0.25 * m * width * width) / (2.0 * width)
-        exact += 2.0 * (sums_x[p] - sums_x[above] - (p - above) * shift)
+        if m <= SHORT_RUN:
+            t, t2 = 0.0, 0.0
+            for i in range(begin, end):
+                t += x[i] - key
+                t2 += (x[i] - key) ** 2
+        else:
+            t = sums_x[end] - sums_x[begin] - m * shift
+            t2 = squares_x[end] - squares_x[begin] - 2.0 * shift * (sums_x[end] - sums_x[begin]) + m * shift * shift
+        slopes = p - end + 0.5 * m
+        smooth += sums_x[p] - sums_x[end] - (p - end) * shift
+        if m:
+            slopes += t / width
+            smooth += (t2 + width * t + 0.25 * m * width * width) / (2.0 * width)
+        exact += sums_x[p] - sums_x[above] - (p - above) * shift
         total += slopes
         kinks += m
-        values[z_at[z_order[j]]] = 2.0 * weights[row] * slopes
-    sums_z = np.zeros(n + 1)
-    for j in range(n):
-        sums_z[j + 1] = sums_z[j] + (z[j] - low)
+        values[z_at[z_order[j]]] += weights[row] * slopes
+    # The same differences from the other side, compared alike so that ties at width zero fall alike.
+    keys = z - margin
+    sums_z, _ = _prefix_sums(keys, low)
     begin, end = 0, 0
     for i in range(p):
-        key = x[i] + 0.5
-        while begin < n and z[begin] <= key - quarter:
+        while begin < n and keys[begin] < x[i] - half:
             begin += 1
-        while end < n and z[end] < key + quarter:
+        end = max(end, begin)
+        while half > 0.0 and end < n and keys[end] < x[i] + half:
             end += 1
         m = end - begin
-        slopes = begin + 0.5 * m + 2.0 * (m * (key - low) - (sums_z[end] - sums_z[begin])) / width
-        values[x_at[x_order[i]]] = -2.0 * weights[row] * slopes
-    sums[row, 0], sums[row, 1], sums[row, 2] = weights[row] * smooth, weights[row] * exact, weights[row] * total
-    counts[row] = kinks
+        t = m * (x[i] - low) - (sums_z[end] - sums_z[begin])
+        if m <= SHORT_RUN:
+            t = 0.0
+            for j in range(begin, end):
+                t += x[i] - keys[j]
+        values[x_at[x_order[i]]] -= weights[row] * (begin + 0.5 * m + (t / width if m else 0.0))
+    # Exceptions: the slope that the sums above hold is taken back, by the same comparison.
+    own_begin, own_end, places, slopes = own
+    for k in range(own_begin[row], own_end[row]):
+        i, j = places[k, 1], places[k, 2]
+        held = _slope(x_given[i], z_given[j] - margin, half, width)
+        change = slopes[k] - held
+        total += change
+        values[z_at[j]] += weights[row] * change
+        values[x_at[i]] -= weights[row] * change
+    sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
+    sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
 
     most = found.shape[1]
     if most and kinks and np.isfinite(strides[row]):
@@ -195,14 +456,70 @@ def _smooth_row(values, dense, first, lists, width, weights, strides, starts, su
         following, seen, taken = np.floor(starts[row] * strides[row]), 0, 0
         begin, end = 0, 0
         for j in range(n):
-            key = z[j] - 0.5
-            while begin < p and x[begin] <= key - quarter:
+            key = z[j] - margin
+            while begin < p and x[begin] <= key - half:
                 begin += 1
-            while end < p and x[end] < key + quarter:
+            end = max(end, begin)
+            while end < p and x[end] < key + half:
                 end += 1
             while following < seen + end - begin and taken < most:
-                found[row, taken, 0] = wanted[x_order[begin + int(following) - seen]]
-                found[row, taken, 1] = unwanted[z_order[j]]
+                found[row, taken, 0] = x_order[begin + int(following) - seen]
+                found[row, taken, 1] = z_order[j]
                 taken += 1
                 following += strides[row]
             seen += end - begin
+
+
+@numba.njit(cache=True, nogil=True)
+def _slope(x, key, half, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Slope of the smoothed hinge at ``t = x - key``."""
+    if x <= key - half:
+        return 0.0
+    if half > 0.0 and x < key + half:
+        return 0.5 + (x - key) / width
+    return 1.0
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _turned(here, there, layout, at, write, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Count, or write from ``at`` on, the pairs of every row that are active in one of two blocks only."""
+    first, dense, lists, margin = layout
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    for row in numba.prange(at.size):
+        wanted = relevant[relevant_start[row] : relevant_stop[row]]
+        unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+        base = first[row]
+        place = at[row]
+        for i in range(wanted.size):
+            x_at = base + (wanted[i] if dense else i)
+            for j in range(unwanted.size):
+                z_at = base + (unwanted[j] if dense else wanted.size + j)
+                if (here[x_at] > here[z_at] - margin) != (there[x_at] > there[z_at] - margin):
+                    if write:
+                        found[place, 0], found[place, 1], found[place, 2] = row, i, j
+                    place += 1
+        if not write:
+            at[row] = place
+
+
+def _items(lists: Lists, row: np.ndarray, near: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The corpus rows at places of the lists of some queries."""
+    relevant, relevant_start, _, irrelevant, irrelevant_start, _ = lists
+    return relevant[relevant_start[row] + near], irrelevant[irrelevant_start[row] + far]
+
+
+@numba.njit(cache=True, nogil=True)
+def _ascending(values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    order, cells = distribute(values)
+    order_cells(values, order, cells, 0, cells.size - 1)
+    return order
+
+
+@numba.njit(cache=True, nogil=True)
+def _prefix_sums(values, low):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Sums of ``values - low``, and of their squares, up to every place."""
+    sums, squares = np.zeros(values.size + 1), np.zeros(values.size + 1)
+    for i in range(values.size):
+        sums[i + 1] = sums[i] + (values[i] - low)
+        squares[i + 1] = squares[i] + (values[i] - low) ** 2
+    return sums, squares

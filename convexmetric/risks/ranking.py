@@ -5,17 +5,18 @@ r"""The structured risk of rankings, one part a query (paper 1).
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
 from convexmetric.comparisons import Rankings
-from convexmetric.cones.base import Array, real_array
+from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers
-from convexmetric.risks.pairwise import SmoothedPairs, smoothed_pairs
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers, real_multipliers
+from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["RankingRisk"]
@@ -23,8 +24,6 @@ __all__ = ["RankingRisk"]
 #: Largest number of constraints, and of items a query, for which every ranking is written out.
 ENUMERATION_LIMIT = 20_000
 ITEMS_LIMIT = 7
-#: Largest number of relevant-irrelevant pairs that are written out.
-PAIRS_LIMIT = 200_000
 
 
 class RankingRisk(Risk):
@@ -138,26 +137,23 @@ class RankingRisk(Risk):
         return RiskStatement(self.C / self.parts * cp.sum(xi), constraints, dual)
 
     def _every_pair(self, M: cp.Variable) -> RiskStatement:
-        count = int((self.rankings.relevance.n_relevant * self.rankings.relevance.n_irrelevant).sum())
-        if not self.measure.pairwise or count > PAIRS_LIMIT:
+        if not self.measure.pairwise:
             raise InputError(
                 f"the statement of measure {self.measure.name!r} cannot be written out at this size; keep it to "
-                f"{ITEMS_LIMIT} items a query" + (f" or {PAIRS_LIMIT} pairs" if self.measure.pairwise else "")
+                f"{ITEMS_LIMIT} items a query"
             )
-        terms, constraints = [], []
-        for q in range(self.parts):
-            x, z = self._distances(M, q)
-            p, n = x.size, z.size
-            xi = cp.Variable((p, n), nonneg=True, name=f"xi_{q}")
-            columns, rows = np.ones((1, n)), np.ones((p, 1))
-            margins = 2 * (rows @ cp.reshape(z, (1, n), order="C") - cp.reshape(x, (p, 1), order="C") @ columns)
-            constraints.append(margins >= 1 - xi)
-            terms.append(cp.sum(xi) / (p * n))
+        written = self.pairs.statement(M)
+        return RiskStatement(written.expression, written.constraints, lambda: 0.5 * written.dual())
 
-        def dual() -> Array:
-            return np.concatenate([np.asarray(constraint.dual_value).ravel() for constraint in constraints])
+    @cached_property
+    def pairs(self) -> PairwiseRisk:
+        """The same risk as hinges over pairs, of a pairwise measure.
 
-        return RiskStatement(self.C / self.parts * cp.sum(cp.hstack(terms)), constraints, dual)
+        ``C / (n_q p n) max(0, 1 - 2 (z_j - x_i))`` is twice that weight times ``max(0, 1/2 - (z_j - x_i))``.
+        """
+        relevance = self.rankings.relevance
+        weights = 2.0 * self.C / self.parts / (relevance.n_relevant * relevance.n_irrelevant).astype(np.float64)
+        return PairwiseRisk(self.rankings, weights, 0.5)
 
     def dual_point(self, dual: Any) -> DualPoint | None:
         """Weighted cuts, or the multipliers of the statement: one a pair, for other measures one a ranking written out.
@@ -167,38 +163,14 @@ class RankingRisk(Risk):
         ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
         """
         if isinstance(dual, SmoothedPairs):
-            return self._smoothed_dual_point(dual)
+            if not self.measure.pairwise:
+                raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
+            return self.pairs.dual_point(dual)
         if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self._rankings() <= ENUMERATION_LIMIT):
             return super().dual_point(dual)
         if not self.measure.pairwise:
             return self._enumerated_dual_point(dual)
-        relevance = self.rankings.relevance
-        sizes = relevance.n_relevant * relevance.n_irrelevant
-        multipliers = checked_multipliers(dual, int(sizes.sum()), "one a (query, relevant, irrelevant)")
-        if not np.isfinite(multipliers).all():
-            return None
-        u = np.clip(multipliers, 0.0, np.repeat(self.C / self.parts / sizes, sizes))
-        T = np.zeros((self.parts, len(self.rankings.X)))
-        for q, of_query in enumerate(np.split(u, np.cumsum(sizes)[:-1])):
-            relevant, irrelevant = relevance.of(q)
-            pairs = of_query.reshape(len(relevant), len(irrelevant))
-            T[q, relevant] = -2.0 * pairs.sum(axis=1)
-            T[q, irrelevant] = 2.0 * pairs.sum(axis=0)
-        return DualPoint(float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
-
-    def _smoothed_dual_point(self, dual: SmoothedPairs) -> DualPoint | None:
-        """What the slopes of the smoothed hinges say; they are in their box at any metric and width."""
-        if not self.measure.pairwise:
-            raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
-        try:
-            M = real_array(dual.M, "M")
-        except InputError as error:
-            raise DualError(str(error)) from error
-        if M.shape != self.cone.shape:
-            raise DualError(f"M must have shape {self.cone.shape}, got {M.shape}")
-        if not (np.isfinite(M).all() and np.isfinite(dual.width) and dual.width > 0.0):
-            return None
-        return smoothed_pairs(self.rankings, self.C, M, float(dual.width)).point
+        return self.pairs.dual_point(2.0 * real_multipliers(dual))
 
     def _enumerated_dual_point(self, dual: np.ndarray) -> DualPoint | None:
         """``sum a Delta`` and ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""

@@ -27,7 +27,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import RankingRisk, Smoothed, SmoothedPairs, smoothed_pairs
+from convexmetric.risks import RankingRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.conic_qp import DiagonalScaling, MatrixScaling
 from convexmetric.threads import blas_threads_for
@@ -97,7 +97,7 @@ class _Path:
         left = self._left()
         if left is None:
             # Where no metric gains what it costs, this is the optimum and its proof.
-            self._pass(cone.zeros(), 1.0)
+            self._pass(cone.zeros(), 0.5)
             if self.done:
                 return
         steps = 0
@@ -156,12 +156,12 @@ class _Path:
             if self.monitor.primal(t * identity, values[t]) is False and values[t] > 10.0 * min(values.values()):
                 break
         best = min(values, key=values.__getitem__)
-        return best * identity, 0.3 * values[best] / self.cone.d, 1.0
+        return best * identity, 0.3 * values[best] / self.cone.d, 0.5
 
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate, offer what it proves, and count the pass."""
         most = -(-4 * self.target // len(self.risk.rankings)) + 16 if np.isfinite(self.stride) else 0
-        here = smoothed_pairs(self.risk.rankings, self.risk.C, U, width, self.stride, most, seed=self.left)
+        here = self.risk.pairs.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)
         self.monitor.primal(U, here.exact + self.problem.penalty(U))
         bound = self.problem.bound(here.point.value, here.point.S, U)
@@ -207,14 +207,15 @@ class _Path:
         """Sampled second derivative ``J^T J`` in scaled coordinates: a row a pair."""
         rankings = self.risk.rankings
         q, i, j = here.sample.T
-        near, far = rankings.Q[q] - rankings.X[i], rankings.Q[q] - rankings.X[j]
+        points = rankings.Q[rankings.rows(q)]
+        near, far = points - rankings.X[i], points - rankings.X[j]
         if isinstance(self.cone, NonnegativeDiagonal):
             rows = (far**2 - near**2) * scaling.g
         else:
             assert isinstance(self.cone, PSDCone)
             near, far = near @ scaling.G, far @ scaling.G
             rows = self.cone.outer_rows(far) - self.cone.outer_rows(near)
-        rows *= (2.0 * np.sqrt(here.curvature))[:, None]
+        rows *= np.sqrt(here.curvature)[:, None]
         return rows
 
 

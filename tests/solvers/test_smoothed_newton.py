@@ -9,7 +9,7 @@ from samples import random_lists, random_metric
 import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import DualError, GapWarning
-from convexmetric.risks import SmoothedPairs, smoothed_pairs
+from convexmetric.risks import SmoothedPairs
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 
 
@@ -87,7 +87,7 @@ def test_the_smoothed_risk_is_that_of_all_pairs(name, dense):
     rng = np.random.default_rng(3)
     for scale, width in ((0.1, 1.0), (1.0, 0.3), (5.0, 1e-3)):
         M = random_metric(rng, problem.cone, scale)
-        here = smoothed_pairs(rankings, problem.C, M, width, stride=1.0, most=10**6)
+        here = problem.risk.pairs.smoothed(M, width / 2, stride=1.0, most=10**6)
         value = exact = total = kinks = 0.0
         gradient = problem.cone.zeros()
         full = np.diag(M) if isinstance(problem.cone, NonnegativeDiagonal) else M
@@ -121,9 +121,9 @@ def test_the_smoothed_risk_is_that_of_all_pairs(name, dense):
 def test_the_sample_stands_for_all_pairs_on_the_kink():
     problem = labels()
     M = 0.3 * np.eye(6)
-    whole = smoothed_pairs(problem.rankings, problem.C, M, 1.0, stride=1.0, most=10**5)
-    thin = smoothed_pairs(problem.rankings, problem.C, M, 1.0, stride=5.0, most=10**5, seed=1)
-    capped = smoothed_pairs(problem.rankings, problem.C, M, 1.0, stride=1.0, most=20, seed=2)
+    whole = problem.risk.pairs.smoothed(M, 0.5, stride=1.0, most=10**5)
+    thin = problem.risk.pairs.smoothed(M, 0.5, stride=5.0, most=10**5, seed=1)
+    capped = problem.risk.pairs.smoothed(M, 0.5, stride=1.0, most=20, seed=2)
     assert len(thin.sample) == pytest.approx(len(whole.sample) / 5, rel=0.1)
     assert np.bincount(capped.sample[:, 0]).max() <= 20
     for other in (thin, capped):

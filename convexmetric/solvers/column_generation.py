@@ -1,0 +1,323 @@
+r"""Working sets of columns and rows for hinge losses of listed comparisons under diagonal metrics.
+
+.. math:: \min_{w \ge 0} \; \tfrac12 w^\top L w + \langle G, w \rangle + C \sum_t \max(0, \mu - s_t), \qquad s = D w
+
+At the optimum most weights are zero, and most margins are far from :math:`\mu`, so that their multiplier is 0 or C. Two
+phases look for the few that are neither, and never form D:
+
+1. *Smoothed hinges.* With :math:`a_t = C \, \mathrm{clip}(\tfrac12 + (\mu - s_t) / \varepsilon, 0, 1)` the gradient
+   :math:`L w + G - D^\top a` is continuous. Newton's method on the weights that are positive or want to be, with the
+   second derivative :math:`L + \tfrac{C}{\varepsilon} B^\top B` from a sample of the rows B on the kink; each solved
+   width is followed by a smaller one, until smoothing costs a thousandth of the objective.
+2. *Working sets.* Rows far from the kink are frozen at multiplier 0 or C, their share of :math:`D^\top a` becomes
+   part of the linear term, and an interior point solves what is left to the end. Then all columns and rows are
+   priced: columns with :math:`(L w + G - D^\top a)_f < 0` and rows on the wrong side join, columns never leave. A round
+   that does not halve the gap makes room for twice as many rows.
+
+Both bounds are those of the whole problem in every step: the objective at w, and what all multipliers prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.losses import Hinge
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Regularizer
+from convexmetric.risks import SeparableRisk
+from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.conic_qp import ConicQP, interior_point
+from convexmetric.solvers.sparse_gram import sparse_gram
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["ColumnGeneration"]
+
+#: Columns that join in one Newton step, those with the steepest slope first.
+JOINING = 500
+#: Rows in the second derivative: at least, and for each column.
+SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 6
+#: The width of the smoothing is multiplied by this once the Newton decrement is below SETTLED of what smoothing costs.
+NARROWER, SETTLED = 1.0 / 3.0, 0.2
+#: Newton steps for one width, and share of the objective that smoothing may still cost when working sets take over.
+STEPS, SMOOTH_ENOUGH = 12, 1e-3
+#: Widths tried, and halvings and accuracy of the search along a step.
+MAX_WIDTHS, BISECTIONS, EXACT = 12, 60, 0.1
+#: Rounds of fixing weights at zero within one Newton step.
+FIXINGS = 10
+#: Gap of the program on a working set, relative to the tolerance.
+INNER = 0.2
+#: Share of C from which a multiplier counts as neither 0 nor C.
+INTERIOR = 1e-3
+
+
+@dataclass(frozen=True)
+class ColumnGeneration(Solver):
+    """Exact for hundreds of thousands of comparisons where few weights are positive.
+
+    Parameters
+    ----------
+    rows : int
+        Comparisons in the first working set; doubled when a round does not pay.
+    """
+
+    name: ClassVar[str] = "column-generation"
+
+    rows: int = 4_000
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise InputError("rows must be at least 1")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs soft hinge losses of listed comparisons, a diagonal metric and a quadratic regularizer."""
+        risk = problem.risk
+        if not isinstance(problem.cone, NonnegativeDiagonal):
+            return "its metric is not diagonal"
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge) or risk.loss.hard:
+            return "its risk is not a sum of soft hinge losses of listed comparisons"
+        quadratic = problem.quadratic()
+        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
+            return "its regularizer is not quadratic"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Smoothed hinges first, then working sets until the certified gap closes."""
+        run = _Run(problem, monitor)
+        if not _follow_smoothing(run):
+            _solve_working_sets(run, self.rows)
+
+
+class _Run:
+    """The problem in the letters of the module, and the weights where the solver stands, with their margins."""
+
+    def __init__(self, problem: MetricProblem, monitor: Monitor) -> None:
+        risk, quadratic = problem.risk, problem.quadratic()
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge) or quadratic is None:
+            raise SolverError("column generation needs hinge losses of listed comparisons and a quadratic regularizer")
+        self.problem, self.monitor = problem, monitor
+        self.comparisons, self.loss = risk.comparisons, risk.loss
+        self.L: float | Array = quadratic
+        self.G = problem.linear()
+        self.w, self.s = np.zeros(problem.cone.size), np.zeros(risk.parts)
+
+    def times_L(self, v: Array) -> Array:
+        """``L v``."""
+        return self.L @ v if isinstance(self.L, np.ndarray) else self.L * v
+
+    def price(self, a: Array) -> Array:
+        """``L w + G - D^T a`` in all columns; both bounds go to the monitor on the way."""
+        S = self.comparisons.adjoint(a)
+        self.monitor.primal(self.w, self.loss.value(self.s) + self.problem.penalty(self.w))
+        self.monitor.dual(self.problem.bound(self.loss.dual_value(a), S, self.w), lambda: a)
+        return self.times_L(self.w) + self.G - S
+
+
+def _follow_smoothing(run: _Run) -> bool:
+    """The first phase; True if the monitor says stop."""
+    width = run.loss.margin
+    rng = np.random.default_rng(0)
+    for _ in range(MAX_WIDTHS):
+        for _ in range(STEPS):
+            a = _slopes(run, run.s, width)
+            gradient = run.price(a)
+            if run.monitor.iterate(width=width):
+                return True
+            step = _newton_step(run, a, gradient, width, rng)
+            slope = float(gradient @ step)
+            cost = _cost_of_smoothing(run, a, width)
+            if -slope <= SETTLED * cost or not _advance(run, step, slope, width):
+                break
+        if cost <= SMOOTH_ENOUGH * run.monitor.upper_bound:
+            break
+        width *= NARROWER
+    return False
+
+
+def _slopes(run: _Run, s: Array, width: float) -> Array:
+    """Slopes ``a`` of the hinges smoothed over a width."""
+    return run.loss.C * np.clip(0.5 + (run.loss.margin - s) / width, 0.0, 1.0)
+
+
+def _cost_of_smoothing(run: _Run, a: Array, width: float) -> float:
+    """By how much the smoothed hinges exceed the hinges: ``C width / 8`` each on the kink."""
+    smoothed = a @ (run.loss.margin - run.s) + 0.5 * width * float(a @ (1.0 - a / run.loss.C))
+    return smoothed - run.loss.value(run.s)
+
+
+def _newton_step(run: _Run, a: Array, gradient: Array, width: float, rng: np.random.Generator) -> Array:
+    """Newton's step for the smoothed objective, in the columns that are positive or want to be."""
+    C = run.loss.C
+    free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, JOINING))
+    rows = np.flatnonzero((a > 0.0) & (a < C))
+    sample = max(SAMPLE_LEAST, SAMPLE_FACTOR * free.size)
+    weight = C / width
+    if rows.size > sample:
+        weight *= rows.size / sample
+        rows = np.sort(rng.choice(rows, sample, replace=False))
+    step = np.zeros_like(run.w)
+    with blas_threads_for(float(rows.size) * free.size**2):
+        H = weight * _gram_of_columns(run.comparisons.block(rows, free))
+        if isinstance(run.L, np.ndarray):
+            H += run.L[np.ix_(free, free)]
+        else:
+            H[np.diag_indices_from(H)] += run.L
+        step[free] = _nonnegative_step(H, gradient[free], run.w[free])
+    return step
+
+
+def _steepest(gradient: Array, most: int) -> np.ndarray:
+    """Which columns have the most negative slopes, ``most`` of them at most."""
+    if np.count_nonzero(gradient < 0.0) <= most:
+        return gradient < 0.0
+    return gradient < min(0.0, np.partition(gradient, most)[most])
+
+
+def _gram_of_columns(B: Any) -> Array:
+    """``B^T B``, its lower triangle at least."""
+    return B.T @ B if isinstance(B, np.ndarray) else sparse_gram(sp.csr_array(B.T))
+
+
+def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
+    """A step ``d`` with ``w + d >= 0`` that nearly minimises ``<gradient, d> + 1/2 <d, H d>``; H by its lower triangle.
+
+    Weights that would become negative are fixed at zero, and the others solved for again.
+    """
+    H = np.tril(H) + np.tril(H, -1).T
+    step = np.zeros_like(w)
+    moving = np.ones(w.size, dtype=bool)
+    for _ in range(FIXINGS):
+        rows = np.flatnonzero(moving)
+        if not rows.size:
+            break
+        right = -gradient[rows] + H[np.ix_(rows, ~moving)] @ w[~moving]
+        try:
+            step[rows] = la.solve(H[np.ix_(rows, rows)], right, assume_a="pos", check_finite=False)
+        except la.LinAlgError:
+            return np.zeros_like(w)
+        negative = w + step < 0.0
+        step[negative] = -w[negative]
+        if not negative[rows].any():
+            break
+        moving &= ~negative
+    return step
+
+
+def _advance(run: _Run, step: Array, slope: float, width: float) -> bool:
+    """Move to the lowest point of the smoothed objective on the way to ``w + step``; False if it leads up."""
+    if not slope < 0.0:
+        return False
+    ds = run.comparisons.forward(step)
+    start, curvature = float((run.times_L(run.w) + run.G) @ step), float(step @ run.times_L(step))
+
+    def slope_at(t: float) -> float:
+        a = _slopes(run, run.s + t * ds, width)
+        return start + t * curvature - float(a @ ds)
+
+    t = _lowest(slope_at, EXACT * abs(slope))
+    run.w = np.maximum(run.w + t * step, 0.0)
+    run.s = run.comparisons.forward(run.w)
+    return True
+
+
+def _lowest(slope_at: Callable[[float], float], flat: float) -> float:
+    """Where in (0, 1] an increasing function is nearly zero, 1 if it is negative all the way."""
+    if slope_at(1.0) <= 0.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        t = 0.5 * (low + high)
+        here = slope_at(t)
+        if abs(here) <= flat:
+            break
+        low, high = (t, high) if here < 0.0 else (low, t)
+    return t
+
+
+@dataclass
+class _Face:
+    """The penalty of the problem on some columns, with the frozen rows' share of ``D^T a`` in its linear term."""
+
+    regularizer: Regularizer
+    cone: NonnegativeDiagonal
+    g: Array
+
+    def linear(self) -> Array:
+        """``G - D^T a`` of the frozen rows."""
+        return self.g
+
+    def quadratic(self) -> float | Array | None:
+        """L on the columns."""
+        return self.regularizer.quadratic(self.cone)
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        """What multipliers of the other rows prove, on these columns only."""
+        return self.regularizer.bound(value, S, self.g, self.cone, hint)
+
+
+def _solve_working_sets(run: _Run, room: int) -> None:
+    """The second phase."""
+    monitor, loss = run.monitor, run.loss
+    a = loss.subgradient(run.s)
+    gradient = run.price(a)
+    columns = run.w > 0.0
+    while True:
+        columns |= gradient < 0.0
+        rows = _working_rows(run, a, room)
+        before = monitor.gap
+        a = _solve_face(run, rows, np.flatnonzero(columns), loss.subgradient(run.s))
+        gradient = run.price(a)
+        if monitor.iterate(rows=rows.size, columns=np.count_nonzero(columns)):
+            return
+        if monitor.gap > 0.5 * before:
+            if rows.size == run.s.size and not (gradient < 0.0)[~columns].any():
+                return
+            room *= 2
+
+
+def _working_rows(run: _Run, a: Array, room: int) -> np.ndarray:
+    """Rows whose multiplier is neither 0 nor C or on the wrong side, and those nearest to the kink."""
+    loss = run.loss
+    away = loss.margin - run.s
+    distance = np.abs(away)
+    undecided = (a > INTERIOR * loss.C) & (a < (1.0 - INTERIOR) * loss.C)
+    distance[undecided | ((away > 0.0) != (a > 0.5 * loss.C))] = 0.0
+    room = max(room, np.count_nonzero(distance == 0.0))
+    if room >= distance.size:
+        return np.arange(distance.size)
+    return np.sort(np.argpartition(distance, room)[:room])
+
+
+def _solve_face(run: _Run, rows: np.ndarray, columns: np.ndarray, a: Array) -> Array:
+    """Solve for the columns and rows given, all other weights zero and multipliers as in ``a``; moves the weights."""
+    monitor, loss = run.monitor, run.loss
+    frozen = a.copy()
+    frozen[rows] = 0.0
+    g = run.G - run.comparisons.adjoint(frozen)
+    face = _Face(run.problem.regularizer.restricted(columns), NonnegativeDiagonal(columns.size), g[columns])
+    qp = ConicQP(
+        face,
+        A=run.comparisons.block(rows, columns),
+        b=np.full(rows.size, loss.margin),
+        group=np.arange(rows.size),
+        C=np.full(rows.size, loss.C),
+    )
+    target = INNER * monitor.tol * abs(monitor.upper_bound)
+
+    def watch(iteration: int, w: Array, multipliers: Array, upper: float, lower: float) -> bool:
+        return upper - lower <= target or monitor.out_of_time
+
+    outcome = interior_point(qp, 0.0, max_iter=100, watch=watch)
+    run.w = np.zeros_like(run.w)
+    run.w[columns] = outcome.U
+    run.s = run.comparisons.forward(run.w)
+    frozen[rows] = outcome.a
+    return frozen

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
+from scipy.linalg.blas import dsymv
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
@@ -51,8 +52,8 @@ NARROWER, SETTLED = 1.0 / 3.0, 0.2
 STEPS, SMOOTH_ENOUGH = 12, 1e-3
 #: Widths tried, and halvings and accuracy of the search along a step.
 MAX_WIDTHS, BISECTIONS, EXACT = 12, 60, 0.1
-#: Rounds of fixing weights at zero within one Newton step.
-FIXINGS = 10
+#: Exchanges without gain after which a Newton step is taken as it is.
+PATIENCE = 3
 #: Gap of the program on a working set, relative to the tolerance.
 INNER = 0.2
 #: Share of C from which a multiplier counts as neither 0 nor C.
@@ -187,28 +188,31 @@ def _gram_of_columns(B: Any) -> Array:
 
 
 def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
-    """A step ``d`` with ``w + d >= 0`` that nearly minimises ``<gradient, d> + 1/2 <d, H d>``; H by its lower triangle.
+    """The step ``d`` with ``w + d >= 0`` that minimises ``<gradient, d> + 1/2 <d, H d>``; H by its lower triangle.
 
-    Weights that would become negative are fixed at zero, and the others solved for again.
+    Block pivoting on ``y = w + d``: all weights of the wrong sign and all slopes of the wrong sign change sides at
+    once. That may run in circles, so after some exchanges that mend nothing the rest stays as it is.
     """
-    H = np.tril(H) + np.tril(H, -1).T
-    step = np.zeros_like(w)
-    moving = np.ones(w.size, dtype=bool)
-    for _ in range(FIXINGS):
-        rows = np.flatnonzero(moving)
-        if not rows.size:
-            break
-        right = -gradient[rows] + H[np.ix_(rows, ~moving)] @ w[~moving]
-        try:
-            step[rows] = la.solve(H[np.ix_(rows, rows)], right, assume_a="pos", check_finite=False)
-        except la.LinAlgError:
-            return np.zeros_like(w)
-        negative = w + step < 0.0
-        step[negative] = -w[negative]
-        if not negative[rows].any():
-            break
-        moving &= ~negative
-    return step
+    H = np.asfortranarray(H)
+    q = gradient - dsymv(1.0, H, w, lower=1)
+    tiny = 1e-12 * np.abs(q).max(initial=0.0)
+    free = np.ones(w.size, dtype=bool)
+    y, fewest, patience = np.zeros_like(w), w.size + 1, PATIENCE
+    while True:
+        inside = np.flatnonzero(free)
+        y[:] = 0.0
+        if inside.size:
+            factor, info = dpotrf(H[np.ix_(inside, inside)], lower=1, clean=0, overwrite_a=1)
+            if info != 0:
+                return np.zeros_like(w)
+            y[inside] = dpotrs(factor, -q[inside], lower=1)[0]
+        wrong = np.where(free, y < 0.0, dsymv(1.0, H, y, lower=1) + q < -tiny)
+        count = np.count_nonzero(wrong)
+        patience = PATIENCE if count < fewest else patience - 1
+        fewest = min(fewest, count)
+        if count == 0 or patience < 0:
+            return np.maximum(y, 0.0) - w
+        free ^= wrong
 
 
 def _advance(run: _Run, step: Array, slope: float, width: float) -> bool:

@@ -36,26 +36,26 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.conic_qp import ConicQP, interior_point
+from convexmetric.solvers.conic_qp import ConicQP, interior_point, warm_start
 from convexmetric.solvers.sparse_gram import sparse_gram
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["ColumnGeneration"]
 
 #: Columns that join in one Newton step, those with the steepest slope first.
-JOINING = 500
+JOINING = 200
 #: Rows in the second derivative: at least, and for each column.
 SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 6
 #: The width of the smoothing is multiplied by this once the Newton decrement is below SETTLED of what smoothing costs.
 NARROWER, SETTLED = 1.0 / 3.0, 0.2
 #: Newton steps for one width, and share of the objective that smoothing may still cost when working sets take over.
 STEPS, SMOOTH_ENOUGH = 12, 1e-3
-#: Widths tried, and halvings and accuracy of the search along a step.
+#: Widths tried; halvings and accuracy of the search along a step.
 MAX_WIDTHS, BISECTIONS, EXACT = 12, 60, 0.1
 #: Exchanges without gain after which a Newton step is taken as it is.
 PATIENCE = 3
-#: Gap of the program on a working set, relative to the tolerance.
-INNER = 0.2
+#: Gap of the program on a working set, relative to the tolerance or to the gap so far; limit on its steps.
+INNER, ROUGH, MAX_ITER = 0.2, 1e-3, 100
 #: Share of C from which a multiplier counts as neither 0 nor C.
 INTERIOR = 1e-3
 
@@ -93,12 +93,20 @@ class ColumnGeneration(Solver):
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Smoothed hinges first, then working sets until the certified gap closes."""
         run = _Run(problem, monitor)
-        if not _follow_smoothing(run):
-            _solve_working_sets(run, self.rows)
+        few = run.s.size <= self.rows
+        if few and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
+            run.a = monitor.dual_point
+        # Where all rows fit into the first working set, smoothing only has to find the first columns.
+        elif _follow_smoothing(run, 1 if few else MAX_WIDTHS):
+            return
+        _WorkingSets(run, self.rows).solve()
 
 
 class _Run:
-    """The problem in the letters of the module, and the weights where the solver stands, with their margins."""
+    """The problem in the letters of the module, and the weights where the solver stands, with margins and multipliers.
+
+    It starts from the best weights that other solvers left.
+    """
 
     def __init__(self, problem: MetricProblem, monitor: Monitor) -> None:
         risk, quadratic = problem.risk, problem.quadratic()
@@ -108,33 +116,42 @@ class _Run:
         self.comparisons, self.loss = risk.comparisons, risk.loss
         self.L: float | Array = quadratic
         self.G = problem.linear()
-        self.w, self.s = np.zeros(problem.cone.size), np.zeros(risk.parts)
+        self.w = np.zeros(problem.cone.size)
+        self.s = np.zeros(risk.parts)
+        if monitor.M is not None:
+            self.move(monitor.M)
+        self.a = self.loss.subgradient(self.s)
+
+    def move(self, w: Array) -> None:
+        """Go to other weights."""
+        self.w, self.s = w, self.comparisons.forward(w)
 
     def times_L(self, v: Array) -> Array:
         """``L v``."""
         return self.L @ v if isinstance(self.L, np.ndarray) else self.L * v
 
-    def price(self, a: Array) -> Array:
+    def price(self, *, sharpen: bool) -> Array:
         """``L w + G - D^T a`` in all columns; both bounds go to the monitor on the way."""
-        S = self.comparisons.adjoint(a)
-        self.monitor.primal(self.w, self.loss.value(self.s) + self.problem.penalty(self.w))
-        self.monitor.dual(self.problem.bound(self.loss.dual_value(a), S, self.w), lambda: a)
+        problem, a, S = self.problem, self.a, self.comparisons.adjoint(self.a)
+        self.monitor.primal(self.w, self.loss.value(self.s) + problem.penalty(self.w))
+        hint = problem.regularizer.sharpened(S, problem.G, self.w) if sharpen else self.w
+        self.monitor.dual(problem.bound(self.loss.dual_value(a), S, hint), lambda: a)
         return self.times_L(self.w) + self.G - S
 
 
-def _follow_smoothing(run: _Run) -> bool:
+def _follow_smoothing(run: _Run, widths: int) -> bool:
     """The first phase; True if the monitor says stop."""
     width = run.loss.margin
     rng = np.random.default_rng(0)
-    for _ in range(MAX_WIDTHS):
+    for _ in range(widths):
         for _ in range(STEPS):
-            a = _slopes(run, run.s, width)
-            gradient = run.price(a)
+            run.a = _slopes(run, run.s, width)
+            gradient = run.price(sharpen=False)
             if run.monitor.iterate(width=width):
                 return True
-            step = _newton_step(run, a, gradient, width, rng)
+            step = _newton_step(run, gradient, width, rng)
             slope = float(gradient @ step)
-            cost = _cost_of_smoothing(run, a, width)
+            cost = _cost_of_smoothing(run, width)
             if -slope <= SETTLED * cost or not _advance(run, step, slope, width):
                 break
         if cost <= SMOOTH_ENOUGH * run.monitor.upper_bound:
@@ -148,15 +165,16 @@ def _slopes(run: _Run, s: Array, width: float) -> Array:
     return run.loss.C * np.clip(0.5 + (run.loss.margin - s) / width, 0.0, 1.0)
 
 
-def _cost_of_smoothing(run: _Run, a: Array, width: float) -> float:
-    """By how much the smoothed hinges exceed the hinges: ``C width / 8`` each on the kink."""
+def _cost_of_smoothing(run: _Run, width: float) -> float:
+    """By how much the smoothed hinges exceed the hinges: at most ``C width / 8`` each."""
+    a = run.a
     smoothed = a @ (run.loss.margin - run.s) + 0.5 * width * float(a @ (1.0 - a / run.loss.C))
     return smoothed - run.loss.value(run.s)
 
 
-def _newton_step(run: _Run, a: Array, gradient: Array, width: float, rng: np.random.Generator) -> Array:
+def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Generator) -> Array:
     """Newton's step for the smoothed objective, in the columns that are positive or want to be."""
-    C = run.loss.C
+    a, C = run.a, run.loss.C
     free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, JOINING))
     rows = np.flatnonzero((a > 0.0) & (a < C))
     sample = max(SAMPLE_LEAST, SAMPLE_FACTOR * free.size)
@@ -227,8 +245,7 @@ def _advance(run: _Run, step: Array, slope: float, width: float) -> bool:
         return start + t * curvature - float(a @ ds)
 
     t = _lowest(slope_at, EXACT * abs(slope))
-    run.w = np.maximum(run.w + t * step, 0.0)
-    run.s = run.comparisons.forward(run.w)
+    run.move(np.maximum(run.w + t * step, 0.0))
     return True
 
 
@@ -246,13 +263,12 @@ def _lowest(slope_at: Callable[[float], float], flat: float) -> float:
     return t
 
 
-@dataclass
 class _Face:
     """The penalty of the problem on some columns, with the frozen rows' share of ``D^T a`` in its linear term."""
 
-    regularizer: Regularizer
-    cone: NonnegativeDiagonal
-    g: Array
+    def __init__(self, regularizer: Regularizer, g: Array) -> None:
+        self.regularizer, self.g = regularizer, g
+        self.cone = NonnegativeDiagonal(g.size)
 
     def linear(self) -> Array:
         """``G - D^T a`` of the frozen rows."""
@@ -267,61 +283,84 @@ class _Face:
         return self.regularizer.bound(value, S, self.g, self.cone, hint)
 
 
-def _solve_working_sets(run: _Run, room: int) -> None:
-    """The second phase."""
-    monitor, loss = run.monitor, run.loss
-    a = loss.subgradient(run.s)
-    gradient = run.price(a)
-    columns = run.w > 0.0
-    while True:
-        columns |= gradient < 0.0
-        rows = _working_rows(run, a, room)
-        before = monitor.gap
-        a = _solve_face(run, rows, np.flatnonzero(columns), loss.subgradient(run.s))
-        gradient = run.price(a)
-        if monitor.iterate(rows=rows.size, columns=np.count_nonzero(columns)):
-            return
-        if monitor.gap > 0.5 * before:
-            if rows.size == run.s.size and not (gradient < 0.0)[~columns].any():
+class _WorkingSets:
+    """The second phase: its columns, and the path of the last interior point, from which the next one starts."""
+
+    def __init__(self, run: _Run, room: int) -> None:
+        self.run, self.room = run, room
+        self.columns = np.flatnonzero(run.w > 0.0)
+        self.path: list[tuple[Array, Array]] = []
+
+    def solve(self) -> None:
+        """Rounds of solving and pricing."""
+        run, monitor = self.run, self.run.monitor
+        gradient = run.price(sharpen=False)
+        run.a = run.loss.subgradient(run.s)
+        while True:
+            before = monitor.gap
+            rows = self._rows()
+            self._join(gradient < 0.0)
+            run.a = self._multipliers(rows)
+            gradient = run.price(sharpen=True)
+            if monitor.iterate(rows=rows.size, columns=self.columns.size):
                 return
-            room *= 2
+            if monitor.gap > 0.5 * before and not (np.delete(gradient, self.columns) < 0.0).any():
+                if rows.size == run.s.size:
+                    return
+                self.room *= 2
 
+    def _rows(self) -> np.ndarray:
+        """Rows whose multiplier is neither 0 nor C or on the wrong side, and those nearest to the kink."""
+        run, C = self.run, self.run.loss.C
+        away = run.loss.margin - run.s
+        undecided = (run.a > INTERIOR * C) & (run.a < (1.0 - INTERIOR) * C)
+        wrong = (away > 0.0) != (run.a > 0.5 * C)
+        distance = np.where(undecided | wrong, 0.0, np.abs(away))
+        room = max(self.room, np.count_nonzero(distance == 0.0))
+        if room >= distance.size:
+            return np.arange(distance.size)
+        return np.sort(np.argpartition(distance, room)[:room])
 
-def _working_rows(run: _Run, a: Array, room: int) -> np.ndarray:
-    """Rows whose multiplier is neither 0 nor C or on the wrong side, and those nearest to the kink."""
-    loss = run.loss
-    away = loss.margin - run.s
-    distance = np.abs(away)
-    undecided = (a > INTERIOR * loss.C) & (a < (1.0 - INTERIOR) * loss.C)
-    distance[undecided | ((away > 0.0) != (a > 0.5 * loss.C))] = 0.0
-    room = max(room, np.count_nonzero(distance == 0.0))
-    if room >= distance.size:
-        return np.arange(distance.size)
-    return np.sort(np.argpartition(distance, room)[:room])
+    def _join(self, wanted: np.ndarray) -> None:
+        """Let columns in, and carry the path over.
 
+        In the new columns weight and slope are equal, and as centred as the rest.
+        """
+        columns = np.union1d(self.columns, np.flatnonzero(wanted))
+        old = np.searchsorted(columns, self.columns)
+        carried = []
+        for w, z in self.path:
+            filler = np.full(columns.size, np.sqrt(w @ z / w.size))
+            carried.append((filler, filler.copy()))
+            carried[-1][0][old], carried[-1][1][old] = w, z
+        self.columns, self.path = columns, carried
 
-def _solve_face(run: _Run, rows: np.ndarray, columns: np.ndarray, a: Array) -> Array:
-    """Solve for the columns and rows given, all other weights zero and multipliers as in ``a``; moves the weights."""
-    monitor, loss = run.monitor, run.loss
-    frozen = a.copy()
-    frozen[rows] = 0.0
-    g = run.G - run.comparisons.adjoint(frozen)
-    face = _Face(run.problem.regularizer.restricted(columns), NonnegativeDiagonal(columns.size), g[columns])
-    qp = ConicQP(
-        face,
-        A=run.comparisons.block(rows, columns),
-        b=np.full(rows.size, loss.margin),
-        group=np.arange(rows.size),
-        C=np.full(rows.size, loss.C),
-    )
-    target = INNER * monitor.tol * abs(monitor.upper_bound)
+    def _multipliers(self, rows: np.ndarray) -> Array:
+        """Solve for the columns and some rows, others frozen where their margins say; moves the weights."""
+        run, monitor, loss = self.run, self.run.monitor, self.run.loss
+        a = loss.subgradient(run.s)
+        a[rows] = 0.0
+        g = run.G - run.comparisons.adjoint(a)
+        w = np.zeros_like(run.w)
+        if self.columns.size:
+            qp = ConicQP(
+                _Face(run.problem.regularizer.restricted(self.columns), g[self.columns]),
+                A=run.comparisons.block(rows, self.columns),
+                b=np.full(rows.size, loss.margin),
+                group=np.arange(rows.size),
+                C=np.full(rows.size, loss.C),
+            )
+            target = max(INNER * monitor.tol, ROUGH * min(1.0, monitor.gap)) * abs(monitor.upper_bound)
 
-    def watch(iteration: int, w: Array, multipliers: Array, upper: float, lower: float) -> bool:
-        return upper - lower <= target or monitor.out_of_time
+            def watch(iteration: int, w: Array, multipliers: Array, upper: float, lower: float) -> bool:
+                return upper - lower <= target or monitor.out_of_time
 
-    outcome = interior_point(qp, 0.0, max_iter=100, watch=watch)
-    run.w = np.zeros_like(run.w)
-    run.w[columns] = outcome.U
-    run.s = run.comparisons.forward(run.w)
-    frozen[rows] = outcome.a
-    return frozen
+            start, _ = warm_start(qp, self.path)
+            outcome = interior_point(qp, 0.0, start=start, max_iter=MAX_ITER, watch=watch)
+            self.path = outcome.path
+            a[rows] = outcome.a
+            w[self.columns] = outcome.U
+        else:
+            a[rows] = loss.C
+        run.move(w)
+        return a

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
@@ -36,14 +36,14 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.conic_qp import ConicQP, interior_point, warm_start
+from convexmetric.solvers.conic_qp import ConicQP, cholesky, cholesky_solve, interior_point, warm_start
 from convexmetric.solvers.sparse_gram import sparse_gram
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["ColumnGeneration"]
 
-#: Columns that join in one Newton step, those with the steepest slope first.
-JOINING = 200
+#: Columns that join in one Newton step, those with the steepest slope first: a tenth of the rows, between these.
+JOINING_LEAST, JOINING = 50, 500
 #: Rows in the second derivative: at least, and for each column.
 SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 6
 #: The width of the smoothing is multiplied by this once the Newton decrement is below SETTLED of what smoothing costs.
@@ -149,7 +149,10 @@ def _follow_smoothing(run: _Run, widths: int) -> bool:
             gradient = run.price(sharpen=False)
             if run.monitor.iterate(width=width):
                 return True
-            step = _newton_step(run, gradient, width, rng)
+            try:
+                step = _newton_step(run, gradient, width, rng)
+            except la.LinAlgError:
+                return False
             slope = float(gradient @ step)
             cost = _cost_of_smoothing(run, width)
             if -slope <= SETTLED * cost or not _advance(run, step, slope, width):
@@ -175,7 +178,8 @@ def _cost_of_smoothing(run: _Run, width: float) -> float:
 def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Generator) -> Array:
     """Newton's step for the smoothed objective, in the columns that are positive or want to be."""
     a, C = run.a, run.loss.C
-    free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, JOINING))
+    joining = min(JOINING, max(JOINING_LEAST, run.s.size // 10))
+    free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, joining))
     rows = np.flatnonzero((a > 0.0) & (a < C))
     sample = max(SAMPLE_LEAST, SAMPLE_FACTOR * free.size)
     weight = C / width
@@ -183,6 +187,11 @@ def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Genera
         weight *= rows.size / sample
         rows = np.sort(rng.choice(rows, sample, replace=False))
     step = np.zeros_like(run.w)
+    if not rows.size:
+        # Before the first row is on the kink L is alone; where it is singular, its row sums do better.
+        sums = run.times_L(np.ones_like(run.w))[free].clip(np.finfo(float).tiny)
+        step[free] = np.maximum(-gradient[free] / sums, -run.w[free])
+        return step
     with blas_threads_for(float(rows.size) * free.size**2):
         H = weight * _gram_of_columns(run.comparisons.block(rows, free))
         if isinstance(run.L, np.ndarray):
@@ -220,10 +229,7 @@ def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
         inside = np.flatnonzero(free)
         y[:] = 0.0
         if inside.size:
-            factor, info = dpotrf(H[np.ix_(inside, inside)], lower=1, clean=0, overwrite_a=1)
-            if info != 0:
-                return np.zeros_like(w)
-            y[inside] = dpotrs(factor, -q[inside], lower=1)[0]
+            y[inside] = cholesky_solve(cholesky(H[np.ix_(inside, inside)]), -q[inside])
         wrong = np.where(free, y < 0.0, dsymv(1.0, H, y, lower=1) + q < -tiny)
         count = np.count_nonzero(wrong)
         patience = PATIENCE if count < fewest else patience - 1

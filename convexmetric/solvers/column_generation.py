@@ -68,15 +68,18 @@ class ColumnGeneration(Solver):
     ----------
     rows : int
         Comparisons in the first working set; doubled when a round does not pay.
+    least : int
+        Problems with fewer comparisons are left to other solvers.
     """
 
     name: ClassVar[str] = "column-generation"
 
     rows: int = 4_000
+    least: int = 1
 
     def __post_init__(self) -> None:
-        if self.rows < 1:
-            raise InputError("rows must be at least 1")
+        if self.rows < 1 or self.least < 1:
+            raise InputError("rows and least must be at least 1")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs soft hinge losses of listed comparisons, a diagonal metric and a quadratic regularizer."""
@@ -88,6 +91,8 @@ class ColumnGeneration(Solver):
         quadratic = problem.quadratic()
         if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
             return "its regularizer is not quadratic"
+        if risk.parts < self.least:
+            return f"it has fewer than {self.least} comparisons"
         return None
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
@@ -95,18 +100,15 @@ class ColumnGeneration(Solver):
         run = _Run(problem, monitor)
         few = run.s.size <= self.rows
         if few and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
-            run.a = monitor.dual_point
-        # Where all rows fit into the first working set, smoothing only has to find the first columns.
-        elif _follow_smoothing(run, 1 if few else MAX_WIDTHS):
+            run.move(monitor.M)
+            run.a = run.loss.clip(monitor.dual_point)
+        elif _follow_smoothing(run):
             return
         _WorkingSets(run, self.rows).solve()
 
 
 class _Run:
-    """The problem in the letters of the module, and the weights where the solver stands, with margins and multipliers.
-
-    It starts from the best weights that other solvers left.
-    """
+    """The problem in the letters of the module, and where the solver stands: weights, margins, multipliers."""
 
     def __init__(self, problem: MetricProblem, monitor: Monitor) -> None:
         risk, quadratic = problem.risk, problem.quadratic()
@@ -118,8 +120,6 @@ class _Run:
         self.G = problem.linear()
         self.w = np.zeros(problem.cone.size)
         self.s = np.zeros(risk.parts)
-        if monitor.M is not None:
-            self.move(monitor.M)
         self.a = self.loss.subgradient(self.s)
 
     def move(self, w: Array) -> None:
@@ -139,11 +139,15 @@ class _Run:
         return self.times_L(self.w) + self.G - S
 
 
-def _follow_smoothing(run: _Run, widths: int) -> bool:
-    """The first phase; True if the monitor says stop."""
+def _follow_smoothing(run: _Run) -> bool:
+    """The first phase; True if the monitor says stop.
+
+    It ends early at a width that does not settle, and where fewer rows are on the kink than columns are free: there
+    the second derivative says little about steps of any length.
+    """
     width = run.loss.margin
     rng = np.random.default_rng(0)
-    for _ in range(widths):
+    for _ in range(MAX_WIDTHS):
         for _ in range(STEPS):
             run.a = _slopes(run, run.s, width)
             gradient = run.price(sharpen=False)
@@ -155,9 +159,14 @@ def _follow_smoothing(run: _Run, widths: int) -> bool:
                 return False
             slope = float(gradient @ step)
             cost = _cost_of_smoothing(run, width)
-            if -slope <= SETTLED * cost or not _advance(run, step, slope, width):
+            if -slope <= SETTLED * cost:
                 break
-        if cost <= SMOOTH_ENOUGH * run.monitor.upper_bound:
+            if not _advance(run, step, slope, width):
+                return False
+        else:
+            return False
+        kink = np.count_nonzero((run.a > 0.0) & (run.a < run.loss.C))
+        if cost <= SMOOTH_ENOUGH * run.monitor.upper_bound or kink < np.count_nonzero(run.w):
             break
         width *= NARROWER
     return False
@@ -171,7 +180,7 @@ def _slopes(run: _Run, s: Array, width: float) -> Array:
 def _cost_of_smoothing(run: _Run, width: float) -> float:
     """By how much the smoothed hinges exceed the hinges: at most ``C width / 8`` each."""
     a = run.a
-    smoothed = a @ (run.loss.margin - run.s) + 0.5 * width * float(a @ (1.0 - a / run.loss.C))
+    smoothed = float(a @ (run.loss.margin - run.s)) + 0.5 * width * float(a @ (1.0 - a / run.loss.C))
     return smoothed - run.loss.value(run.s)
 
 
@@ -231,7 +240,7 @@ def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
         if inside.size:
             y[inside] = cholesky_solve(cholesky(H[np.ix_(inside, inside)]), -q[inside])
         wrong = np.where(free, y < 0.0, dsymv(1.0, H, y, lower=1) + q < -tiny)
-        count = np.count_nonzero(wrong)
+        count = int(np.count_nonzero(wrong))
         patience = PATIENCE if count < fewest else patience - 1
         fewest = min(fewest, count)
         if count == 0 or patience < 0:
@@ -310,7 +319,7 @@ class _WorkingSets:
             gradient = run.price(sharpen=True)
             if monitor.iterate(rows=rows.size, columns=self.columns.size):
                 return
-            if monitor.gap > 0.5 * before and not (np.delete(gradient, self.columns) < 0.0).any():
+            if not monitor.gap < 0.5 * before and not (np.delete(gradient, self.columns) < 0.0).any():
                 if rows.size == run.s.size:
                     return
                 self.room *= 2
@@ -322,7 +331,7 @@ class _WorkingSets:
         undecided = (run.a > INTERIOR * C) & (run.a < (1.0 - INTERIOR) * C)
         wrong = (away > 0.0) != (run.a > 0.5 * C)
         distance = np.where(undecided | wrong, 0.0, np.abs(away))
-        room = max(self.room, np.count_nonzero(distance == 0.0))
+        room = max(self.room, int(np.count_nonzero(distance == 0.0)))
         if room >= distance.size:
             return np.arange(distance.size)
         return np.sort(np.argpartition(distance, room)[:room])

@@ -7,8 +7,9 @@ phases look for the few that are neither, and never form D:
 
 1. *Smoothed hinges.* With :math:`a_t = C \, \mathrm{clip}(\tfrac12 + (\mu - s_t) / \varepsilon, 0, 1)` the gradient
    :math:`L w + G - D^\top a` is continuous. Newton's method on the weights that are positive or want to be, with the
-   second derivative :math:`L + \tfrac{C}{\varepsilon} B^\top B` from a sample of the rows B on the kink; each solved
-   width is followed by a smaller one, until smoothing costs a thousandth of the objective.
+   second derivative :math:`L + \tfrac{C}{\varepsilon} B^\top B` from a sample of the rows B on the kink
+   (:math:`0 < a_t < C`); each solved width is followed by a smaller one, until smoothing costs a thousandth of the
+   objective.
 2. *Working sets.* Rows far from the kink are frozen at multiplier 0 or C, their share of :math:`D^\top a` becomes
    part of the linear term, and an interior point solves what is left to the end. Then all columns and rows are
    priced: columns with :math:`(L w + G - D^\top a)_f < 0` and rows on the wrong side join, columns never leave. A round
@@ -161,8 +162,9 @@ def _follow_smoothing(run: _Run) -> bool:
             cost = _cost_of_smoothing(run, width)
             if -slope <= SETTLED * cost:
                 break
-            if not _advance(run, step, slope, width):
+            if not slope < 0.0:
                 return False
+            _advance(run, step, slope, width)
         else:
             return False
         kink = np.count_nonzero((run.a > 0.0) & (run.a < run.loss.C))
@@ -197,7 +199,7 @@ def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Genera
         rows = np.sort(rng.choice(rows, sample, replace=False))
     step = np.zeros_like(run.w)
     if not rows.size:
-        # Before the first row is on the kink L is alone; where it is singular, its row sums do better.
+        # L alone may be singular. Its entries are not negative, so that the diagonal of its row sums is no smaller.
         sums = run.times_L(np.ones_like(run.w))[free].clip(np.finfo(float).tiny)
         step[free] = np.maximum(-gradient[free] / sums, -run.w[free])
         return step
@@ -213,9 +215,10 @@ def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Genera
 
 def _steepest(gradient: Array, most: int) -> np.ndarray:
     """Which columns have the most negative slopes, ``most`` of them at most."""
-    if np.count_nonzero(gradient < 0.0) <= most:
-        return gradient < 0.0
-    return gradient < min(0.0, np.partition(gradient, most)[most])
+    steepest = gradient < 0.0
+    if np.count_nonzero(steepest) > most:
+        steepest[np.argpartition(gradient, most)[most:]] = False
+    return steepest
 
 
 def _gram_of_columns(B: Any) -> Array:
@@ -248,10 +251,8 @@ def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
         free ^= wrong
 
 
-def _advance(run: _Run, step: Array, slope: float, width: float) -> bool:
-    """Move to the lowest point of the smoothed objective on the way to ``w + step``; False if it leads up."""
-    if not slope < 0.0:
-        return False
+def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
+    """Move to about the lowest point of the smoothed objective on the way to ``w + step``."""
     ds = run.comparisons.forward(step)
     start, curvature = float((run.times_L(run.w) + run.G) @ step), float(step @ run.times_L(step))
 
@@ -261,7 +262,6 @@ def _advance(run: _Run, step: Array, slope: float, width: float) -> bool:
 
     t = _lowest(slope_at, EXACT * abs(slope))
     run.move(np.maximum(run.w + t * step, 0.0))
-    return True
 
 
 def _lowest(slope_at: Callable[[float], float], flat: float) -> float:

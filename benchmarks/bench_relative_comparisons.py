@@ -9,8 +9,8 @@ on 4,199 pages with 5,589 binary words, A = I. Three ways to a certified gap, al
 - L-BFGS-B on the dual, ``max_{0 <= u <= C} sum u - 1/2 ||[D'u]_+||^2``, with the time limit ``--baseline-seconds``
   (not with a kernel, nor where the rows of D do not fit ``--rows-limit``).
 
-With ``--kernel`` there is one weight for each of ``--points`` pages, drawn at random, and ``1/2 w'(K o K)w`` in place of
-``1/2 w'w``.
+With ``--kernel`` there is one weight for each of ``--points`` pages, drawn at random, and ``1/2 w'(K o K)w`` in place
+of ``1/2 w'w``.
 
     python benchmarks/bench_relative_comparisons.py --triplets 2000 20000 150000 --c 0.01 1 100
     python benchmarks/bench_relative_comparisons.py --triplets 20000 --c 0.01 1 100 --kernel linear rbf

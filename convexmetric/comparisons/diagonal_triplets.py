@@ -22,7 +22,7 @@ __all__ = ["DenseTriplets", "DiagonalTriplets", "SparseTriplets"]
 
 #: Parts into which work is cut for threads, at most, and triplets from which another part pays. Not a matter of how
 #: many threads there are, so that sums do not depend on it.
-CHUNKS, CHUNK = 32, 5_000
+CHUNKS, CHUNK = 32, 2_000
 
 
 def _chunks(triplets: np.ndarray) -> int:
@@ -35,22 +35,21 @@ class DenseTriplets:
     def __init__(self, X: Array, triplets: np.ndarray) -> None:
         self.X, self.triplets = X, triplets
 
+    @property
+    def entries(self) -> int:
+        """Numbers in all rows."""
+        return len(self.triplets) * self.X.shape[1]
+
     def forward(self, w: Array) -> Array:
         """``s``, one margin a triplet."""
-        s, chunks = np.empty(len(self.triplets)), _chunks(self.triplets)
-        if chunks == 1:
-            _dense_forward(self.X, self.triplets, w, s, 0, s.size)
-        else:
-            _dense_forward_parallel(self.X, self.triplets, w, s, chunks)
+        s = np.empty(len(self.triplets))
+        _dense_forward(self.X, self.triplets, w, s)
         return s
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t d_t``."""
         sums = np.zeros((_chunks(self.triplets), self.X.shape[1]))
-        if len(sums) == 1:
-            _dense_adjoint(self.X, self.triplets, u, sums[0], 0, u.size)
-        else:
-            _dense_adjoint_parallel(self.X, self.triplets, u, sums)
+        _dense_adjoint(self.X, self.triplets, u, sums)
         return sums.sum(axis=0)
 
     def block(self, rows: Any, columns: Any) -> Array:
@@ -79,24 +78,23 @@ class SparseTriplets:
         #: Triplets anchor by anchor, and where the anchors begin.
         self.visits = order, np.flatnonzero(np.r_[True, anchors[1:] != anchors[:-1], True])
 
+    @property
+    def entries(self) -> int:
+        """Numbers in all rows, at most."""
+        return int(np.diff(self.X.indptr)[self.triplets[:, 1:]].sum())
+
     def forward(self, w: Array) -> Array:
         """``s``, one margin a triplet."""
-        s, chunks = np.empty(len(self.triplets)), _chunks(self.triplets)
-        data = (self.X.indptr, self.X.indices, self.X.data, self.triplets, *self.visits)
-        if chunks == 1:
-            _sparse_forward(*data, w, s, 0, self.visits[1].size - 1)
-        else:
-            _sparse_forward_parallel(*data, w, s, chunks)
+        s = np.empty(len(self.triplets))
+        X, chunks = self.X, _chunks(self.triplets)
+        _sparse_forward(X.indptr, X.indices, X.data, self.triplets, *self.visits, w, s, chunks)
         return s
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t d_t``."""
         sums = np.zeros((_chunks(self.triplets), self.X.shape[1]))
-        data = (self.X.indptr, self.X.indices, self.X.data, self.triplets, *self.visits)
-        if len(sums) == 1:
-            _sparse_adjoint(*data, u, sums[0], 0, self.visits[1].size - 1)
-        else:
-            _sparse_adjoint_parallel(*data, u, sums)
+        X = self.X
+        _sparse_adjoint(X.indptr, X.indices, X.data, self.triplets, *self.visits, u, sums)
         return sums.sum(axis=0)
 
     def block(self, rows: Any, columns: Any) -> sp.csr_array:
@@ -115,9 +113,9 @@ class SparseTriplets:
 DiagonalTriplets = DenseTriplets | SparseTriplets
 
 
-@numba.njit(cache=True, nogil=True)
-def _dense_forward(X, triplets, w, s, first, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in range(first, last):
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _dense_forward(X, triplets, w, s):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(triplets.shape[0]):
         x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
         total = 0.0
         for f in range(w.size):
@@ -126,82 +124,61 @@ def _dense_forward(X, triplets, w, s, first, last):  # type: ignore[no-untyped-d
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _dense_forward_parallel(X, triplets, w, s, chunks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for chunk in numba.prange(chunks):
-        _dense_forward(X, triplets, w, s, chunk * s.size // chunks, (chunk + 1) * s.size // chunks)
-
-
-@numba.njit(cache=True, nogil=True)
-def _dense_adjoint(X, triplets, u, total, first, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in range(first, last):
-        if u[t] != 0.0:
-            x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
-            for f in range(total.size):
-                total[f] += u[t] * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
-
-
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _dense_adjoint_parallel(X, triplets, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _dense_adjoint(X, triplets, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     chunks = sums.shape[0]
     for chunk in numba.prange(chunks):
-        _dense_adjoint(X, triplets, u, sums[chunk], chunk * u.size // chunks, (chunk + 1) * u.size // chunks)
-
-
-@numba.njit(cache=True, nogil=True)
-def _sparse_forward(indptr, indices, data, triplets, order, start, w, s, first, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    anchor = np.zeros(w.size)
-    for group in range(first, last):
-        i = triplets[order[start[group]], 0]
-        for entry in range(indptr[i], indptr[i + 1]):
-            anchor[indices[entry]] = 2.0 * data[entry]
-        for place in range(start[group], start[group + 1]):
-            t = order[place]
-            total = 0.0
-            for entry in range(indptr[triplets[t, 2]], indptr[triplets[t, 2] + 1]):
-                f, x = indices[entry], data[entry]
-                total += w[f] * x * (x - anchor[f])
-            for entry in range(indptr[triplets[t, 1]], indptr[triplets[t, 1] + 1]):
-                f, x = indices[entry], data[entry]
-                total -= w[f] * x * (x - anchor[f])
-            s[t] = total
-        for entry in range(indptr[i], indptr[i + 1]):
-            anchor[indices[entry]] = 0.0
+        total = sums[chunk]
+        for t in range(chunk * u.size // chunks, (chunk + 1) * u.size // chunks):
+            if u[t] != 0.0:
+                x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
+                for f in range(total.size):
+                    total[f] += u[t] * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _sparse_forward_parallel(indptr, indices, data, triplets, order, start, w, s, chunks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _sparse_forward(indptr, indices, data, triplets, order, start, w, s, chunks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     groups = start.size - 1
     for chunk in numba.prange(chunks):
-        first, last = chunk * groups // chunks, (chunk + 1) * groups // chunks
-        _sparse_forward(indptr, indices, data, triplets, order, start, w, s, first, last)
-
-
-@numba.njit(cache=True, nogil=True)
-def _sparse_adjoint(indptr, indices, data, triplets, order, start, u, total, first, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    anchor = np.zeros(total.size)
-    for group in range(first, last):
-        i = triplets[order[start[group]], 0]
-        for entry in range(indptr[i], indptr[i + 1]):
-            anchor[indices[entry]] = 2.0 * data[entry]
-        for place in range(start[group], start[group + 1]):
-            t = order[place]
-            if u[t] != 0.0:
+        anchor = np.zeros(w.size)
+        for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
+            i = triplets[order[start[group]], 0]
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 2.0 * data[entry]
+            for place in range(start[group], start[group + 1]):
+                t = order[place]
+                total = 0.0
                 for entry in range(indptr[triplets[t, 2]], indptr[triplets[t, 2] + 1]):
                     f, x = indices[entry], data[entry]
-                    total[f] += u[t] * x * (x - anchor[f])
+                    total += w[f] * x * (x - anchor[f])
                 for entry in range(indptr[triplets[t, 1]], indptr[triplets[t, 1] + 1]):
                     f, x = indices[entry], data[entry]
-                    total[f] -= u[t] * x * (x - anchor[f])
-        for entry in range(indptr[i], indptr[i + 1]):
-            anchor[indices[entry]] = 0.0
+                    total -= w[f] * x * (x - anchor[f])
+                s[t] = total
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 0.0
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _sparse_adjoint_parallel(indptr, indices, data, triplets, order, start, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _sparse_adjoint(indptr, indices, data, triplets, order, start, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     groups, chunks = start.size - 1, sums.shape[0]
     for chunk in numba.prange(chunks):
-        first, last = chunk * groups // chunks, (chunk + 1) * groups // chunks
-        _sparse_adjoint(indptr, indices, data, triplets, order, start, u, sums[chunk], first, last)
+        total = sums[chunk]
+        anchor = np.zeros(total.size)
+        for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
+            i = triplets[order[start[group]], 0]
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 2.0 * data[entry]
+            for place in range(start[group], start[group + 1]):
+                t = order[place]
+                if u[t] != 0.0:
+                    for entry in range(indptr[triplets[t, 2]], indptr[triplets[t, 2] + 1]):
+                        f, x = indices[entry], data[entry]
+                        total[f] += u[t] * x * (x - anchor[f])
+                    for entry in range(indptr[triplets[t, 1]], indptr[triplets[t, 1] + 1]):
+                        f, x = indices[entry], data[entry]
+                        total[f] -= u[t] * x * (x - anchor[f])
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 0.0
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

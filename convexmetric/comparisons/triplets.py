@@ -25,12 +25,16 @@ from convexmetric.errors import InputError
 
 __all__ = ["Triplets"]
 
+#: Numbers in the rows of triplets under diagonal metrics up to which the rows are kept.
+WRITTEN_OUT = 2**20
+
 
 class Triplets(Comparisons):
     """The linear operator from metrics to triplet margins, and its adjoint.
 
     Under full matrices triplets that share a pair share its distance: work is done once per *distinct pair*. Under
-    diagonal ones nothing is stored but the data (:mod:`convexmetric.comparisons.diagonal_triplets`).
+    diagonal ones few triplets are written out as rows, and of many nothing is stored but the data
+    (:mod:`convexmetric.comparisons.diagonal_triplets`).
 
     Parameters
     ----------
@@ -81,6 +85,11 @@ class Triplets(Comparisons):
         return kind(self.X, self.triplets)
 
     @cached_property
+    def _written_out(self) -> bool:
+        """Whether products with the rows are faster, and the rows small."""
+        return self._diagonal.entries <= WRITTEN_OUT
+
+    @cached_property
     def rows(self) -> Any:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``: for statements and small solves."""
         if isinstance(self.cone, NonnegativeDiagonal):
@@ -99,14 +108,14 @@ class Triplets(Comparisons):
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
         if isinstance(self.cone, NonnegativeDiagonal):
-            return self._diagonal.forward(M)
+            return np.asarray(self.rows @ M) if self._written_out else self._diagonal.forward(M)
         differences, incidence = self._pairs
         return incidence @ self.cone.quadratic_forms(differences, M)
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t D_t``: one weighted graph Laplacian between two copies of the data."""
         if isinstance(self.cone, NonnegativeDiagonal):
-            return self._diagonal.adjoint(u)
+            return np.asarray(self.rows.T @ u) if self._written_out else self._diagonal.adjoint(u)
         differences, incidence = self._pairs
         return self.cone.outer_sum(differences, incidence.T @ u)
 

@@ -18,6 +18,12 @@ cases = st.tuples(
 )
 
 
+@pytest.fixture(params=[0, 2**20], ids=["not written out", "written out"], autouse=True)
+def written_out(request, monkeypatch):
+    """Every test with both forms of the operator under diagonal metrics."""
+    monkeypatch.setattr("convexmetric.comparisons.triplets.WRITTEN_OUT", request.param)
+
+
 def build(case, form="dense"):
     kind, d, n, T, seed = case
     rng = np.random.default_rng(seed)
@@ -64,7 +70,7 @@ def test_a_block_holds_some_rows_in_some_coordinates(case, form):
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
-def test_many_triplets_in_parallel_are_those_of_the_rows(form):
+def test_many_triplets_have_the_sums_of_their_rows(form):
     """Enough of them for several threads, some with multiplier zero, and a point with no entries."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((40, 7)) * (rng.random((40, 7)) < 0.4)

@@ -18,6 +18,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
+    ColumnGeneration,
     Conic,
     ConicCuttingPlanes,
     CuttingPlanes,
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Audit",
     "Certificate",
+    "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",
     "CutDual",

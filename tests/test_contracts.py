@@ -244,6 +244,7 @@ def test_weak_duality_on_random_pairs(solved):
         cm.CuttingPlanes(),
         cm.CuttingPlanes(groups=1),
         cm.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
+        cm.ColumnGeneration(),
         cm.InteriorPoint(),
         cm.DualAscent(),
         cm.Conic("clarabel"),

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
@@ -38,6 +39,10 @@ class Comparisons(ABC):
     @abstractmethod
     def rows(self) -> Any:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``, dense or sparse: for small solves."""
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """Some ``D_t`` in some coordinates of the cone, dense or sparse: for solves on working sets."""
+        return self.rows[rows][:, columns]
 
     @abstractmethod
     def expression(self, M: cp.Variable) -> cp.Expression:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons.base import Comparisons
+from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
 from convexmetric.comparisons.points import as_points, rows_of
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
@@ -24,11 +25,16 @@ from convexmetric.errors import InputError
 
 __all__ = ["Triplets"]
 
+#: Numbers in the rows of triplets under diagonal metrics up to which the rows are kept.
+WRITTEN_OUT = 2**20
+
 
 class Triplets(Comparisons):
     """The linear operator from metrics to triplet margins, and its adjoint.
 
-    Triplets that share a pair share its distance: work is done once per *distinct pair*.
+    Under full matrices triplets that share a pair share its distance: work is done once per *distinct pair*. Under
+    diagonal ones few triplets are written out as rows, and of many nothing is stored but the data
+    (:mod:`convexmetric.comparisons.diagonal_triplets`).
 
     Parameters
     ----------
@@ -73,27 +79,43 @@ class Triplets(Comparisons):
         return self.X[distinct // n] - self.X[distinct % n], incidence
 
     @cached_property
+    def _diagonal(self) -> DiagonalTriplets:
+        """The operator under diagonal metrics."""
+        kind = DenseTriplets if isinstance(self.X, np.ndarray) else SparseTriplets
+        return kind(self.X, self.triplets)
+
+    @cached_property
+    def _written_out(self) -> bool:
+        """Whether products with the rows are faster, and the rows small."""
+        return self._diagonal.entries <= WRITTEN_OUT
+
+    @cached_property
     def rows(self) -> Any:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``: for statements and small solves."""
-        differences, incidence = self._pairs
         if isinstance(self.cone, NonnegativeDiagonal):
-            squares = differences * differences if isinstance(differences, np.ndarray) else differences.power(2)
-            return incidence @ squares
+            return self._diagonal.block(slice(None), slice(None))
+        differences, incidence = self._pairs
         V = differences if isinstance(differences, np.ndarray) else differences.toarray()
         outer = np.einsum("pi,pj->pij", V, V)
         return incidence @ self.cone.coordinates(outer)
 
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """Some ``D_t`` in some coordinates of the cone, made without the others where the metric is diagonal."""
+        if isinstance(self.cone, NonnegativeDiagonal):
+            return self._diagonal.block(rows, columns)
+        return super().block(rows, columns)
+
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
         if isinstance(self.cone, NonnegativeDiagonal):
-            return np.asarray(self.rows @ M)
+            return np.asarray(self.rows @ M) if self._written_out else self._diagonal.forward(M)
         differences, incidence = self._pairs
         return incidence @ self.cone.quadratic_forms(differences, M)
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t D_t``: one weighted graph Laplacian between two copies of the data."""
         if isinstance(self.cone, NonnegativeDiagonal):
-            return np.asarray(self.rows.T @ u)
+            return np.asarray(self.rows.T @ u) if self._written_out else self._diagonal.adjoint(u)
         differences, incidence = self._pairs
         return self.cone.outer_sum(differences, incidence.T @ u)
 

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from numbers import Real
 
 import cvxpy as cp
+import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
@@ -50,6 +51,10 @@ class Regularizer(ABC):
     @abstractmethod
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """CVXPY expression of :meth:`value`."""
+
+    def restricted(self, columns: np.ndarray) -> Regularizer:
+        """The same for diagonal metrics whose weights outside some columns are zero, as a function of those inside."""
+        return self
 
     @abstractmethod
     def latex(self, M: str) -> str:

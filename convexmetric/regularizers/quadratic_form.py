@@ -9,6 +9,8 @@ for every :math:`w \ge 0`. From a metric near the optimum, z = w + delta 1 is fe
 
 from __future__ import annotations
 
+from copy import copy
+
 import cvxpy as cp
 import numpy as np
 import scipy.linalg as la
@@ -119,6 +121,12 @@ class QuadraticForm(Regularizer):
             return np.inf
         delta = float(np.max(missing[short] / sums[short], initial=0.0)) * (1.0 + 1e-15)
         return float(z @ Lz + 2.0 * delta * (sums @ z) + delta * delta * sums.sum())
+
+    def restricted(self, columns: np.ndarray) -> QuadraticForm:
+        """The form of a principal submatrix, which needs no checks of its own."""
+        part = copy(self)
+        part.L = self.L[np.ix_(columns, columns)]
+        return part
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``1/2 w^T L w``."""

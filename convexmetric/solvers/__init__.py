@@ -1,6 +1,7 @@
 """Solvers, one algorithm a file; each takes any problem with the structure it needs and knows no paper."""
 
 from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
@@ -15,6 +16,7 @@ from convexmetric.solvers.solve import SOLVERS, solve
 __all__ = [
     "CONIC_SOLVERS",
     "SOLVERS",
+    "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",
     "CuttingPlanes",

@@ -49,6 +49,8 @@ __all__ = [
     "Iterate",
     "MatrixScaling",
     "Outcome",
+    "cholesky",
+    "cholesky_solve",
     "heavy_start",
     "interior_point",
     "warm_start",
@@ -327,7 +329,7 @@ class _NewtonSystem:
         if self.kept.size:
             schur = self._schur()
             schur[np.diag_indices_from(schur)] += D[self.kept]
-            self.schur = _cholesky(schur)
+            self.schur = cholesky(schur)
 
     def _base(self) -> Any:
         """Factor of H plus the folded rows, or None while that is diagonal."""
@@ -338,7 +340,7 @@ class _NewtonSystem:
             matrix += self.H
         else:
             matrix[np.diag_indices_from(matrix)] += self.H
-        return _cholesky(matrix)
+        return cholesky(matrix)
 
     def _schur(self) -> Array:
         """The kept rows' ``P base^-1 P^T``."""
@@ -349,7 +351,7 @@ class _NewtonSystem:
         return half.T @ half
 
     def _solve_base(self, x: Array) -> Array:
-        return x / self.H if self.base is None else _solve(self.base, x)
+        return x / self.H if self.base is None else cholesky_solve(self.base, x)
 
     def _once(self, rho: Array, r: Array) -> tuple[Array, Array]:
         da = np.empty(len(r))
@@ -357,7 +359,7 @@ class _NewtonSystem:
         rho = rho + self.P_folded.T @ light if self.folded.size else rho
         x = self._solve_base(rho)
         if self.kept.size:
-            heavy = _solve(self.schur, r[self.kept] - self.P_kept @ x)
+            heavy = cholesky_solve(self.schur, r[self.kept] - self.P_kept @ x)
             da[self.kept] = heavy
             x = self._solve_base(rho + self.P_kept.T @ heavy)
         if self.folded.size:
@@ -390,7 +392,7 @@ def _row_norms(P: Any, weights: Array) -> Array:
     return np.asarray(squares @ weights).ravel()
 
 
-def _cholesky(matrix: Array) -> Array:
+def cholesky(matrix: Array) -> Array:
     """Lower factor, in the lower triangle of the result; a hair is added to the diagonal if it must be.
 
     LAPACK is called directly: for small systems SciPy's checks cost more than the arithmetic.
@@ -405,7 +407,8 @@ def _cholesky(matrix: Array) -> Array:
     raise la.LinAlgError("the Newton system is numerically singular")
 
 
-def _solve(factor: Array, right: Array) -> Array:
+def cholesky_solve(factor: Array, right: Array) -> Array:
+    """Solve with the factor that :func:`cholesky` made."""
     return lapack.dpotrs(factor, right, lower=1)[0]
 
 
@@ -454,6 +457,8 @@ def _quadratic_start(qp: ConicQP) -> Iterate:
     value = qp.primal_value(scale * u, scale * (qp.A @ u) - qp.b)
     if not np.isfinite(value):
         value = qp.primal_value(scale * u, np.zeros(len(qp.b)))
+    # What the linear term gains would cancel what the rows cost.
+    value += float((np.abs(qp.c) - qp.c) @ (scale * u))
     mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
     S = cone.from_coordinates(scale * pull - qp.c)
     for _ in range(12):

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from convexmetric.problem import MetricProblem
 from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.interior_point import InteriorPoint
@@ -22,14 +23,22 @@ class Exact(Solver):
     Parameters
     ----------
     stages : tuple of Solver
-        By default a short dual ascent, which is enough for many small problems, and the interior-point method for
-        listed comparisons; for rankings the smoothed Newton method where it fits, and cutting planes.
+        By default, for listed comparisons, column generation where it fits; up to some thousand comparisons after a
+        short dual ascent, which is enough for many small problems; then the interior-point method. For rankings the
+        smoothed Newton method where it fits, and cutting planes.
     """
 
     name: ClassVar[str] = "exact"
 
     stages: tuple[Solver, ...] = field(
-        default_factory=lambda: (DualAscent(max_steps=600), InteriorPoint(), SmoothedNewton(), CuttingPlanes())
+        default_factory=lambda: (
+            ColumnGeneration(least=4_000),
+            DualAscent(max_steps=600),
+            ColumnGeneration(least=100),
+            InteriorPoint(),
+            SmoothedNewton(),
+            CuttingPlanes(),
+        )
     )
 
     def unsupported(self, problem: MetricProblem) -> str | None:

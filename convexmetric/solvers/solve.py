@@ -18,6 +18,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.checkpoint import Checkpoint
+from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
@@ -35,6 +36,7 @@ __all__ = ["SOLVERS", "solve"]
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
     "dual-ascent": DualAscent,
+    "column-generation": ColumnGeneration,
     "interior-point": InteriorPoint,
     "smoothed-newton": SmoothedNewton,
     "cutting-planes": CuttingPlanes,
@@ -65,8 +67,8 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next four; ``"dual-ascent"``,
-        ``"interior-point"``, ``"smoothed-newton"``, ``"cutting-planes"``;
+        ``"exact"``, which is the default and chooses among the next five; ``"dual-ascent"``,
+        ``"column-generation"``, ``"interior-point"``, ``"smoothed-newton"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
         its own such as ``CuttingPlanes(groups=64)``.

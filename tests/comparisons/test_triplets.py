@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from samples import random_element, random_triplets
 
 from convexmetric.comparisons import Triplets
+from convexmetric.comparisons.diagonal_triplets import CHUNK
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 
@@ -15,6 +16,12 @@ CONES = [PSDCone, NonnegativeDiagonal]
 cases = st.tuples(
     st.sampled_from(CONES), st.integers(1, 5), st.integers(3, 9), st.integers(1, 15), st.integers(0, 10**6)
 )
+
+
+@pytest.fixture(params=[0, 2**20], ids=["not written out", "written out"], autouse=True)
+def written_out(request, monkeypatch):
+    """Every test with both forms of the operator under diagonal metrics."""
+    monkeypatch.setattr("convexmetric.comparisons.triplets.WRITTEN_OUT", request.param)
 
 
 def build(case, form="dense"):
@@ -50,6 +57,38 @@ def test_adjoint_identity(case, form):
     assert adjoint.shape == comparisons.cone.shape
     assert comparisons.cone.inner(adjoint, M) == pytest.approx(u @ comparisons.forward(M), rel=1e-9, abs=1e-9)
     np.testing.assert_allclose(comparisons.cone.coordinates(adjoint), comparisons.rows.T @ u, atol=1e-9)
+
+
+@given(cases, st.sampled_from(["dense", "csr"]))
+def test_a_block_holds_some_rows_in_some_coordinates(case, form):
+    comparisons, _, triplets, rng = build(case, form)
+    rows = rng.permutation(len(triplets))[: rng.integers(len(triplets) + 1)]
+    columns = np.flatnonzero(rng.random(comparisons.cone.size) < 0.6)
+    block, whole = comparisons.block(rows, columns), comparisons.rows
+    as_arrays = [part.toarray() if sp.issparse(part) else part for part in (block, whole)]
+    np.testing.assert_allclose(as_arrays[0], as_arrays[1][rows][:, columns], atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_many_triplets_have_the_sums_of_their_rows(form):
+    """Enough of them for several threads, some with multiplier zero, and a point with no entries."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 7)) * (rng.random((40, 7)) < 0.4)
+    X[5] = 0.0
+    triplets = random_triplets(rng, 40, 200)[rng.integers(200, size=3 * CHUNK)]
+    comparisons = Triplets(X if form == "dense" else sp.csr_array(X), triplets, NonnegativeDiagonal(7))
+    w = rng.random(7) * (np.arange(7) != 2)
+    u = rng.standard_normal(len(triplets)) * (rng.random(len(triplets)) < 0.5)
+    np.testing.assert_allclose(comparisons.forward(w), comparisons.rows @ w, atol=1e-12)
+    np.testing.assert_allclose(comparisons.adjoint(u), comparisons.rows.T @ u, atol=1e-9)
+
+
+def test_dense_points_far_from_the_origin_lose_no_digits():
+    rng = np.random.default_rng(3)
+    X = rng.integers(-8, 8, (9, 3)).astype(float)
+    triplets, w = random_triplets(rng, 9, 20), rng.random(3)
+    near, far = (Triplets(points, triplets, NonnegativeDiagonal(3)).forward(w) for points in (X, X + 2.0**40))
+    np.testing.assert_array_equal(near, far)
 
 
 @given(cases)

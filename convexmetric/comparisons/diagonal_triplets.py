@@ -1,0 +1,228 @@
+r"""Triplet margins under diagonal metrics, without a stored row for each triplet.
+
+.. math:: s_t = \sum_f w_f \, (x_{jf} - x_{kf}) (2 x_{if} - x_{jf} - x_{kf})
+              = \sum_f w_f \, x_{kf} (x_{kf} - 2 x_{if}) - \sum_f w_f \, x_{jf} (x_{jf} - 2 x_{if})
+
+The first form has no cancellation and serves dense points. The second visits the entries of two sparse points only,
+once the anchor ``x_i`` is spread out, which is done once for all triplets with that anchor. Explicit rows take as much
+memory as all triplets have entries: 330 MB for 150,000 triplets of documents with a hundred words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.cones.base import Array
+
+__all__ = ["DenseTriplets", "DiagonalTriplets", "SparseTriplets"]
+
+#: Parts into which work is cut for threads, at most, and triplets from which another part pays. Not a matter of how
+#: many threads there are, so that sums do not depend on it.
+CHUNKS, CHUNK = 32, 2_000
+
+
+def _chunks(triplets: np.ndarray) -> int:
+    return min(CHUNKS, 1 + len(triplets) // CHUNK)
+
+
+class DenseTriplets:
+    """The operator for points in a dense array."""
+
+    def __init__(self, X: Array, triplets: np.ndarray) -> None:
+        self.X, self.triplets = X, triplets
+
+    @property
+    def entries(self) -> int:
+        """Numbers in all rows."""
+        return len(self.triplets) * self.X.shape[1]
+
+    def forward(self, w: Array) -> Array:
+        """``s``, one margin a triplet."""
+        s = np.empty(len(self.triplets))
+        _dense_forward(self.X, self.triplets, w, s)
+        return s
+
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t d_t``."""
+        sums = np.zeros((_chunks(self.triplets), self.X.shape[1]))
+        _dense_adjoint(self.X, self.triplets, u, sums)
+        return sums.sum(axis=0)
+
+    def block(self, rows: Any, columns: Any) -> Array:
+        """The rows ``d_t`` of some triplets, in some columns."""
+        i, j, k = self.triplets[rows].T
+        X = self.X[:, columns]
+        difference, total = X[j], 2.0 * X[i]
+        farther = X[k]
+        total -= difference
+        total -= farther
+        difference -= farther
+        difference *= total
+        return difference
+
+
+class SparseTriplets:
+    """The operator for points in a CSR array; triplets are visited anchor by anchor."""
+
+    def __init__(self, X: sp.csr_array, triplets: np.ndarray) -> None:
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self.X, self.triplets = X, triplets
+        order = np.argsort(triplets[:, 0], kind="stable")
+        anchors = triplets[order, 0]
+        #: Triplets anchor by anchor, and where the anchors begin.
+        self.visits = order, np.flatnonzero(np.r_[True, anchors[1:] != anchors[:-1], True])
+
+    @property
+    def entries(self) -> int:
+        """Numbers in all rows, at most."""
+        return int(np.diff(self.X.indptr)[self.triplets[:, 1:]].sum())
+
+    def forward(self, w: Array) -> Array:
+        """``s``, one margin a triplet."""
+        s = np.empty(len(self.triplets))
+        X, chunks = self.X, _chunks(self.triplets)
+        _sparse_forward(X.indptr, X.indices, X.data, self.triplets, *self.visits, w, s, chunks)
+        return s
+
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t d_t``."""
+        sums = np.zeros((_chunks(self.triplets), self.X.shape[1]))
+        X = self.X
+        _sparse_adjoint(X.indptr, X.indices, X.data, self.triplets, *self.visits, u, sums)
+        return sums.sum(axis=0)
+
+    def block(self, rows: Any, columns: Any) -> sp.csr_array:
+        """The rows ``d_t`` of some triplets, in some columns."""
+        X = self.X[:, columns]
+        X.sort_indices()
+        triplets = self.triplets[rows]
+        indptr = np.zeros(len(triplets) + 1, dtype=np.int64)
+        _count_entries(X.indptr, X.indices, X.data, triplets, indptr[1:])
+        np.cumsum(indptr, out=indptr)
+        indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+        _fill_entries(X.indptr, X.indices, X.data, triplets, indptr, indices, data)
+        return sp.csr_array((data, indices, indptr), shape=(len(triplets), X.shape[1]))
+
+
+DiagonalTriplets = DenseTriplets | SparseTriplets
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _dense_forward(X, triplets, w, s):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(triplets.shape[0]):
+        x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
+        total = 0.0
+        for f in range(w.size):
+            total += w[f] * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
+        s[t] = total
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _dense_adjoint(X, triplets, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    chunks = sums.shape[0]
+    for chunk in numba.prange(chunks):
+        total = sums[chunk]
+        for t in range(chunk * u.size // chunks, (chunk + 1) * u.size // chunks):
+            if u[t] != 0.0:
+                x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
+                for f in range(total.size):
+                    total[f] += u[t] * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _sparse_forward(indptr, indices, data, triplets, order, start, w, s, chunks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    groups = start.size - 1
+    for chunk in numba.prange(chunks):
+        anchor = np.zeros(w.size)
+        for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
+            i = triplets[order[start[group]], 0]
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 2.0 * data[entry]
+            for place in range(start[group], start[group + 1]):
+                t = order[place]
+                total = 0.0
+                for entry in range(indptr[triplets[t, 2]], indptr[triplets[t, 2] + 1]):
+                    f, x = indices[entry], data[entry]
+                    total += w[f] * x * (x - anchor[f])
+                for entry in range(indptr[triplets[t, 1]], indptr[triplets[t, 1] + 1]):
+                    f, x = indices[entry], data[entry]
+                    total -= w[f] * x * (x - anchor[f])
+                s[t] = total
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 0.0
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _sparse_adjoint(indptr, indices, data, triplets, order, start, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    groups, chunks = start.size - 1, sums.shape[0]
+    for chunk in numba.prange(chunks):
+        total = sums[chunk]
+        anchor = np.zeros(total.size)
+        for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
+            i = triplets[order[start[group]], 0]
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 2.0 * data[entry]
+            for place in range(start[group], start[group + 1]):
+                t = order[place]
+                if u[t] != 0.0:
+                    for entry in range(indptr[triplets[t, 2]], indptr[triplets[t, 2] + 1]):
+                        f, x = indices[entry], data[entry]
+                        total[f] += u[t] * x * (x - anchor[f])
+                    for entry in range(indptr[triplets[t, 1]], indptr[triplets[t, 1] + 1]):
+                        f, x = indices[entry], data[entry]
+                        total[f] -= u[t] * x * (x - anchor[f])
+            for entry in range(indptr[i], indptr[i + 1]):
+                anchor[indices[entry]] = 0.0
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _walk(indptr, indices, data, i, j, k, out_indices, out_data):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Entries of ``d_t`` that are not zero, in order of columns; written where there is room for them, and counted."""
+    last = np.iinfo(np.int32).max
+    a, b, c = indptr[i], indptr[j], indptr[k]
+    count = 0
+    while b < indptr[j + 1] or c < indptr[k + 1]:
+        near = indices[b] if b < indptr[j + 1] else last
+        far = indices[c] if c < indptr[k + 1] else last
+        f = min(near, far)
+        difference, total = 0.0, 0.0
+        if near == f:
+            difference += data[b]
+            total -= data[b]
+            b += 1
+        if far == f:
+            difference -= data[c]
+            total -= data[c]
+            c += 1
+        while a < indptr[i + 1] and indices[a] < f:
+            a += 1
+        if a < indptr[i + 1] and indices[a] == f:
+            total += 2.0 * data[a]
+        value = difference * total
+        if value != 0.0:
+            if count < out_data.size:
+                out_indices[count] = f
+                out_data[count] = value
+            count += 1
+    return count
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _count_entries(indptr, indices, data, triplets, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(triplets.shape[0]):
+        i, j, k = triplets[t]
+        counts[t] = _walk(indptr, indices, data, i, j, k, np.empty(0, np.int32), np.empty(0))
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _fill_entries(indptr, indices, data, triplets, start, out_indices, out_data):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(triplets.shape[0]):
+        i, j, k = triplets[t]
+        first, stop = start[t], start[t + 1]
+        _walk(indptr, indices, data, i, j, k, out_indices[first:stop], out_data[first:stop])

@@ -13,8 +13,9 @@ from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
-from convexmetric.methods import RankingProblem, RelativeComparisonProblem
+from convexmetric.methods import VARIANTS, RankingProblem, RelativeComparisonProblem, TripletProblem, Variant
 from convexmetric.problem import MetricProblem
+from convexmetric.projections import Projection, make_projection
 from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
@@ -26,6 +27,7 @@ from convexmetric.solvers import (
     Exact,
     InteriorPoint,
     ProjectedSubgradient,
+    SemismoothNewton,
     SmoothedNewton,
     solve,
     solve_path,
@@ -35,6 +37,7 @@ from convexmetric.validation import Validation, cross_validate, cross_validate_q
 __version__ = "0.1.0"
 
 __all__ = [
+    "VARIANTS",
     "Audit",
     "Certificate",
     "ColumnGeneration",
@@ -49,13 +52,17 @@ __all__ = [
     "MetricProblem",
     "Progress",
     "ProjectedSubgradient",
+    "Projection",
     "RankingProblem",
     "RelativeComparisonProblem",
     "RetrievalScores",
+    "SemismoothNewton",
     "SmoothedNewton",
     "SmoothedPairs",
     "Solution",
+    "TripletProblem",
     "Validation",
+    "Variant",
     "audit",
     "certify",
     "cross_validate",
@@ -66,6 +73,7 @@ __all__ = [
     "list_problems",
     "load_instance",
     "load_problem",
+    "make_projection",
     "retrieval_scores",
     "solve",
     "solve_path",

@@ -89,7 +89,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     The file holds the metric (``M``, or the weights ``w`` of a diagonal one), ``lower_bound``, ``upper_bound``,
     ``gap``, ``tol``, ``status``, ``solver``, and the dual point that proves the lower bound: ``witnesses``,
     ``weights`` and ``groups`` of a :class:`~convexmetric.CutDual`, ``smoothed_at`` and ``width`` of
-    :class:`~convexmetric.SmoothedPairs`, or the multipliers ``u``.
+    :class:`~convexmetric.SmoothedPairs` (and ``places`` and ``slopes`` of its exceptions), or the multipliers ``u``.
     :func:`read_metric` and :func:`read_certificate` read it back.
 
     Raises
@@ -113,7 +113,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
         dual = certificate.dual
         arrays |= {"witnesses": dual.witnesses, "weights": dual.weights, "groups": dual.groups}
     elif isinstance(certificate.dual, SmoothedPairs):
-        arrays |= {"smoothed_at": certificate.dual.M, "width": certificate.dual.width}
+        arrays |= certificate.dual.arrays()
     else:
         arrays["u"] = np.asarray(certificate.dual, dtype=np.float64)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -158,8 +158,8 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
     metric = next((arrays[letter] for letter in LETTERS if letter in arrays), None)
     if metric is not None and {"witnesses", "weights", "groups"} <= arrays.keys():
         dual: Any = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
-    elif metric is not None and {"smoothed_at", "width"} <= arrays.keys() and arrays["width"].shape == ():
-        dual = SmoothedPairs(arrays["smoothed_at"], float(arrays["width"]))
+    elif metric is not None and {"smoothed_at", "width"} <= arrays.keys():
+        dual = SmoothedPairs.from_arrays(arrays)
     elif metric is not None and "u" in arrays:
         dual = arrays["u"]
     else:

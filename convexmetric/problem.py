@@ -85,6 +85,20 @@ class MetricProblem:
         """
         raise InputError(f"{type(self).__name__} has no weight C")
 
+    def with_reg(self, reg: float) -> MetricProblem:
+        """The same problem with another weight of the regularizer, sharing all data.
+
+        Raises
+        ------
+        InputError
+            If reg is malformed, or the problem has no such weight.
+        """
+        raise InputError(f"{type(self).__name__} has no weight reg")
+
+    def sampled_G(self, rng: np.random.Generator, size: int) -> tuple[Array, int]:
+        """An unbiased estimate of the linear term from ``size`` draws, and the number of draws; G itself by default."""
+        return self.cone.zeros() if self.G is None else self.G, 1
+
     def objective(self, M: ArrayLike) -> float:
         """Value of the objective at ``M`` (a matrix; for diagonal metrics also the weights).
 
@@ -174,6 +188,17 @@ class MetricProblem:
         if self.G is not None:
             objective = objective + cp.sum(cp.multiply(self.G, M))
         return Statement(cp.Problem(cp.Minimize(objective), risk.constraints + in_cone), M, risk.dual)
+
+    def components(self, M: Array) -> Array:
+        """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||L x - L x'||^2``."""
+        if isinstance(self.cone, NonnegativeDiagonal) and self.cone.d == self.full_matrix(M).shape[0]:
+            kept = np.flatnonzero(M > 0.0)
+            factor = np.zeros((kept.size, M.size))
+            factor[np.arange(kept.size), kept] = np.sqrt(M[kept])
+            return factor
+        values, vectors = np.linalg.eigh(self.full_matrix(M))
+        kept = values > values[-1] * values.size * np.finfo(float).eps
+        return np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1]
 
     def full_matrix(self, M: Array) -> Array:
         """The metric as a ``(features, features)`` matrix on the data as given by the user."""

@@ -79,6 +79,11 @@ class Solution:
         """The metric as a full matrix on the features of the data."""
         return self.problem.full_matrix(self.certificate.M)
 
+    @cached_property
+    def components(self) -> Array:
+        """A factor ``L`` of the metric, ``(rank, features)``: distances are ``||L x - L x'||^2``."""
+        return self.problem.components(self.certificate.M)
+
     @property
     def w(self) -> Array:
         """Weights of a diagonal metric."""

@@ -56,9 +56,7 @@ class Rankings:
         lists of their own, or none.
     """
 
-    def __init__(
-        self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None) -> None:
         self.X = as_points(X, sparse=isinstance(cone, NonnegativeDiagonal))
         self.Q = self.X if Q is X else as_points(Q, "queries", sparse=sp.issparse(self.X))
         if self.Q.shape[1] != self.X.shape[1]:
@@ -167,7 +165,9 @@ class ListedBlock(Block):
         self.start = np.concatenate([[0], np.cumsum(rankings.sizes[queries])])
         self.items = np.empty(self.start[-1], dtype=np.int32)
         self.values = np.empty(self.start[-1])
-        _listed_distances(rankings.Q, rankings.rows(queries), self.lists, norms, images, self.start, self.items, self.values)
+        _listed_distances(
+            rankings.Q, rankings.rows(queries), self.lists, norms, images, self.start, self.items, self.values
+        )
 
     def adjoint(self, start: int, stop: int) -> Array:
         """One product with a sparse matrix of weights."""

@@ -23,7 +23,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
-__all__ = ["Triplets"]
+__all__ = ["Triplets", "checked_triplets"]
 
 #: Numbers in the rows of triplets under diagonal metrics up to which the rows are kept.
 WRITTEN_OUT = 2**20
@@ -56,7 +56,7 @@ class Triplets(Comparisons):
         if self.X.shape[1] != cone.d:
             raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
         self.cone = cone
-        self.triplets = _checked(triplets, self.X.shape[0])
+        self.triplets = checked_triplets(triplets, self.X.shape[0])
 
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
@@ -128,7 +128,8 @@ class Triplets(Comparisons):
         return incidence @ self.cone.quadratic_form_expressions(V, M)
 
 
-def _checked(triplets: ArrayLike, n: int) -> np.ndarray:
+def checked_triplets(triplets: ArrayLike, n: int) -> np.ndarray:
+    """``triplets`` as ``(T, 3)`` rows of three different points, or an :class:`InputError`."""
     try:
         array = np.asarray(triplets)
     except ValueError as error:

@@ -2,5 +2,6 @@
 
 from convexmetric.methods.ranking import RankingProblem
 from convexmetric.methods.relative_comparisons import RelativeComparisonProblem
+from convexmetric.methods.triplets import VARIANTS, TripletProblem, Variant
 
-__all__ = ["RankingProblem", "RelativeComparisonProblem"]
+__all__ = ["VARIANTS", "RankingProblem", "RelativeComparisonProblem", "TripletProblem", "Variant"]

@@ -15,7 +15,7 @@ sums over them come from prefix sums: a pass costs sorting, not pairs. Width zer
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,21 @@ class SmoothedPairs:
     width: float
     places: np.ndarray | None = None
     slopes: Array | None = None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The point as named arrays, for files."""
+        arrays = {"smoothed_at": self.M, "width": np.float64(self.width)}
+        if self.places is None or self.slopes is None:
+            return arrays
+        return arrays | {"places": self.places, "slopes": self.slopes}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> SmoothedPairs:
+        """The point that :meth:`arrays` named; whether it fits a problem is for the risk to say."""
+        width = arrays["width"]
+        if width.shape != ():
+            raise DualError(f"width must be a number, got shape {width.shape}")
+        return cls(arrays["smoothed_at"], float(width), arrays.get("places"), arrays.get("slopes"))
 
 
 @dataclass(frozen=True)
@@ -144,9 +159,7 @@ class PairwiseRisk(Risk):
                 normals[g] += self.cone.coordinates(block.adjoint(int(start), int(stop)))
         return Cuts(values, offsets, normals)
 
-    def smoothed(
-        self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0
-    ) -> Smoothed:
+    def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
         """One pass over all queries with hinges smoothed over ``width``.
 
         Parameters
@@ -200,6 +213,14 @@ class PairwiseRisk(Risk):
             total += float(sums[:, 2].sum())
             S = S + block.adjoint(0, len(block))
         return DualPoint(total, S)
+
+    def largest_margin(self, M: Array) -> float:
+        """The largest ``d_qj - d_qi`` over all pairs."""
+        largest = -np.inf
+        for block in self.rankings.blocks(M, np.arange(self.parts)):
+            first, dense = self._layout(block)
+            largest = max(largest, _largest(block.values.reshape(-1), dense, first, block.lists))
+        return float(largest)
 
     def turned(self, M: Array, other: Array) -> tuple[np.ndarray, np.ndarray]:
         """Pairs whose hinge is active at one of two metrics only: places and rows, sorted by query.
@@ -500,6 +521,21 @@ def _turned(here, there, layout, at, write, found):  # type: ignore[no-untyped-d
                     place += 1
         if not write:
             at[row] = place
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest(values, dense, first, lists):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    largest = -np.inf
+    for row in range(first.size - 1):
+        p = relevant_stop[row] - relevant_start[row]
+        low, high = np.inf, -np.inf
+        for i in range(p):
+            low = min(low, values[first[row] + (relevant[relevant_start[row] + i] if dense else i)])
+        for j in range(irrelevant_stop[row] - irrelevant_start[row]):
+            high = max(high, values[first[row] + (irrelevant[irrelevant_start[row] + j] if dense else p + j)])
+        largest = max(largest, high - low)
+    return largest
 
 
 def _items(lists: Lists, row: np.ndarray, near: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

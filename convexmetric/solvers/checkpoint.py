@@ -113,7 +113,7 @@ class Checkpoint:
                 "groups": state.dual.groups,
             }
         elif isinstance(state.dual, SmoothedPairs):
-            arrays |= {"smoothed_at": state.dual.M, "width": np.float64(state.dual.width)}
+            arrays |= state.dual.arrays()
         elif isinstance(state.dual, np.ndarray):
             arrays["multipliers"] = state.dual
         arrays |= {f"{SOLVER}{name}": array for name, array in state.arrays.items()}
@@ -149,7 +149,7 @@ class Checkpoint:
             if "witnesses" in arrays:
                 dual = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
             if "smoothed_at" in arrays:
-                dual = SmoothedPairs(arrays["smoothed_at"], float(arrays["width"]))
+                dual = SmoothedPairs.from_arrays(arrays)
             own = {name.removeprefix(SOLVER): a for name, a in arrays.items() if name.startswith(SOLVER)}
             M, seconds, solver = self.problem.metric(arrays["M"]), float(arrays["seconds"]), arrays["solver"]
             return State(M, dual, history, seconds, solver.tobytes().decode(), own)

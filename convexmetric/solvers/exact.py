@@ -11,6 +11,7 @@ from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 
 __all__ = ["Exact"]
@@ -24,8 +25,8 @@ class Exact(Solver):
     ----------
     stages : tuple of Solver
         By default, for listed comparisons, column generation where it fits; up to some thousand comparisons after a
-        short dual ascent, which is enough for many small problems; then the interior-point method. For rankings the
-        smoothed Newton method where it fits, and cutting planes.
+        short dual ascent, which is enough for many small problems; then the interior-point method. For hinges over pairs
+        of near and far items semismooth Newton, for rankings the smoothed Newton method where it fits; cutting planes.
     """
 
     name: ClassVar[str] = "exact"
@@ -36,6 +37,7 @@ class Exact(Solver):
             DualAscent(max_steps=600),
             ColumnGeneration(least=100),
             InteriorPoint(),
+            SemismoothNewton(),
             SmoothedNewton(),
             CuttingPlanes(),
         )

@@ -326,7 +326,8 @@ class _Polish:
             length = _longest((z, dz), (1.0 - z, -dz), (above, d_above), (below, d_below))
             after = 0.5 * float(
                 np.mean(
-                    (above + length * d_above) * (1.0 - z - length * dz) + (below + length * d_below) * (z + length * dz)
+                    (above + length * d_above) * (1.0 - z - length * dz)
+                    + (below + length * d_below) * (z + length * dz)
                 )
             )
             mu = mean * (after / mean) ** 3

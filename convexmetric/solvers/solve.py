@@ -27,6 +27,7 @@ from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
@@ -38,6 +39,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "dual-ascent": DualAscent,
     "column-generation": ColumnGeneration,
     "interior-point": InteriorPoint,
+    "semismooth-newton": SemismoothNewton,
     "smoothed-newton": SmoothedNewton,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,

@@ -1,0 +1,144 @@
+"""Triplets whose near and far points combine freely: of a list, of labels, of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.comparisons.relevance import Relevance
+from convexmetric.errors import InputError
+
+__all__ = ["as_adjacency", "grouped_triplets", "linked_triplets", "nearest_by_label"]
+
+#: Distances held at a time.
+BLOCK = 2**22
+
+
+def grouped_triplets(triplets: np.ndarray) -> tuple[Relevance, np.ndarray, np.ndarray]:
+    """A list of triplets as queries with one near and some far points each.
+
+    Returns
+    -------
+    relevance : Relevance
+    anchors : (Q,) int array
+        The point that each query is.
+    order : (T,) int array
+        The triplets in the order of queries, then far points.
+    """
+    order = np.lexsort(triplets.T[::-1])
+    i, j, k = triplets[order].T
+    start = np.flatnonzero(np.r_[True, (i[1:] != i[:-1]) | (j[1:] != j[:-1])])
+    stop = np.r_[start[1:], len(triplets)]
+    queries = np.arange(start.size)
+    relevance = Relevance(j[start].astype(np.int32), queries, queries + 1, k.astype(np.int32), start, stop)
+    return relevance, i[start], order
+
+
+def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) -> Relevance:
+    """For every point its nearest points of the same label and of other labels; ``None`` for all of them.
+
+    Euclidean distances; of points at the same distance those of the smaller number come first. A class with fewer other
+    members gives all of them.
+
+    Raises
+    ------
+    InputError
+        If the labels are malformed (see :meth:`Relevance.from_labels`) or a number is not positive.
+    """
+    for value, name in ((n_same, "n_same"), (n_other, "n_other")):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+            raise InputError(f"{name} must be a positive integer or None for all, got {value!r}")
+    every = Relevance.from_labels(y)
+    if len(every) != X.shape[0]:
+        raise InputError(f"y has {len(every)} labels, but X has {X.shape[0]} points")
+    if n_same is None and n_other is None:
+        return every
+    norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    near: list[np.ndarray] = []
+    far: list[np.ndarray] = []
+    for rows in np.array_split(np.arange(len(every)), -(-len(every) * len(every) // BLOCK)):
+        product = X[rows] @ X.T
+        distances = norms - 2.0 * (product.toarray() if sp.issparse(product) else product)
+        relevant, start, stop, irrelevant, begin, end = every.lists(rows)
+        for row, d in enumerate(distances):
+            near.append(_nearest(d, relevant[start[row] : stop[row]], n_same))
+            far.append(_nearest(d, irrelevant[begin[row] : end[row]], n_other))
+    lists = []
+    for found, number, whole in (
+        (near, n_same, (every.relevant, every.relevant_start, every.relevant_stop)),
+        (far, n_other, (every.irrelevant, every.irrelevant_start, every.irrelevant_stop)),
+    ):
+        if number is None:
+            lists.append(whole)
+        else:
+            stops = np.cumsum([len(items) for items in found])
+            lists.append((np.concatenate(found).astype(np.int32), np.r_[0, stops[:-1]], stops))
+    return Relevance(*lists[0], *lists[1])
+
+
+def _nearest(distances: np.ndarray, items: np.ndarray, number: int | None) -> np.ndarray:
+    if number is None:
+        return items[:0]
+    items = np.sort(items)
+    values = distances[items]
+    if number < len(items):
+        within = values <= np.partition(values, number - 1)[number - 1]
+        items, values = items[within], values[within]
+    return items[np.argsort(values, kind="stable")[:number]]
+
+
+def as_adjacency(adjacency: Any, n: int) -> sp.csr_array:
+    """``adjacency`` as a CSR array of ones without self-links.
+
+    Raises
+    ------
+    InputError
+        If it is not a square 0/1 matrix of that size, or has no link.
+    """
+    try:
+        graph = sp.csr_array(adjacency, copy=True)
+    except (TypeError, ValueError) as error:
+        raise InputError("adjacency must be a square matrix of 0 and 1") from error
+    if graph.shape != (n, n):
+        raise InputError(f"adjacency must have shape ({n}, {n}), one row and column a point, got {graph.shape}")
+    graph.sum_duplicates()
+    graph.eliminate_zeros()
+    if not np.isin(graph.data, (0, 1)).all():
+        raise InputError("adjacency must hold only 0 and 1")
+    graph = sp.csr_array(graph, dtype=np.float64)
+    graph.setdiag(0.0)
+    graph.eliminate_zeros()
+    graph.sort_indices()
+    if graph.nnz == 0:
+        raise InputError("adjacency has no link between two points")
+    return graph
+
+
+def linked_triplets(graph: sp.csr_array) -> tuple[Relevance, np.ndarray]:
+    """All triplets (i, j, k) with a link from i to j and none from i to k: lists, and the points that have both.
+
+    Raises
+    ------
+    InputError
+        If every point is linked to all others.
+    """
+    n = graph.shape[0]
+    degrees = np.diff(graph.indptr)
+    anchors = np.flatnonzero((degrees > 0) & (degrees < n - 1))
+    if anchors.size == 0:
+        raise InputError("adjacency links every point to all others or to none: there is no triplet")
+    none = np.zeros(anchors.size, dtype=np.int64)
+    relevance = Relevance(
+        graph.indices.astype(np.int32),
+        graph.indptr[anchors].astype(np.int64),
+        graph.indptr[anchors + 1].astype(np.int64),
+        np.empty(0, dtype=np.int32),
+        none,
+        none,
+        True,
+        anchors,
+        n,
+    )
+    return relevance, anchors

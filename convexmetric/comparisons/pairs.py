@@ -1,0 +1,185 @@
+r"""Sets of pairs and their mean squared distance.
+
+.. math:: \frac{1}{|P|} \sum_{(i, j) \in P} (x_i - x_j)(x_i - x_j)^\top
+
+is one weighted graph Laplacian. All pairs of a set of n points sum up to :math:`2 n X^\top X - 2 s s^\top` with
+:math:`s = X^\top 1`, so that pairs of one label, of different labels, or without a link need not be listed.
+Pairs are ordered: (i, j) and (j, i) count separately where both are there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.comparisons.points import rows_of
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+
+__all__ = ["LabelledPairs", "ListedPairs", "Pairs", "UnlinkedPairs"]
+
+
+class Pairs(ABC):
+    """A set of ordered pairs of different points."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of pairs."""
+
+    @abstractmethod
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+
+    @abstractmethod
+    def total(self, X: Any, cone: Cone) -> Array:
+        """``sum over pairs of (x_i - x_j)(x_i - x_j)^T``, an element of the cone's space."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """``(size, 2)`` pairs drawn independently and uniformly."""
+
+    def mean(self, X: Any, cone: Cone) -> Array:
+        """The mean over pairs: its inner product with M is their mean squared distance."""
+        return self.total(X, cone) / len(self)
+
+
+class ListedPairs(Pairs):
+    """Pairs in a list.
+
+    Parameters
+    ----------
+    pairs : (P, 2) int array
+    n : int
+        Number of points.
+    name : str
+        What the argument is called in messages.
+
+    Raises
+    ------
+    InputError
+        If the list is empty or malformed, or a pair names one point twice.
+    """
+
+    def __init__(self, pairs: Any, n: int, name: str = "pairs") -> None:
+        try:
+            array = np.asarray(pairs)
+        except ValueError as error:
+            raise InputError(
+                f"{name} must have shape (P, 2) with rows (i, j), got rows of different lengths"
+            ) from error
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise InputError(f"{name} must have shape (P, 2) with rows (i, j), got {array.shape}")
+        if not len(array):
+            raise InputError(f"{name} is empty: at least one pair (i, j) is needed")
+        self.pairs, self.n = rows_of(array, n, name), n
+        same = np.flatnonzero(self.pairs[:, 0] == self.pairs[:, 1])
+        if same.size:
+            raise InputError(f"{name} must name two different points, but {name}[{same[0]}] repeats one")
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def contents(self) -> tuple[Any, ...]:
+        return self.pairs, self.n
+
+    def total(self, X: Any, cone: Cone) -> Array:
+        i, j = self.pairs.T
+        T = sp.csr_array((np.ones(len(i)), (i, j)), shape=(self.n, self.n))
+        degrees = np.bincount(i, minlength=self.n) + np.bincount(j, minlength=self.n)
+        return cone.outer_sum(X, degrees.astype(np.float64)) - 2.0 * cone.cross(X, T, X)
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return self.pairs[rng.integers(len(self.pairs), size=size)]
+
+
+def _every_pair(X: Any, cone: Cone) -> Array:
+    """The sum over all ordered pairs of the rows of ``X``."""
+    n = X.shape[0]
+    sums = np.asarray(X.sum(axis=0)).reshape(1, -1)
+    return 2.0 * n * cone.outer_sum(X, np.ones(n)) - 2.0 * cone.outer_sum(sums, np.ones(1))
+
+
+class LabelledPairs(Pairs):
+    """All pairs of one label, or all pairs of different labels.
+
+    Parameters
+    ----------
+    codes : (n,) int array
+        Labels as numbers from 0 on.
+    same : bool
+        Which of the two.
+    """
+
+    def __init__(self, codes: np.ndarray, same: bool) -> None:
+        self.codes, self.same = codes, same
+        self.counts = np.bincount(codes)
+        self.by_class = np.argsort(codes, kind="stable")
+        within = int((self.counts * (self.counts - 1)).sum())
+        self.size = within if same else codes.size * (codes.size - 1) - within
+
+    def __len__(self) -> int:
+        return self.size
+
+    def contents(self) -> tuple[Any, ...]:
+        return self.codes, self.same
+
+    def total(self, X: Any, cone: Cone) -> Array:
+        within = cone.zeros()
+        for rows in np.split(self.by_class, np.cumsum(self.counts)[:-1]):
+            within = within + _every_pair(X[rows], cone)
+        return within if self.same else _every_pair(X, cone) - within
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        counts = self.counts[self.codes]
+        others = counts - 1 if self.same else self.codes.size - counts
+        i = rng.choice(self.codes.size, size=size, p=others / others.sum())
+        first = (np.cumsum(self.counts) - self.counts)[self.codes[i]]
+        place = np.empty(self.codes.size, dtype=np.int64)
+        place[self.by_class] = np.arange(self.codes.size)
+        step = rng.integers(others[i])
+        if self.same:
+            at = first + (place[i] - first + 1 + step) % counts[i]
+        else:
+            at = (first + counts[i] + step) % self.codes.size
+        return np.column_stack([i, self.by_class[at]])
+
+
+class UnlinkedPairs(Pairs):
+    """All pairs of different points without a link.
+
+    Parameters
+    ----------
+    adjacency : (n, n) CSR array
+        Links as ones, no self-links.
+    """
+
+    def __init__(self, adjacency: sp.csr_array) -> None:
+        self.adjacency = adjacency
+        n = adjacency.shape[0]
+        self.links = ListedPairs(np.column_stack(adjacency.nonzero()), n, "adjacency")
+        self.size = n * (n - 1) - len(self.links)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def contents(self) -> tuple[Any, ...]:
+        return (self.adjacency,)
+
+    def total(self, X: Any, cone: Cone) -> Array:
+        return _every_pair(X, cone) - self.links.total(X, cone)
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        n = self.adjacency.shape[0]
+        kept: list[np.ndarray] = []
+        missing = size
+        while missing > 0:
+            drawn = rng.integers(n, size=(2 * missing + 64, 2))
+            linked = np.asarray(self.adjacency[drawn[:, 0], drawn[:, 1]]).ravel() != 0
+            drawn = drawn[(drawn[:, 0] != drawn[:, 1]) & ~linked][:missing]
+            kept.append(drawn)
+            missing -= len(drawn)
+        return np.concatenate(kept)

@@ -1,0 +1,427 @@
+r"""Distance metrics from large graphs: triplets, intra-class and inter-class distances, random projection (paper 3).
+
+.. math::
+   F(R) = \frac{\lambda}{2} \|R\|_F^2
+        + \frac{1}{|S|} \sum_{(i,j,k) \in S} Z_+(D^{i,j}_R - D^{i,k}_R + \xi)
+        + \frac{1}{|S_1|} \sum_{(i,j) \in S_1} D^{i,j}_R
+        - \frac{1}{|S_2|} \sum_{(i,k) \in S_2} D^{i,k}_R, \qquad R \succeq 0
+
+=========================  ====================================================================================
+S                          triplets: i is closer to j than to k; of a graph all with A_ij = 1 and A_ik = 0
+S_1, S_2                   pairs that should be close, and pairs that should not (equations 3 and 4)
+v = L x                    a fixed projection (section 3.1); D^{i,j}_R = (v_i - v_j)^T R (v_i - v_j) (equation 1)
+Z_+                        hinge max(0, .), xi its margin (equation 2)
+lambda                     weight of the norm (equation 5); the paper allows weights of the last two terms as well
+A .. J, L                  the paper's variants (section 4.1): see VARIANTS
+=========================  ====================================================================================
+
+The two pair terms are linear in R: with weights ``intra`` and ``inter`` they are <G, R>, G = intra * mean over S_1 of
+(v_i - v_j)(v_i - v_j)^T - inter * mean over S_2. Variant E has R = L^T L and lambda/2 ||L||_F^2 = lambda/2 tr R, so that
+its global optimum is that of the same problem with a trace.
+
+The stochastic procedure LEARN METRIC of section 3.3 prints +1 for C_ij, C_ji and C_kk, where the definition of C above it
+has -1, and sums where the objective has means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
+from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.triplets import checked_triplets
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.projections import Projection, make_projection
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
+from convexmetric.risks import PairwiseRisk
+
+__all__ = ["VARIANTS", "TripletProblem", "Variant"]
+
+REGULARIZERS: dict[str, Callable[[float], Regularizer]] = {
+    "squared-frobenius": SquaredFrobenius,
+    "trace": lambda reg: Trace(0.5 * reg),
+}
+#: Features up to which a projected metric is written out on the original ones.
+FULL_LIMIT = 10_000
+
+
+class TripletProblem(MetricProblem):
+    """Learn a metric under which given triplets keep a margin, close pairs are close and others far.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    triplets : (T, 3) int array
+        Rows ``(i, j, k)``: x_i is closer to x_j than to x_k. Multipliers are in the order of :attr:`triplets`: by i, j, k.
+    reg : float
+        lambda, the weight of half the squared norm.
+    margin : float
+        xi, by how much farther x_k must be.
+    intra, inter : float
+        Weights of the mean distance of similar pairs, and of (minus) that of dissimilar ones; 0 leaves the term out.
+    similar, dissimilar : (P, 2) int array, optional
+        S_1 and S_2. Default: the different pairs (i, j), and (i, k), of the triplets.
+    diagonal : bool
+        Learn one weight a feature instead of a matrix.
+    projection : Projection, optional
+        Learn the metric on ``v = L x`` (see :func:`~convexmetric.make_projection`). Sparse points need this or
+        ``diagonal``.
+    regularizer : str
+        ``"squared-frobenius"``, or ``"trace"`` for lambda/2 tr R.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+    """
+
+    letter: ClassVar[str] = "R"
+
+    def __init__(
+        self,
+        X: Any,
+        triplets: ArrayLike,
+        reg: float = 1.0,
+        margin: float = 1.0,
+        intra: float = 0.0,
+        inter: float = 0.0,
+        similar: ArrayLike | None = None,
+        dissimilar: ArrayLike | None = None,
+        diagonal: bool = False,
+        projection: Projection | None = None,
+        regularizer: str = "squared-frobenius",
+    ) -> None:
+        points = as_points(X, sparse=True)
+        n = points.shape[0]
+        listed = checked_triplets(triplets, n)
+        relevance, anchors, order = grouped_triplets(listed)
+        listed = listed[order]
+        #: The triplets, in the order of their multipliers; None where they are not listed.
+        self.triplets: np.ndarray | None = listed
+        S1 = ListedPairs(np.unique(listed[:, [0, 1]], axis=0) if similar is None else similar, n, "similar")
+        S2 = ListedPairs(np.unique(listed[:, [0, 2]], axis=0) if dissimilar is None else dissimilar, n, "dissimilar")
+        self._state(points, relevance, anchors, S1, S2, reg, margin, intra, inter, diagonal, projection, regularizer)
+
+    @classmethod
+    def from_labels(
+        cls, X: Any, y: ArrayLike, n_same: int | None = 10, n_other: int | None = 10, **options: Any
+    ) -> TripletProblem:
+        """Every point, its nearest points of the same label, its nearest points of other labels, freely combined.
+
+        Nothing is listed but neighbours: ``None`` for both means all triplets of the labels. S_1 and S_2 are the pairs of
+        a point with its neighbours of the one and of the other kind.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        y : (n,) array
+            Labels; every class needs two members.
+        n_same, n_other : int or None
+            Number of neighbours of each kind, by Euclidean distance in X; None for all.
+        **options
+            ``reg``, ``margin``, ``intra``, ``inter``, ``similar``, ``dissimilar``, ``diagonal``, ``projection``,
+            ``regularizer`` as for the class.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed.
+        """
+        points = as_points(X, sparse=True)
+        relevance = nearest_by_label(points, y, n_same, n_other)
+        codes = np.unique(np.asarray(y), return_inverse=True)[1]
+        near: Pairs = LabelledPairs(codes, same=True) if n_same is None else _pairs_of(relevance, near=True)
+        far: Pairs = LabelledPairs(codes, same=False) if n_other is None else _pairs_of(relevance, near=False)
+        return cls._of(points, relevance, None, near, far, options)
+
+    @classmethod
+    def from_graph(cls, X: Any, adjacency: Any, **options: Any) -> TripletProblem:
+        """All triplets (i, j, k) with A_ij = 1 and A_ik = 0; all linked and all other pairs as S_1 and S_2.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        adjacency : (n, n) array or sparse matrix
+            Ones for links; need not be symmetric; self-links are ignored.
+        **options
+            As for :meth:`from_labels`.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, or there is no triplet.
+        """
+        points = as_points(X, sparse=True)
+        graph = as_adjacency(adjacency, points.shape[0])
+        relevance, anchors = linked_triplets(graph)
+        unlinked = UnlinkedPairs(graph)
+        return cls._of(points, relevance, anchors, unlinked.links, unlinked, options)
+
+    @classmethod
+    def _of(
+        cls,
+        points: Any,
+        relevance: Relevance,
+        anchors: np.ndarray | None,
+        near: Pairs,
+        far: Pairs,
+        options: dict[str, Any],
+    ) -> TripletProblem:
+        defaults = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False, "projection": None}
+        known = {**defaults, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
+        for name in options:
+            if name not in known:
+                raise InputError(f"{name!r} is not an option; known: {', '.join(known)}")
+        known |= options
+        n = points.shape[0]
+        similar, dissimilar = known.pop("similar"), known.pop("dissimilar")
+        problem = cls.__new__(cls)
+        problem.triplets = None
+        S1 = near if similar is None else ListedPairs(similar, n, "similar")
+        S2 = far if dissimilar is None else ListedPairs(dissimilar, n, "dissimilar")
+        problem._state(points, relevance, anchors, S1, S2, **known)
+        return problem
+
+    def _state(
+        self,
+        points: Any,
+        relevance: Relevance,
+        anchors: np.ndarray | None,
+        S1: Pairs,
+        S2: Pairs,
+        reg: float,
+        margin: float,
+        intra: float,
+        inter: float,
+        diagonal: bool,
+        projection: Projection | None,
+        regularizer: str,
+    ) -> None:
+        if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
+            raise InputError(f"regularizer must be one of {', '.join(map(repr, REGULARIZERS))}, got {regularizer!r}")
+        if not isinstance(diagonal, bool | np.bool_):
+            raise InputError(f"diagonal must be True or False, got {diagonal!r}")
+        if projection is not None and not isinstance(projection, Projection):
+            raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
+        if projection is None and sp.issparse(points) and not diagonal:
+            raise InputError("X is sparse: pass diagonal=True, a projection, or X.toarray()")
+        self.reg, self.margin = checked_weight(reg, "reg"), checked_weight(margin, "margin")
+        self.intra, self.inter = _checked_share(intra, "intra"), _checked_share(inter, "inter")
+        self.similar, self.dissimilar = S1, S2
+        self.projection, self.regularizer_name = projection, regularizer
+        V = points if projection is None else projection.transform(points)
+        cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
+        rankings = Rankings(V, V, relevance, cone, anchors)
+        self.rankings = rankings
+        self.count = int((relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant).sum())
+        risk = PairwiseRisk(rankings, np.full(len(rankings), 1.0 / self.count), self.margin)
+        super().__init__(risk, REGULARIZERS[regularizer](self.reg), self._linear_term(rankings.X, cone))
+
+    def _linear_term(self, V: Any, cone: Cone) -> Array | None:
+        if self.intra == 0.0 and self.inter == 0.0:
+            return None
+        G = cone.zeros()
+        if self.intra > 0.0:
+            G = G + self.intra * self.similar.mean(V, cone)
+        if self.inter > 0.0:
+            G = G - self.inter * self.dissimilar.mean(V, cone)
+        return G
+
+    def with_reg(self, reg: float) -> TripletProblem:
+        """The same problem with another lambda, sharing all data."""
+        other = copy(self)
+        other.reg = checked_weight(reg, "reg")
+        MetricProblem.__init__(other, self.risk, REGULARIZERS[self.regularizer_name](other.reg), self.G)
+        return other
+
+    @property
+    def reg_max(self) -> float:
+        """The lambda from which on every triplet violates its margin at the optimum, ``[mean D - G]_+ / lambda``.
+
+        For the squared norm; below, the optimum depends on the triplets one by one.
+        """
+        risk = self.risk
+        assert isinstance(risk, PairwiseRisk)
+        S = risk.smoothed(self.cone.zeros(), 1e-3 * self.margin).point.S
+        M = self.cone.project(S if self.G is None else S - self.G)
+        return risk.largest_margin(M) / self.margin
+
+    def sampled_G(self, rng: np.random.Generator, size: int) -> tuple[Array, int]:
+        """The linear term over ``size`` pairs of S_1 and as many of S_2."""
+        V, cone = self.rankings.X, self.cone
+        G = cone.zeros()
+        for pairs, share in ((self.similar, self.intra), (self.dissimilar, -self.inter)):
+            if share != 0.0:
+                i, j = pairs.sample(rng, size).T
+                G = G + share * cone.outer_sum(V[i] - V[j], np.full(size, 1.0 / size))
+        return G, size
+
+    def components(self, M: Array) -> Array:
+        """A factor of the metric on the original features, ``R^(1/2) L`` for a projection."""
+        if self.projection is None:
+            return super().components(M)
+        return self.projection.components(np.diag(M) if M.ndim == 1 else M)
+
+    def full_matrix(self, M: Array) -> Array:
+        """The metric on the original features; ``L^T R L`` for a projection.
+
+        Raises
+        ------
+        InputError
+            If there are too many features to write it out: use :meth:`components`.
+        """
+        if self.projection is None:
+            return super().full_matrix(M)
+        if self.projection.L.shape[1] > FULL_LIMIT:
+            raise InputError(
+                f"the metric on {self.projection.L.shape[1]} features is too large to write out; use components, "
+                "its factor"
+            )
+        factor = self.components(M)
+        return factor.T @ factor
+
+    def __str__(self) -> str:
+        n, r = self.rankings.X.shape
+        letter = "w" if isinstance(self.cone, NonnegativeDiagonal) else "R"
+        of = "" if self.projection is None else f", {self.projection.kind} projection of {self.projection.L.shape[1]}"
+        terms = "".join(
+            f" {sign} {share:g} mean_{name} D" if share else ""
+            for sign, share, name in (("+", self.intra, "S1"), ("-", self.inter, "S2"))
+        )
+        return (
+            f"Metric from triplets with intra- and inter-class distances (paper 3)\n"
+            f"\n"
+            f"  minimise    {self.regularizer.text(letter)} + mean_S max(0, D_ij - D_ik + {self.margin:g}){terms}\n"
+            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
+            f"\n"
+            f"  {letter}         {r} features{of}\n"
+            f"  S         {self.count} triplets on {n} points\n"
+            f"  lambda    {self.reg:g}"
+        )
+
+    def _repr_latex_(self) -> str:
+        return (
+            rf"$$\min_{{R \succeq 0}} \; {self.regularizer.latex('R')} + \frac{{1}}{{|S|}} \sum_{{(i,j,k) \in S}} "
+            rf"\max(0, D^{{ij}}_R - D^{{ik}}_R + {self.margin:g}) + {self.intra:g}\, I_1(R) - {self.inter:g}\, I_2(R)$$"
+            rf"$$R \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}}, \quad |S| = {self.count}, "
+            rf"\quad \lambda = {self.reg:g}$$"
+        )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the paper's variants (section 4.1).
+
+    Attributes
+    ----------
+    formula : str
+        As the paper writes it.
+    diagonal : bool
+    intra, inter : bool
+        Whether the pair terms are there.
+    projection : str or None
+        Kind of projection.
+    low_rank : bool
+        Variant E: a factor of R is learned; its global optimum is that of a trace.
+    """
+
+    formula: str
+    diagonal: bool = False
+    intra: bool = False
+    inter: bool = False
+    projection: str | None = None
+    low_rank: bool = False
+
+    def problem(
+        self,
+        make: Callable[..., TripletProblem],
+        X: Any,
+        *arguments: Any,
+        reg: float = 1.0,
+        r: int = 300,
+        random_state: int | np.random.Generator | None = None,
+        **options: Any,
+    ) -> TripletProblem:
+        """The variant on some data.
+
+        Parameters
+        ----------
+        make : callable
+            :class:`TripletProblem`, or its ``from_labels`` or ``from_graph``.
+        X, *arguments
+            What ``make`` takes: points, and triplets, labels or a graph.
+        reg : float
+            lambda.
+        r : int
+            Features after projection, at most those of X.
+        random_state : int, numpy.random.Generator or None
+            For random projections.
+        **options
+            Further options of ``make``, such as ``margin``.
+        """
+        points = as_points(X, sparse=True)
+        if self.low_rank and sp.issparse(points):
+            points = points.toarray()
+        projection = None
+        if self.projection is not None:
+            most = min(points.shape[0] - 1, points.shape[1]) if self.projection == "pca" else points.shape[1]
+            projection = make_projection(self.projection, points, min(r, most), random_state)
+        return make(
+            points,
+            *arguments,
+            reg=reg,
+            intra=float(self.intra),
+            inter=float(self.inter),
+            diagonal=self.diagonal,
+            projection=projection,
+            regularizer="trace" if self.low_rank else "squared-frobenius",
+            **options,
+        )
+
+
+VARIANTS: dict[str, Variant] = {
+    "A": Variant("lambda/2 ||M||_F^2 + HL(M)", diagonal=True),
+    "B": Variant("lambda/2 ||M||_F^2 + HL(M) + I1(M)", diagonal=True, intra=True),
+    "C": Variant("lambda/2 ||M||_F^2 + HL(M) - I2(M)", diagonal=True, inter=True),
+    "D": Variant("lambda/2 ||M||_F^2 + HL(M) + I1(M) - I2(M)", diagonal=True, intra=True, inter=True),
+    "E": Variant("lambda/2 ||L||_F^2 + HL(L)", low_rank=True),
+    "F": Variant("lambda/2 ||R||_F^2 + HL(R)", projection="uniform"),
+    "G": Variant("lambda/2 ||R||_F^2 + HL(R) + I1(R)", projection="uniform", intra=True),
+    "H": Variant("lambda/2 ||R||_F^2 + HL(R) - I2(R)", projection="uniform", inter=True),
+    "I": Variant("lambda/2 ||R||_F^2 + HL(R) + I1(R) - I2(R)", projection="uniform", intra=True, inter=True),
+    "J": Variant("lambda/2 ||M||_F^2 + HL(M), PCA", projection="pca"),
+    "L": Variant("lambda/2 ||R||_F^2 + HL(R) + I1(R), orthonormal projection", projection="orthonormal", intra=True),
+}
+"""The paper's variants by letter (K is its baseline, a logistic regression on pairs)."""
+
+
+def _pairs_of(relevance: Relevance, *, near: bool) -> ListedPairs:
+    """Queries with their near or far points."""
+    rows, start, stop = (
+        (relevance.relevant, relevance.relevant_start, relevance.relevant_stop)
+        if near
+        else (relevance.irrelevant, relevance.irrelevant_start, relevance.irrelevant_stop)
+    )
+    queries = np.repeat(np.arange(len(relevance)), stop - start)
+    items = np.concatenate([rows[a:b] for a, b in zip(start, stop, strict=True)])
+    return ListedPairs(np.column_stack([queries, items]), len(relevance))
+
+
+def _checked_share(value: float, name: str) -> float:
+    """A weight that may be zero."""
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value == 0:
+        return 0.0
+    return checked_weight(value, name)

@@ -1,0 +1,121 @@
+r"""Linear maps to fewer features: :math:`v = L x`.
+
+A metric R learned on v is the metric :math:`L^\top R L` on x, which is never formed: its factor is
+:math:`R^{1/2} L`. Random maps keep distances up to a factor that is the same for all (Johnson and Lindenstrauss):
+the scale of L below makes that factor one, :math:`\mathbb{E} \|L x\|^2 = \|x\|^2`, except for ``uniform``, which is left as
+the paper prints it, entries uniform in (0, 1), and adds a multiple of :math:`(\sum_f x_f)^2` to every squared distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import svds
+
+from convexmetric.comparisons.points import as_points
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+
+__all__ = ["KINDS", "Projection", "make_projection"]
+
+#: Names of the kinds of projection.
+KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
+#: Features up to which principal components come from a dense decomposition.
+DENSE_SVD = 2_000
+
+
+@dataclass(frozen=True)
+class Projection:
+    """``v = L x``.
+
+    Attributes
+    ----------
+    L : (r, d) array or sparse matrix
+    kind : str
+        How it was made.
+    """
+
+    L: Any = field(repr=False)
+    kind: str
+
+    def transform(self, X: Any) -> Array:
+        """``(n, r)`` points ``L x``, dense.
+
+        Raises
+        ------
+        InputError
+            If X has other features.
+        """
+        points = as_points(X, sparse=True)
+        if points.shape[1] != self.L.shape[1]:
+            raise InputError(f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}")
+        images = points @ self.L.T
+        return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)
+
+    def components(self, R: Array) -> Array:
+        """``R^(1/2) L``, ``(rank, d)``: distances under R of projected points are ``||R^(1/2) L (x - x')||^2``."""
+        values, vectors = np.linalg.eigh(R)
+        kept = values > max(0.0, values[-1]) * values.size * np.finfo(float).eps
+        root = np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1]
+        return np.asarray(root @ self.L)
+
+
+def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Generator | None = None) -> Projection:
+    """A projection of the points of ``X`` to ``r`` features.
+
+    Parameters
+    ----------
+    kind : str
+        ``"uniform"`` (entries uniform in (0, 1)), ``"gaussian"`` (normal with variance 1/r), ``"sparse"``
+        (Achlioptas: 0 with probability 2/3, else plus or minus sqrt(3/r)), ``"orthonormal"`` (rows orthonormal, times
+        sqrt(d/r)), ``"pca"`` (the r leading principal directions of X).
+    X : (n, d) array or sparse matrix
+    r : int
+        At most d; for ``"pca"`` at most n - 1.
+    random_state : int, numpy.random.Generator or None
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+    """
+    points = as_points(X, sparse=True)
+    n, d = points.shape
+    if kind not in KINDS:
+        raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+    most = min(n - 1, d) if kind == "pca" else d
+    if isinstance(r, bool) or not isinstance(r, (int, np.integer)) or not 1 <= r <= most:
+        raise InputError(
+            f"r must be an integer between 1 and {most} for {kind!r} on {n} points of {d} features, got {r!r}"
+        )
+    rng = np.random.default_rng(random_state)
+    if kind == "uniform":
+        return Projection(rng.random((r, d)), kind)
+    if kind == "gaussian":
+        return Projection(rng.standard_normal((r, d)) / np.sqrt(r), kind)
+    if kind == "sparse":
+        signs = rng.choice([-1.0, 0.0, 1.0], size=(r, d), p=[1 / 6, 2 / 3, 1 / 6])
+        return Projection(sp.csr_array(np.sqrt(3.0 / r) * signs), kind)
+    if kind == "orthonormal":
+        basis, _ = np.linalg.qr(rng.standard_normal((d, r)))
+        return Projection(np.sqrt(d / r) * basis.T, kind)
+    return Projection(_principal_directions(points, r, rng), kind)
+
+
+def _principal_directions(points: Any, r: int, rng: np.random.Generator) -> Array:
+    """Right singular vectors of the centred points, largest first; sparse points stay sparse."""
+    n, d = points.shape
+    if not sp.issparse(points) or d <= DENSE_SVD or r >= min(n, d) - 1:
+        dense = points.toarray() if sp.issparse(points) else points
+        return np.asarray(np.linalg.svd(dense - dense.mean(axis=0), full_matrices=False)[2][:r])
+    mean = np.asarray(points.mean(axis=0)).ravel()
+    centred = sp.linalg.LinearOperator(
+        points.shape,
+        matvec=lambda v: points @ v.ravel() - mean @ v.ravel(),
+        rmatvec=lambda u: points.T @ u.ravel() - mean * u.sum(),
+        dtype=np.float64,
+    )
+    return np.asarray(svds(centred, k=r, random_state=rng, return_singular_vectors="vh")[2][::-1])

@@ -190,7 +190,7 @@ class MetricProblem:
         return Statement(cp.Problem(cp.Minimize(objective), risk.constraints + in_cone), M, risk.dual)
 
     def components(self, M: Array) -> Array:
-        """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||L x - L x'||^2``."""
+        """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``."""
         if isinstance(self.cone, NonnegativeDiagonal) and self.cone.d == self.full_matrix(M).shape[0]:
             kept = np.flatnonzero(M > 0.0)
             factor = np.zeros((kept.size, M.size))

@@ -2,8 +2,9 @@ r"""Linear maps to fewer features: :math:`v = L x`.
 
 A metric R learned on v is the metric :math:`L^\top R L` on x, which is never formed: its factor is
 :math:`R^{1/2} L`. Random maps keep distances up to a factor that is the same for all (Johnson and Lindenstrauss):
-the scale of L below makes that factor one, :math:`\mathbb{E} \|L x\|^2 = \|x\|^2`, except for ``uniform``, which is left as
-the paper prints it, entries uniform in (0, 1), and adds a multiple of :math:`(\sum_f x_f)^2` to every squared distance.
+the scale of L below makes that factor one, :math:`\mathbb{E} \|L x\|^2 = \|x\|^2`, except for ``uniform``, which is
+left as the paper prints it, entries uniform in (0, 1), and adds a multiple of :math:`(\sum_f x_f)^2` to every squared
+distance.
 """
 
 from __future__ import annotations
@@ -88,9 +89,7 @@ def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Gen
         raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
     most = min(n - 1, d) if kind == "pca" else d
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)) or not 1 <= r <= most:
-        raise InputError(
-            f"r must be an integer between 1 and {most} for {kind!r} on {n} points of {d} features, got {r!r}"
-        )
+        raise InputError(f"r must be an integer from 1 to {most} for {kind!r} on {n} points of {d} features, got {r!r}")
     rng = np.random.default_rng(random_state)
     if kind == "uniform":
         return Projection(rng.random((r, d)), kind)

@@ -18,7 +18,7 @@ from convexmetric.losses import Hinge
 from convexmetric.measures import AUC
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import RankingRisk, SeparableRisk
+from convexmetric.risks import PairwiseRisk, RankingRisk, SeparableRisk
 
 
 def random_triplets(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
@@ -118,6 +118,28 @@ def _relative(kind: str, C: float) -> Callable[[np.random.Generator], MetricProb
     return make
 
 
+def _triplets(form: str, diagonal: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 3: a list with repeated triplets, neighbours of labels, all triplets of labels, a graph."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X, y = rng.standard_normal((11, 3)), np.arange(11) % 3
+        options: dict[str, Any] = {"reg": 0.2, "margin": 0.9, "diagonal": diagonal}
+        if form == "list":
+            triplets = random_triplets(rng, 11, 14)
+            return cm.TripletProblem(X, np.concatenate([triplets, triplets[:3]]), intra=0.1, inter=0.05, **options)
+        if form == "neighbours":
+            return cm.TripletProblem.from_labels(X + y[:, None], y, 2, 3, intra=0.3, **options)
+        if form == "labels":
+            return cm.TripletProblem.from_labels(X + y[:, None], y, None, None, **options)
+        links = rng.random((11, 11)) < 0.2
+        links[0, 1] = True
+        projection = cm.make_projection("gaussian", X, 2, rng) if form == "projected graph" else None
+        points = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0)) if diagonal or projection else X
+        return cm.TripletProblem.from_graph(points, links, inter=0.1, projection=projection, **options)
+
+    return make
+
+
 def _later_paper(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
     """A row of a paper that has no method file: triplets, hinge, any cone and penalty, a linear term."""
 
@@ -141,7 +163,12 @@ RANKING: dict[str, Callable[[np.random.Generator], MetricProblem]] = {
 RELATIVE_KINDS = ("identity", "sparse", "A", "rbf", "linear", "callable", "precomputed")
 SOFT = {f"relative, {kind}, soft": _relative(kind, 1.0) for kind in RELATIVE_KINDS}
 HARD = {f"relative, {kind}, hard": _relative(kind, np.inf) for kind in RELATIVE_KINDS}
-METHODS = RANKING | SOFT | HARD
+TRIPLETS = {
+    f"triplets, {form}{', diagonal' if diagonal else ''}": _triplets(form, diagonal)
+    for form in ("list", "neighbours", "labels", "graph", "projected graph")
+    for diagonal in (False, True)
+}
+METHODS = RANKING | SOFT | HARD | TRIPLETS
 
 LATER_PAPERS = {
     "psd triplets, squared Frobenius": _later_paper(PSDCone, SquaredFrobenius(0.5), False),
@@ -186,6 +213,8 @@ def multipliers(problem: MetricProblem) -> int:
     risk = problem.risk
     if isinstance(risk, SeparableRisk):
         return risk.parts
+    if isinstance(risk, PairwiseRisk):
+        return int(risk.pairs.sum())
     assert isinstance(risk, RankingRisk)
     relevance = risk.rankings.relevance
     return int((relevance.n_relevant * relevance.n_irrelevant).sum())

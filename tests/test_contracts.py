@@ -1,6 +1,7 @@
 """What holds for every problem of every method; a new paper adds one instance to PROBLEMS."""
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import DualError
 from convexmetric.losses import Hinge
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import CutDual, SeparableRisk, SmoothedPairs
+from convexmetric.risks import CutDual, PairwiseRisk, SeparableRisk, SmoothedPairs
 
 
 def points(n=30, d=None):
@@ -71,6 +72,15 @@ PROBLEMS |= {
     for measure in ("auc", "precision", "map", "mrr", "ndcg", "knn")
     for regularizer in ("trace", "squared-frobenius")
     for diagonal in (False, True)
+}
+PROBLEMS |= {
+    "triplets-list": lambda: cm.TripletProblem(FEW, TRIPLETS, reg=0.05, intra=0.2),
+    "triplets-labels": lambda: cm.TripletProblem.from_labels(FEW, Y, None, None, reg=0.02, inter=0.02, diagonal=True),
+    "triplets-neighbours": lambda: cm.TripletProblem.from_labels(FEW, Y, 3, 4, reg=1e-3),
+    "triplets-graph": lambda: cm.TripletProblem.from_graph(
+        sp.csr_array(X), Y[:, None] == Y, reg=0.01, intra=0.1, projection=cm.make_projection("pca", X, 3)
+    ),
+    "triplets-trace": lambda: cm.TripletProblem.from_labels(FEW, Y, 2, 2, reg=0.1, regularizer="trace"),
 }
 MAP = RNG.normal(size=(13, 6))
 
@@ -152,9 +162,14 @@ def duals(problem, solution, rng):
         yield CutDual(-dual.witnesses, W, dual.groups)
         yield CutDual(dual.witnesses, W, rng.permutation(dual.groups))
     elif isinstance(dual, SmoothedPairs):
-        yield from (SmoothedPairs(factor * dual.M, dual.width) for factor in factors)
-        yield from (SmoothedPairs(dual.M, factor * dual.width) for factor in (1e-12, 0.5, 2.0, 1e6, 1e300))
-        yield from (SmoothedPairs(random_metric(problem, rng), dual.width) for _ in range(5))
+        yield from (replace(dual, M=factor * dual.M) for factor in factors)
+        yield from (replace(dual, width=factor * dual.width) for factor in (1e-12, 0.5, 2.0, 1e6, 1e300))
+        yield from (replace(dual, M=random_metric(problem, rng)) for _ in range(5))
+        pairs = (problem.risk if isinstance(problem.risk, PairwiseRisk) else problem.risk.pairs).pairs
+        places = np.column_stack([np.arange(pairs.size), np.zeros((pairs.size, 2), dtype=int)])
+        for slopes in (np.zeros(pairs.size), np.full(pairs.size, 1e6), -np.ones(pairs.size), rng.random(pairs.size)):
+            yield SmoothedPairs(dual.M, dual.width, places, slopes)
+            yield SmoothedPairs(random_metric(problem, rng), 0.0, places, slopes)
     else:
         yield from (factor * dual for factor in factors)
         yield from (dual + s * rng.normal(size=dual.shape) for s in (1e-9, 1e-3, 1.0, 1e3))
@@ -191,8 +206,9 @@ def test_duals_that_are_not_numbers_prove_nothing(solved, poison):
         ]
     elif isinstance(dual, SmoothedPairs):
         M = dual.M.copy()
-        M[0, 0] = poison
-        poisoned = [SmoothedPairs(M, dual.width), SmoothedPairs(dual.M, poison)]
+        M.flat[0] = poison
+        places, slopes = np.zeros((1, 3), dtype=int), np.array([poison])
+        poisoned = [SmoothedPairs(M, 1.0), SmoothedPairs(dual.M, poison), SmoothedPairs(dual.M, 1.0, places, slopes)]
     else:
         poisoned = [np.where(np.arange(dual.size) == 0, poison, dual)]
     for point in poisoned:
@@ -213,6 +229,11 @@ def test_duals_of_the_wrong_shape_are_refused(solved):
         ]
     elif isinstance(dual, SmoothedPairs):
         wrong = [SmoothedPairs(dual.M[:-1], 1.0), SmoothedPairs(dual.M[0], 1.0), SmoothedPairs(np.eye(9), 1.0)]
+        for places in ([[0, 0]], [[-1, 0, 0]], [[0, 10**6, 0]], [[0, 0, 10**6]], [[10**6, 0, 0]], [[0, 0, 0]] * 2):
+            wrong.append(SmoothedPairs(dual.M, 1.0, np.array(places), np.ones(len(places))))
+        wrong.append(SmoothedPairs(dual.M, 1.0, np.zeros((1, 3)), np.ones(1)))
+        wrong.append(SmoothedPairs(dual.M, 1.0, np.array([[1, 0, 0], [0, 0, 0]]), np.ones(2)))
+        wrong.append(SmoothedPairs(dual.M, 1.0, np.zeros((1, 3), dtype=int), np.ones(2)))
     else:
         wrong = [dual[:-1], dual[:, None], np.append(dual, 0.0)]
     for point in [*wrong, "optimal", None]:
@@ -245,6 +266,7 @@ def test_weak_duality_on_random_pairs(solved):
         cm.CuttingPlanes(groups=1),
         cm.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
         cm.ColumnGeneration(),
+        cm.SemismoothNewton(),
         cm.InteriorPoint(),
         cm.DualAscent(),
         cm.Conic("clarabel"),

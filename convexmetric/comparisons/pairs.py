@@ -84,15 +84,18 @@ class ListedPairs(Pairs):
         return len(self.pairs)
 
     def contents(self) -> tuple[Any, ...]:
+        """The list."""
         return self.pairs, self.n
 
     def total(self, X: Any, cone: Cone) -> Array:
+        """One weighted Laplacian."""
         i, j = self.pairs.T
         T = sp.csr_array((np.ones(len(i)), (i, j)), shape=(self.n, self.n))
         degrees = np.bincount(i, minlength=self.n) + np.bincount(j, minlength=self.n)
         return cone.outer_sum(X, degrees.astype(np.float64)) - 2.0 * cone.cross(X, T, X)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Rows of the list."""
         return self.pairs[rng.integers(len(self.pairs), size=size)]
 
 
@@ -125,15 +128,18 @@ class LabelledPairs(Pairs):
         return self.size
 
     def contents(self) -> tuple[Any, ...]:
+        """Labels and which pairs of them."""
         return self.codes, self.same
 
     def total(self, X: Any, cone: Cone) -> Array:
+        """Sums over whole classes, or what they leave of the sum over all pairs."""
         within = cone.zeros()
         for rows in np.split(self.by_class, np.cumsum(self.counts)[:-1]):
             within = within + _every_pair(X[rows], cone)
         return within if self.same else _every_pair(X, cone) - within
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """A point by its number of pairs, then the other one among its class or outside of it."""
         counts = self.counts[self.codes]
         others = counts - 1 if self.same else self.codes.size - counts
         i = rng.choice(self.codes.size, size=size, p=others / others.sum())
@@ -167,12 +173,15 @@ class UnlinkedPairs(Pairs):
         return self.size
 
     def contents(self) -> tuple[Any, ...]:
+        """The graph."""
         return (self.adjacency,)
 
     def total(self, X: Any, cone: Cone) -> Array:
+        """All pairs but for the links."""
         return _every_pair(X, cone) - self.links.total(X, cone)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """By rejection."""
         n = self.adjacency.shape[0]
         kept: list[np.ndarray] = []
         missing = size

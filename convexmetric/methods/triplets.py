@@ -16,11 +16,11 @@ A .. J, L                  the paper's variants (section 4.1): see VARIANTS
 =========================  ====================================================================================
 
 The two pair terms are linear in R: with weights ``intra`` and ``inter`` they are <G, R>, G = intra * mean over S_1 of
-(v_i - v_j)(v_i - v_j)^T - inter * mean over S_2. Variant E has R = L^T L and lambda/2 ||L||_F^2 = lambda/2 tr R, so that
-its global optimum is that of the same problem with a trace.
+(v_i - v_j)(v_i - v_j)^T - inter * mean over S_2. Variant E has R = L^T L and lambda/2 ||L||_F^2 = lambda/2 tr R, so
+that its global optimum is that of the same problem with a trace.
 
-The stochastic procedure LEARN METRIC of section 3.3 prints +1 for C_ij, C_ji and C_kk, where the definition of C above it
-has -1, and sums where the objective has means.
+The stochastic procedure LEARN METRIC of section 3.3 prints +1 for C_ij, C_ji and C_kk, where the definition of C above
+it has -1, and sums where the objective has means.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class TripletProblem(MetricProblem):
     X : (n, d) array or sparse matrix
         Points in rows.
     triplets : (T, 3) int array
-        Rows ``(i, j, k)``: x_i is closer to x_j than to x_k. Multipliers are in the order of :attr:`triplets`: by i, j, k.
+        Rows ``(i, j, k)``: x_i is closer to x_j than to x_k. Multipliers are in the order of :attr:`triplets`: by i, j,
+        k.
     reg : float
         lambda, the weight of half the squared norm.
     margin : float
@@ -121,8 +122,8 @@ class TripletProblem(MetricProblem):
     ) -> TripletProblem:
         """Every point, its nearest points of the same label, its nearest points of other labels, freely combined.
 
-        Nothing is listed but neighbours: ``None`` for both means all triplets of the labels. S_1 and S_2 are the pairs of
-        a point with its neighbours of the one and of the other kind.
+        Nothing is listed but neighbours: ``None`` for both means all triplets of the labels. S_1 and S_2 are the pairs
+        of a point with its neighbours of the one and of the other kind.
 
         Parameters
         ----------
@@ -180,8 +181,8 @@ class TripletProblem(MetricProblem):
         far: Pairs,
         options: dict[str, Any],
     ) -> TripletProblem:
-        defaults = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False, "projection": None}
-        known = {**defaults, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
+        known: dict[str, Any] = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False}
+        known |= {"projection": None, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
         for name in options:
             if name not in known:
                 raise InputError(f"{name!r} is not an option; known: {', '.join(known)}")

@@ -5,7 +5,8 @@ r"""Hinges over pairs of a near and a far item of every query, without ever list
 
 This is the risk of triplets "q is closer to i than to j" whose near and far items combine freely (all triplets of a
 labelled set or of a graph, k neighbours of one kind against k of the other; any list of triplets is such a set of
-queries with one near item each), and the risk of the area under the ROC curve, whose worst ranking decomposes over pairs.
+queries with one near item each), and the risk of the area under the ROC curve, whose worst ranking decomposes over
+pairs.
 
 Smoothed over a width w the hinge has the slope :math:`a = \mathrm{clip}(1/2 + t / w, 0, 1)`, which makes multipliers
 :math:`u_{qij} = c_q a_{qij}` that are in their box for any metric and width: a metric and a width are a dual point.
@@ -63,7 +64,7 @@ class SmoothedPairs:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The point as named arrays, for files."""
-        arrays = {"smoothed_at": self.M, "width": np.float64(self.width)}
+        arrays: dict[str, np.ndarray] = {"smoothed_at": self.M, "width": np.array(self.width, dtype=np.float64)}
         if self.places is None or self.slopes is None:
             return arrays
         return arrays | {"places": self.places, "slopes": self.slopes}
@@ -192,7 +193,8 @@ class PairwiseRisk(Risk):
             curvatures.append(self.weights[q[row]] * strides[row] / width if row.size else np.empty(0))
         value, exact, total = map(float, totals)
         point = DualPoint(total, S)
-        return Smoothed(value, exact, point, kinks, *map(np.concatenate, (places, samples, curvatures)))
+        listed = np.concatenate(places), np.concatenate(samples), np.concatenate(curvatures)
+        return Smoothed(value, exact, point, kinks, *listed)
 
     def with_exceptions(self, M: Array, places: np.ndarray, slopes: Array, width: float = 0.0) -> DualPoint:
         """What the slopes at ``M`` say with some pairs given slopes of their own.

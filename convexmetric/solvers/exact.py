@@ -25,8 +25,9 @@ class Exact(Solver):
     ----------
     stages : tuple of Solver
         By default, for listed comparisons, column generation where it fits; up to some thousand comparisons after a
-        short dual ascent, which is enough for many small problems; then the interior-point method. For hinges over pairs
-        of near and far items semismooth Newton, for rankings the smoothed Newton method where it fits; cutting planes.
+        short dual ascent, which is enough for many small problems; then the interior-point method. For hinges over
+        pairs of near and far items semismooth Newton, for rankings the smoothed Newton method where it fits; then
+        cutting planes.
     """
 
     name: ClassVar[str] = "exact"

@@ -1,12 +1,15 @@
-"""The same problem for many weights C of its risk, each solve using what the others found.
+"""The same problem for many weights of its risk or of its regularizer, each solve using what the others found.
 
 The risk is proportional to C, so that a cut made for one C is a cut for every other after scaling, and a good metric
-for one C is a fair start for the next.
+for one C is a fair start for the next. Where the regularizer is a squared norm of weight reg, the optimum moves
+continuously with reg, and with it the slopes of the hinges and the face of the cone: semismooth Newton goes on from
+where it stood near the end of the last solve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from convexmetric.errors import InputError
@@ -15,6 +18,7 @@ from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.semismooth_newton import SemismoothNewton, Warm
 from convexmetric.solvers.solve import concluded, solve
 
 __all__ = ["solve_path"]
@@ -22,40 +26,47 @@ __all__ = ["solve_path"]
 
 def solve_path(
     problem: MetricProblem,
-    C: Iterable[float],
+    C: Iterable[float] | None = None,
     tol: float = 1e-6,
     solver: Solver | None = None,
     max_iter: int | None = None,
     max_seconds: float | None = None,
     callback: Callable[[Progress], Any] | None = None,
+    reg: Iterable[float] | None = None,
 ) -> list[Solution]:
-    """Solve for every C, from the smallest on.
+    """Solve for every C, from the smallest on, or for every reg, from the largest on.
 
     Parameters
     ----------
     problem : MetricProblem
-        Its own C does not matter.
-    C : iterable of float
+        Its own C, or reg, does not matter.
+    C : iterable of float, optional
         Weights of the risk.
     tol, max_iter, max_seconds, callback
-        As for :func:`solve`, for each C.
+        As for :func:`solve`, for each weight.
     solver : Solver, optional
-        Cutting planes with settings of your own, which reuse their cuts; any other solver starts afresh for each C.
-        By default cutting planes, but for listed comparisons.
+        For C, cutting planes with settings of your own reuse their cuts, and are the default but for listed
+        comparisons. For reg, semismooth Newton goes on from the last solve, and is the default where it fits. Any
+        other solver starts afresh for each weight.
+    reg : iterable of float, optional
+        Weights of the regularizer, instead of ``C``.
 
     Returns
     -------
     list of Solution
-        In the order of ``C``.
+        In the order of the weights.
 
     Raises
     ------
     InputError
-        If a weight is malformed, or the problem has no such weight.
+        If a weight is malformed, the problem has no such weight, or not one of ``C`` and ``reg`` is given.
     """
-    weights = [checked_weight(value, "C") for value in C]
-    if not weights:
-        raise InputError("C is empty; give at least one weight")
+    if (C is None) == (reg is None):
+        raise InputError("give either C, weights of the risk, or reg, weights of the regularizer")
+    limits = _Limits(tol, max_iter, max_seconds, callback)
+    if reg is not None:
+        return _reg_path(problem, _weights(reg, "reg"), solver, limits)
+    weights = _weights(C or (), "C")
     planes = _planes(problem, solver)
     solutions: dict[float, Solution] = {}
     pool: Pool | None = None
@@ -63,11 +74,9 @@ def solve_path(
     for weight in sorted(set(weights)):
         this = problem.with_C(weight)
         if planes is None:
-            solutions[weight] = solve(
-                this, tol=tol, solver=solver, max_iter=max_iter, max_seconds=max_seconds, callback=callback
-            )
+            solutions[weight] = limits.solve(this, solver)
             continue
-        monitor = Monitor(tol, max_iter, max_seconds, callback)
+        monitor = limits.monitor()
         monitor.solver = planes.name
         if pool is None or before is None:
             pool = Pool.empty(this, planes.groups)
@@ -79,6 +88,52 @@ def solve_path(
         solutions[weight] = concluded(this, planes, monitor)
         before = weight, solutions[weight]
     return [solutions[weight] for weight in weights]
+
+
+def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | None, limits: _Limits) -> list[Solution]:
+    newton = SemismoothNewton() if solver is None else solver
+    solutions: dict[float, Solution] = {}
+    warm: Warm | None = None
+    for weight in sorted(set(weights), reverse=True):
+        this = problem.with_reg(weight)
+        if not isinstance(newton, SemismoothNewton) or newton.unsupported(this) is not None:
+            solutions[weight] = limits.solve(this, solver)
+            continue
+        monitor = limits.monitor()
+        monitor.solver = newton.name
+        warm = newton.follow(this, monitor, warm)
+        solutions[weight] = concluded(this, newton, monitor)
+    return [solutions[weight] for weight in weights]
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Tolerance, limits and callback of every solve."""
+
+    tol: float
+    max_iter: int | None
+    max_seconds: float | None
+    callback: Callable[[Progress], Any] | None
+
+    def monitor(self) -> Monitor:
+        return Monitor(self.tol, self.max_iter, self.max_seconds, self.callback)
+
+    def solve(self, problem: MetricProblem, solver: Solver | None) -> Solution:
+        return solve(
+            problem,
+            tol=self.tol,
+            solver=solver,
+            max_iter=self.max_iter,
+            max_seconds=self.max_seconds,
+            callback=self.callback,
+        )
+
+
+def _weights(values: Iterable[float], name: str) -> list[float]:
+    weights = [checked_weight(value, name) for value in values]
+    if not weights:
+        raise InputError(f"{name} is empty; give at least one weight")
+    return weights
 
 
 def _planes(problem: MetricProblem, solver: Solver | None) -> CuttingPlanes | None:

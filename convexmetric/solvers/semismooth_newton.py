@@ -1,6 +1,7 @@
 r"""Semismooth Newton on smoothed hinges with a squared Frobenius norm, for any number of comparisons.
 
-.. math:: \min_{M \in K} \; \tfrac{\lambda}{2} \|M\|_F^2 + \langle G, M \rangle + \sum_t c_t h_w(\mu - \langle D_t, M \rangle)
+.. math:: \min_{M \in K} \; \tfrac{\lambda}{2} \|M\|_F^2 + \langle G, M \rangle
+          + \sum_t c_t h_w(\mu - \langle D_t, M \rangle)
 
 With the gradient :math:`E(M) = \lambda M + G - S(M)`, where :math:`S = \sum_t c_t a_t D_t` comes from the slopes a of
 the hinges smoothed over a width w, the optimum is a metric M with :math:`E(M) = Z`, Z in the cone, :math:`\langle M, Z
@@ -27,12 +28,13 @@ accuracy. The dual point is then a metric for the sides, and exceptions to them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import SolverError
+from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import DualPoint, PairwiseRisk, Smoothed, SmoothedPairs
@@ -43,16 +45,23 @@ __all__ = ["SemismoothNewton"]
 
 #: Kinks listed at most, while there are more.
 SAMPLE = 20_000
-#: First width in margins, and the factor by which it shrinks once the smoothed problem is solved to CENTRED of its error.
+#: First width in margins, and the factor by which it shrinks once the smoothed problem is solved to CENTRED of what
+#: smoothing costs.
 FIRST_WIDTH, SHRINK, CENTRED = 20.0, 0.4, 0.3
 #: Z is kept at BALANCE times the size of sigma M, within a factor SLACK.
 BALANCE, SLACK = 10.0, 3.0
+#: The largest sigma, in units of lambda.
+LARGEST = 1e10
 #: Short steps in a row with all kinks listed after which the interior point takes over, for at most MOST_FREE kinks.
 SHORT_STEPS, MOST_FREE = 3, 8_000
+#: Where it does not close the gap, this many short steps more before it is tried again.
+PATIENCE = 10
 #: Rounds of the interior point, and steps of each.
 MOST_ROUNDS, ROUND_STEPS = 12, 40
 #: Slopes start at least so far from 0 and 1.
 LEAST = 0.02
+#: An interior point ends at this share of the gap, and steps go so far to the boundary.
+ENOUGH, BOUNDARY = 0.03, 0.99
 #: Gap at which the point is kept from which a neighbouring problem starts.
 WARM_GAP = 1e-3
 
@@ -81,7 +90,7 @@ class SemismoothNewton(Solver):
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Narrow the width until the certified gap closes."""
-        self.follow(problem, monitor, None)
+        self.follow(problem, monitor, _left(monitor, problem))
 
     def follow(self, problem: MetricProblem, monitor: Monitor, warm: Warm | None) -> Warm | None:
         """The same from where a neighbouring problem's solve left off; returns where to go on for the next."""
@@ -89,6 +98,7 @@ class SemismoothNewton(Solver):
         if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, SquaredFrobenius):
             raise SolverError("semismooth Newton needs a pairwise risk and a squared Frobenius norm")
         run = _Run(problem, risk, float(regularizer.reg), monitor, self.max_steps)
+        monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
         run.follow(warm)
         return run.warm
 
@@ -100,6 +110,24 @@ class Warm:
     W: Array
     sigma: float
     width: float
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For a checkpoint."""
+        return {"W": self.W, "sigma": np.array(self.sigma), "width": np.array(self.width)}
+
+
+def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
+    """Where an earlier run stood, if there was one."""
+    left = monitor.left_by(SemismoothNewton.name)
+    if not left:
+        return None
+    try:
+        warm = Warm(problem.metric(left["W"]), float(left["sigma"]), float(left["width"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the checkpoint's point is damaged ({error}); remove it to start again") from error
+    if not (0.0 < warm.sigma < np.inf and 0.0 < warm.width < np.inf):
+        raise InputError("the checkpoint's point is damaged (sigma or width); remove it to start again")
+    return warm
 
 
 @dataclass
@@ -153,14 +181,16 @@ class _Run:
                     continue
                 held = True
                 Y, kinks = self._narrowed(at, kinks)
-            at = self._balanced(at)
+            face, sigma = balanced(at.face, at.sigma, self.reg)
+            at = replace(at, face=face, sigma=sigma)
             move, slope = self._direction(at, Y, kinks)
             there, step = self._moved(at, move, slope, search=not held)
             short = short + 1 if step < 1.0 and there.complete else 0
             held = False
-            if step == 0.0 or (short >= SHORT_STEPS and there.here.kinks <= MOST_FREE):
-                if there.complete and there.here.kinks <= MOST_FREE:
-                    _Polish(self, there).run()
+            if (step == 0.0 or short >= SHORT_STEPS) and there.complete and there.here.kinks <= MOST_FREE:
+                _Polish(self, there).run()
+                short = -PATIENCE
+            if self.stopped or step == 0.0:
                 return
             at = there
 
@@ -211,22 +241,12 @@ class _Run:
         Y = at.Y + kinks.adjoint(kinks.weights * t * (1.0 / self.width - 1.0 / before))
         return Y, Kinks(self.risk, kinks.sample, kinks.weights / self.width)
 
-    def _balanced(self, at: _Point) -> _Point:
-        """The same metric with another sigma, where the parts of W are of different size."""
-        ratio = at.face.imbalance
-        if not 0.0 < ratio < np.inf:
-            return at
-        sigma = max(self.reg, BALANCE * at.sigma * ratio)
-        if at.sigma / SLACK <= sigma <= at.sigma * SLACK:
-            return at
-        return replace(at, face=at.face.scaled(sigma / at.sigma), sigma=sigma)
-
     def _direction(self, at: _Point, Y: Array, kinks: Kinks) -> tuple[Array, float]:
         """Newton step in W, and the slope of the smoothed objective along it."""
         face, sigma = at.face, at.sigma
         residual = self.reg * at.M - Y - face.negative
         b = -face.into(residual)
-        diagonal = 1.0 + (self.reg / sigma - 1.0) * face.omega
+        diagonal = (1.0 - face.omega) + self.reg / sigma * face.omega
         v = solve_newton(face, kinks, diagonal, b, sigma)
         moved = face.out(v)
         curved = kinks.adjoint(kinks.curvature * kinks.margins(moved)) / sigma
@@ -264,7 +284,7 @@ class _Polish:
         """Rounds of interior points, each with the comparisons that the last one turned."""
         for _ in range(MOST_ROUNDS):
             self.others = self.risk.with_exceptions(self.M0, self.places, np.zeros(len(self.places)))
-            if self._round() or not self._grow():
+            if (len(self.places) and self._round()) or not self._grow():
                 return
 
     def _grow(self) -> bool:
@@ -287,67 +307,103 @@ class _Polish:
     def _round(self) -> bool:
         """One interior point; True if the solve must stop."""
         run, kinks, c = self.run_, self.kinks, self.kinks.weights
-        z, face = self.z, self.face
         # So far from the end that there is room to move: the products sum up to the gap.
-        self.mu = max(self.mu, 0.5 * (run.monitor.upper_bound - run.monitor.lower_bound) / float(c.sum()))
-        above, below = self.mu / (1.0 - z), self.mu / z
+        gap = run.monitor.upper_bound - run.monitor.lower_bound
+        mu = max(self.mu, 0.5 * gap / float(c.sum()))
+        s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
         for _ in range(ROUND_STEPS):
-            M = face.positive / self.sigma
-            S = self.others.S + kinks.adjoint(c * z)
-            value = self.others.value + self.risk.margin * float(c @ z)
+            M = self.face.positive / self.sigma
+            S = self.others.S + kinks.adjoint(c * s.z)
+            value = self.others.value + self.risk.margin * float(c @ s.z)
             run.monitor.primal(M, run.problem.objective(M))
-            point = SmoothedPairs(self.M0, 0.0, self.places, z)
-            run.monitor.dual(run.problem.bound(value, S, M), lambda point=point: point, DualPoint(value, S))
-            left = float(c @ (above * (1.0 - z) + below * z))
-            if run.count(kinks=len(z), width=0.0):
+            dual = SmoothedPairs(self.M0, 0.0, self.places, s.z)
+            run.monitor.dual(run.problem.bound(value, S, M), partial(_same, dual), DualPoint(value, S))
+            self.z = s.z
+            if run.count(kinks=len(s.z), width=0.0):
                 return True
-            if left < 0.03 * (run.monitor.upper_bound - run.monitor.lower_bound):
+            if float(c @ s.products()) < ENOUGH * (run.monitor.upper_bound - run.monitor.lower_bound):
                 break
-            at = face.imbalance
-            if 0.0 < at < np.inf:
-                sigma = max(self.reg, BALANCE * self.sigma * at)
-                if not self.sigma / SLACK <= sigma <= self.sigma * SLACK:
-                    face, self.sigma = face.scaled(sigma / self.sigma), sigma
-            residual = self.reg * M - (S - self.G) - face.negative
-            theta = 1.0 / (above / (1.0 - z) + below / z)
-            kinks.curvature = c * theta
-            system = Factorised(face, kinks, 1.0 + (self.reg / self.sigma - 1.0) * face.omega, self.sigma)
-            t = self.risk.margin - kinks.margins(M)
-
-            def step(q: Array) -> tuple[Array, Array]:
-                v = face.out(system.solve(face.into(kinks.adjoint(c * theta * q) - residual)))
-                dz = theta * (q - kinks.margins(v) / self.sigma)
-                return dz, -residual - (self.reg / self.sigma - 1.0) * v + kinks.adjoint(c * dz)
-
-            mean = 0.5 * float(np.mean(above * (1.0 - z) + below * z))
-            dz, _ = step(t)
-            d_above = (above * dz - above * (1.0 - z)) / (1.0 - z)
-            d_below = -(below * dz + below * z) / z
-            length = _longest((z, dz), (1.0 - z, -dz), (above, d_above), (below, d_below))
-            after = 0.5 * float(
-                np.mean(
-                    (above + length * d_above) * (1.0 - z - length * dz)
-                    + (below + length * d_below) * (z + length * dz)
-                )
-            )
-            mu = mean * (after / mean) ** 3
-            up, down = mu + dz * d_above, mu - dz * d_below
-            dz, dW = step(t - up / (1.0 - z) + down / z)
-            d_above = (up - above * (1.0 - z) + above * dz) / (1.0 - z)
-            d_below = (down - below * z - below * dz) / z
-            length = min(1.0, 0.99 * _longest((z, dz), (1.0 - z, -dz), (above, d_above), (below, d_below)))
-            z = z + length * dz
-            above, below = above + length * d_above, below + length * d_below
-            face = face_of(self.cone, face.W + length * dW)
-        self.face, self.z = face, z
+            self.face, self.sigma = balanced(self.face, self.sigma, self.reg)
+            s = self._step(M, S, s)
         return False
 
+    def _step(self, M: Array, S: Array, s: _Slopes) -> _Slopes:
+        """A predictor and a corrector step of the slopes and of W."""
+        kinks, c, face, sigma = self.kinks, self.kinks.weights, self.face, self.sigma
+        residual = self.reg * M - (S - self.G) - face.negative
+        theta = 1.0 / (s.above / (1.0 - s.z) + s.below / s.z)
+        kinks.curvature = c * theta
+        shift = self.reg / sigma - 1.0
+        system = Factorised(face, kinks, (1.0 - face.omega) + self.reg / sigma * face.omega, sigma)
+        t = self.risk.margin - kinks.margins(M)
 
-def _longest(*pairs: tuple[Array, Array]) -> float:
-    """Longest step that keeps all quantities nonnegative."""
-    longest = np.inf
-    for value, change in pairs:
-        falling = change < 0.0
-        if falling.any():
-            longest = min(longest, float(np.min(-value[falling] / change[falling])))
-    return longest
+        def solved(q: Array) -> tuple[Array, Array]:
+            v = face.out(system.solve(face.into(kinks.adjoint(c * theta * q) - residual)))
+            dz = theta * (q - kinks.margins(v) / sigma)
+            return dz, -residual - shift * v + kinks.adjoint(c * dz)
+
+        mean = 0.5 * float(np.mean(s.products()))
+        dz, _ = solved(t)
+        predicted = s.changes(dz, 0.0, 0.0)
+        after = s.moved(predicted, min(1.0, s.longest(predicted)))
+        mu = mean * (0.5 * float(np.mean(after.products())) / mean) ** 3
+        up, down = mu + dz * predicted.above, mu - dz * predicted.below
+        dz, dW = solved(t - up / (1.0 - s.z) + down / s.z)
+        change = s.changes(dz, up, down)
+        length = min(1.0, BOUNDARY * s.longest(change))
+        self.face = face_of(self.cone, face.W + length * dW)
+        return s.moved(change, length)
+
+
+@dataclass(frozen=True)
+class _Slopes:
+    """Slopes in (0, 1), and the multipliers of their upper and lower ends."""
+
+    z: Array
+    above: Array
+    below: Array
+
+    def products(self) -> Array:
+        """What is to become zero."""
+        return self.above * (1.0 - self.z) + self.below * self.z
+
+    def changes(self, dz: Array, up: Array | float, down: Array | float) -> _Slopes:
+        """Changes of all three that bring the products to ``up`` and ``down`` to first order."""
+        above = (up - self.above * (1.0 - self.z) + self.above * dz) / (1.0 - self.z)
+        below = (down - self.below * self.z - self.below * dz) / self.z
+        return _Slopes(dz, above, below)
+
+    def moved(self, change: _Slopes, length: float) -> _Slopes:
+        """After a step."""
+        return _Slopes(
+            self.z + length * change.z, self.above + length * change.above, self.below + length * change.below
+        )
+
+    def longest(self, change: _Slopes) -> float:
+        """Longest step that keeps slopes and multipliers in their range."""
+        return min(
+            _longest(self.z, change.z),
+            _longest(1.0 - self.z, -change.z),
+            _longest(self.above, change.above),
+            _longest(self.below, change.below),
+        )
+
+
+def _longest(values: Array, changes: Array) -> float:
+    falling = changes < 0.0
+    return float(np.min(-values[falling] / changes[falling])) if falling.any() else np.inf
+
+
+def _same(dual: SmoothedPairs) -> SmoothedPairs:
+    return dual
+
+
+def balanced(face: Face, sigma: float, reg: float) -> tuple[Face, float]:
+    """The same metric and the same Z with another sigma, where the parts of W are of different size."""
+    ratio = face.imbalance
+    if not 0.0 < ratio < np.inf:
+        return face, sigma
+    wanted = min(max(reg, BALANCE * sigma * ratio), LARGEST * reg)
+    if sigma / SLACK <= wanted <= sigma * SLACK:
+        return face, sigma
+    return face.scaled(wanted / sigma), wanted

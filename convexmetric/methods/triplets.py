@@ -1,4 +1,4 @@
-r"""Distance metrics from large graphs: triplets, intra-class and inter-class distances, random projection (paper 3).
+r"""Distance metrics from large graphs: triplets, intra-class and inter-class distances, random projection.
 
 .. math::
    F(R) = \frac{\lambda}{2} \|R\|_F^2
@@ -303,7 +303,7 @@ class TripletProblem(MetricProblem):
             for sign, share, name in (("+", self.intra, "S1"), ("-", self.inter, "S2"))
         )
         return (
-            f"Metric from triplets with intra- and inter-class distances (paper 3)\n"
+            f"Metric from triplets with intra- and inter-class distances, for large graphs\n"
             f"\n"
             f"  minimise    {self.regularizer.text(letter)} + mean_S max(0, D_ij - D_ik + {self.margin:g}){terms}\n"
             f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
@@ -314,11 +314,16 @@ class TripletProblem(MetricProblem):
         )
 
     def _repr_latex_(self) -> str:
+        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
+        space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
+        hinges = rf"\max(0, D^{{i,j}}_{M} - D^{{i,k}}_{M} + {self.margin:g})"
+        similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
+        dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
         return (
-            rf"$$\min_{{R \succeq 0}} \; {self.regularizer.latex('R')} + \frac{{1}}{{|S|}} \sum_{{(i,j,k) \in S}} "
-            rf"\max(0, D^{{ij}}_R - D^{{ik}}_R + {self.margin:g}) + {self.intra:g}\, I_1(R) - {self.inter:g}\, I_2(R)$$"
-            rf"$$R \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}}, \quad |S| = {self.count}, "
-            rf"\quad \lambda = {self.reg:g}$$"
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {self.regularizer.latex(M)}{similar}{dissimilar} \\"
+            rf"& + \frac{{1}}{{|S|}} \sum_{{(i,j,k) \in S}} {hinges}\end{{aligned}}$$"
+            rf"$${M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad \lambda = {self.reg:g}$$"
         )
 
 

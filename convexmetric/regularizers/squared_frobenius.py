@@ -44,7 +44,7 @@ class SquaredFrobenius(Regularizer):
 
     def latex(self, M: str) -> str:
         """The formula."""
-        half = r"\tfrac12" if self.reg == 1 else rf"\tfrac{{{self.reg:g}}}{{2}}"
+        half = r"\tfrac12" if self.reg == 1 else rf"\frac{{{self.reg:g}}}{{2}}"
         return rf"{half} \|{M}\|_F^2"
 
     def text(self, M: str) -> str:

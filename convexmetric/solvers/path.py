@@ -66,7 +66,7 @@ def solve_path(
     limits = _Limits(tol, max_iter, max_seconds, callback)
     if reg is not None:
         return _reg_path(problem, _weights(reg, "reg"), solver, limits)
-    weights = _weights(C or (), "C")
+    weights = _weights(() if C is None else C, "C")
     planes = _planes(problem, solver)
     solutions: dict[float, Solution] = {}
     pool: Pool | None = None

@@ -21,6 +21,11 @@ def test_text_states_sizes_formula_and_source(name):
         assert "McFee & Lanckriet 2010" in text
         assert f"queries   n = {len(problem.rankings)}, ranking a corpus of {len(problem.rankings.X)} points" in text
         assert "3 x 3" in text
+    elif isinstance(problem, cm.TripletProblem):
+        assert "large graphs" in text
+        assert f"{problem.count} triplets on 11 points" in text
+        assert ("mean_S1" in text) == (problem.intra > 0)
+        assert ("mean_S2" in text) == (problem.inter > 0)
     else:
         assert "Schultz & Joachims 2003" in text
         assert f"{problem.cone.d} weights" in text

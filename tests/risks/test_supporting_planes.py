@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from samples import EVERYTHING, HARD, instance, random_element, random_metric
 
 from convexmetric.comparisons import rankings
+from convexmetric.risks import PairwiseRisk
 from convexmetric.risks.base import group_sums
 
 SOFT = sorted(set(EVERYTHING) - set(HARD))
@@ -80,10 +81,14 @@ def test_planes_made_anywhere_are_valid_however_large_the_witness(name):
 def test_offsets_of_hinges_count_the_violated_whatever_the_witness(name, size):
     risk = instance(name).risk
     M = size * random_element(np.random.default_rng(2), risk.cone)
-    violated = np.count_nonzero(risk.comparisons.forward(M) < risk.loss.margin)
+    if isinstance(risk, PairwiseRisk):
+        margin, weight, s = risk.margin, risk.weights[0], risk.listed().forward(M)
+    else:
+        margin, weight, s = risk.loss.margin, risk.loss.C, risk.comparisons.forward(M)
+    violated = np.count_nonzero(s < margin)
     assert violated
     offset = risk.separate(M, np.zeros(risk.parts, dtype=np.int64)).offsets[0]
-    assert offset == pytest.approx(risk.loss.C * risk.loss.margin * violated, rel=1e-12)
+    assert offset == pytest.approx(weight * margin * violated, rel=1e-12)
 
 
 @given(st.integers(0, 10**6), st.sampled_from(SOFT), st.floats(0.0, 1.0))

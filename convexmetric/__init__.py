@@ -29,6 +29,7 @@ from convexmetric.solvers import (
     ProjectedSubgradient,
     SemismoothNewton,
     SmoothedNewton,
+    StochasticBatch,
     solve,
     solve_path,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "SmoothedNewton",
     "SmoothedPairs",
     "Solution",
+    "StochasticBatch",
     "TripletProblem",
     "Validation",
     "Variant",

@@ -13,6 +13,7 @@ from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.solve import SOLVERS, solve
+from convexmetric.solvers.stochastic_batch import StochasticBatch
 
 __all__ = [
     "CONIC_SOLVERS",
@@ -29,6 +30,7 @@ __all__ = [
     "SemismoothNewton",
     "SmoothedNewton",
     "Solver",
+    "StochasticBatch",
     "solve",
     "solve_path",
 ]

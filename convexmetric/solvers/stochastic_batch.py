@@ -33,6 +33,7 @@ import numpy as np
 
 from convexmetric.comparisons.draws import Draws
 from convexmetric.comparisons.sampling import generator_of
+from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
@@ -134,15 +135,14 @@ class StochasticBatch(Solver):
         margins = cone.quadratic_forms(q - k, metric) - cone.quadratic_forms(q - i, metric)
         linear, size = problem.sampled_G(rng, self.batch)
         if self.as_printed:
-            return (
-                draws.total * _printed_sum(cone, q, i, k, (margins <= risk.margin).astype(np.float64)) + size * linear
-            )
-        active = (margins < risk.margin) * (draws.total / self.batch)
+            active = np.where(margins <= risk.margin, draws.total, 0.0)
+            return _printed_sum(cone, q, i, k, active) + size * linear
+        active = np.where(margins < risk.margin, draws.total / self.batch, 0.0)
         return cone.outer_sum(q - i, active) - cone.outer_sum(q - k, active) + linear
 
 
-def _printed_sum(cone: Any, q: Any, i: Any, k: Any, active: Array) -> Array:
-    """``sum X^T C X`` with +1 in all six entries of C."""
+def _printed_sum(cone: Cone, q: Any, i: Any, k: Any, active: Array) -> Array:
+    """The sum of ``X^T C X`` with +1 in all six entries of C."""
     return cone.outer_sum(q + i, active) + cone.outer_sum(q + k, active) - 2.0 * cone.outer_sum(q, active)
 
 

@@ -147,8 +147,8 @@ def test_the_printed_procedure_does_not_descend(name):
     optimum = cm.solve(problem, 1e-8, "semismooth-newton").upper_bound
     corrected, printed = (solve(problem, 1e-6, batch=50, epochs=20, as_printed=kind) for kind in (False, True))
     assert printed.lower_bound <= optimum <= printed.upper_bound
-    assert corrected.history[-1].details["objective"] < 1.01 * optimum
-    assert printed.history[-1].details["objective"] > 1.03 * optimum
+    assert corrected.history[-1].details["objective"] < 1.025 * optimum
+    assert printed.history[-1].details["objective"] > 1.035 * optimum
 
 
 def test_a_seed_fixes_the_draws():

@@ -27,9 +27,11 @@ from convexmetric.solvers import (
     Exact,
     InteriorPoint,
     ProjectedSubgradient,
+    Screened,
     SemismoothNewton,
     SmoothedNewton,
     StochasticBatch,
+    screen,
     solve,
     solve_path,
 )
@@ -57,6 +59,7 @@ __all__ = [
     "RankingProblem",
     "RelativeComparisonProblem",
     "RetrievalScores",
+    "Screened",
     "SemismoothNewton",
     "SmoothedNewton",
     "SmoothedPairs",
@@ -77,6 +80,7 @@ __all__ = [
     "load_problem",
     "make_projection",
     "retrieval_scores",
+    "screen",
     "solve",
     "solve_path",
 ]

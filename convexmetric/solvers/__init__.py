@@ -10,6 +10,7 @@ from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.screening import Screened, screen
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.solve import SOLVERS, solve
@@ -27,10 +28,12 @@ __all__ = [
     "InteriorPoint",
     "Monitor",
     "ProjectedSubgradient",
+    "Screened",
     "SemismoothNewton",
     "SmoothedNewton",
     "Solver",
     "StochasticBatch",
+    "screen",
     "solve",
     "solve_path",
 ]

@@ -79,7 +79,7 @@ def table(results: list[Run]) -> str:
                 seconds(r.optimum.seconds),
             ]
         )
-    header = ["data, lambda / lambda_max", "variant", *(f"{mark} epochs" for mark in MARKS)]
+    header = ["data, lambda / lambda_max", "epochs:", *(f"after {mark}" for mark in MARKS)]
     return markdown([*header, "certified", "s", "optimum", "its gap", "its s"], rows)
 
 

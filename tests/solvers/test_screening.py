@@ -50,7 +50,7 @@ def sparse(seed=0):
 
 PROBLEMS = {
     "labels": labels,
-    "labels, diagonal": lambda seed=0: labels(seed, diagonal=True, intra=0.1),
+    "labels, diagonal": lambda seed=0: labels(seed, diagonal=True, inter=0.05),
     "every triplet": lambda seed=0: labels(seed, near=None, far=None),
     "graph": graph,
     "listed": triplets,

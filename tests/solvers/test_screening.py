@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.risks import SmoothedPairs
 from convexmetric.solvers.faces import Kinks
-from convexmetric.solvers.screening import Ball, ball_of, sides, tally
+from convexmetric.solvers.screening import Ball, Screening, ball_of, sides, tally
 
 
 def points(seed=0, n=30, d=3):
@@ -50,7 +51,7 @@ def sparse(seed=0):
 
 PROBLEMS = {
     "labels": labels,
-    "labels, diagonal": lambda seed=0: labels(seed, diagonal=True, inter=0.05),
+    "labels, diagonal": lambda seed=0: labels(seed, 0.005, diagonal=True, inter=0.05),
     "every triplet": lambda seed=0: labels(seed, near=None, far=None),
     "graph": graph,
     "listed": triplets,
@@ -62,6 +63,12 @@ def solve(problem, tol, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
         return cm.solve(problem, tol, cm.SemismoothNewton(**options))
+
+
+@cache
+def solved(name, seed):
+    problem = PROBLEMS[name](seed)
+    return problem, solve(problem, 1e-9).certificate
 
 
 def every_pair(problem):
@@ -121,13 +128,12 @@ def test_listed_comparisons_are_decided_alike(name):
 
 @given(
     name=st.sampled_from(list(PROBLEMS)),
-    seed=st.integers(0, 3),
+    seed=st.integers(0, 2),
     tol=st.sampled_from([0.5, 1e-1, 1e-2, 1e-4, 1e-6]),
 )
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 def test_no_hinge_is_decided_wrongly(name, seed, tol):
-    problem = PROBLEMS[name](seed)
-    optimum = solve(problem, 1e-9).certificate
+    problem, optimum = solved(name, seed)
     certificate = solve(problem, tol).certificate
     screened = cm.screen(problem, certificate, places=True)
     ball = ball_at(problem, certificate)
@@ -155,8 +161,7 @@ def test_the_ball_holds_the_optimum_for_any_metric_and_dual_point(name):
         ball = ball_at(problem, certificate)
         assert np.linalg.norm(ball.centre - optimum.centre) <= ball.radius + optimum.radius
         plain = np.sqrt(2.0 * (certificate.upper_bound - certificate.lower_bound) / problem.reg)
-        assert np.linalg.norm(ball.centre - M) + ball.radius <= plain * 1.0001 + np.linalg.norm(ball.centre - M)
-        assert ball.radius <= plain / np.sqrt(2.0) * 1.0001
+        assert np.linalg.norm(ball.centre - M) + ball.radius <= plain * 1.0001
 
 
 def test_more_is_decided_as_the_gap_falls():
@@ -200,13 +205,35 @@ def test_screening_along_a_solve():
     assert screened.upper_bound == pytest.approx(plain.upper_bound, rel=2e-9)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_last_phase_without_decided_hinges_reaches_the_optimum(seed):
-    problem = triplets(seed)
+def test_the_last_phase_without_decided_hinges_reaches_the_optimum():
+    X, y = points(n=60, d=10)
+    X[:, :3] += 0.5 * y[:, None]
+    problem = cm.TripletProblem.from_labels(X, y, 3, 4)
+    problem = problem.with_reg(1e-3 * problem.reg_max)
     plain, screened = solve(problem, 1e-9), solve(problem, 1e-9, screen=True)
-    assert screened.gap <= max(1e-9, plain.gap)
+    assert screened.history[-1].details["width"] == 0.0
+    assert screened.gap <= 1e-9
     assert screened.lower_bound <= plain.upper_bound
     assert plain.lower_bound <= screened.upper_bound
+
+
+@pytest.mark.parametrize("name", ["labels", "labels, diagonal"])
+def test_only_hinges_certain_to_be_where_a_metric_has_them_are_left_out(name):
+    problem, optimum = solved(name, 2)
+    places, D = every_pair(problem)
+    flat = D.reshape(len(D), -1)
+    near, begin, _, far, start, _ = problem.risk.rankings.relevance.lists(np.arange(problem.risk.parts))
+    q, i, j = places.T
+    sample = np.column_stack([q, near[begin[q] + i], far[start[q] + j]])
+    screening = Screening(problem)
+    M = 0.6 * optimum.M
+    assert screening.undecided(sample, M).all()
+    screening.ball = ball_at(problem, optimum)
+    left_out = ~screening.undecided(sample, M)
+    at_M, at_optimum = (problem.margin - flat @ metric.ravel() for metric in (M, optimum.M))
+    assert (at_M * at_optimum > 0.0)[left_out].all()
+    assert left_out.sum() > 0.7 * problem.count
+    assert (at_M * at_optimum < 0.0).any()
 
 
 def test_bad_calls():

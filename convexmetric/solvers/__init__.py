@@ -10,9 +10,11 @@ from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.screening import Screened, screen
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.solve import SOLVERS, solve
+from convexmetric.solvers.stochastic_batch import StochasticBatch
 
 __all__ = [
     "CONIC_SOLVERS",
@@ -26,9 +28,12 @@ __all__ = [
     "InteriorPoint",
     "Monitor",
     "ProjectedSubgradient",
+    "Screened",
     "SemismoothNewton",
     "SmoothedNewton",
     "Solver",
+    "StochasticBatch",
+    "screen",
     "solve",
     "solve_path",
 ]

@@ -29,6 +29,7 @@ from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
+from convexmetric.solvers.stochastic_batch import StochasticBatch
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["SOLVERS", "solve"]
@@ -44,6 +45,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "subgradient": ProjectedSubgradient,
+    "stochastic-batch": StochasticBatch,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
 
@@ -71,7 +73,7 @@ def solve(
     solver : str or Solver, optional
         ``"exact"``, which is the default and chooses among the next five; ``"dual-ascent"``,
         ``"column-generation"``, ``"interior-point"``, ``"smoothed-newton"``, ``"cutting-planes"``;
-        ``"cutting-planes-plain"``, ``"subgradient"``, a conic solver
+        ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
         its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional

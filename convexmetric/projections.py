@@ -51,7 +51,9 @@ class Projection:
         """
         points = as_points(X, sparse=True)
         if points.shape[1] != self.L.shape[1]:
-            raise InputError(f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}")
+            raise InputError(
+                f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}; make it from these points"
+            )
         images = points @ self.L.T
         return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)
 
@@ -91,7 +93,12 @@ def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Gen
         raise InputError(
             f"r must be an integer between 1 and {most} for {kind!r} on {n} points of {d} features, got {r!r}"
         )
-    rng = np.random.default_rng(random_state)
+    try:
+        rng = np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state must be a nonnegative integer, a numpy.random.Generator or None, got {random_state!r}"
+        ) from error
     if kind == "uniform":
         return Projection(rng.random((r, d)), kind)
     if kind == "gaussian":

@@ -156,7 +156,7 @@ def test_zero_neighbours_mean_all_and_principal_components_need_no_seed():
 
 def test_links_are_the_certified_ones(data_folder):
     name = "triplets-webkb-linqs-a-1e-2"
-    for key, message in (('rows = 800', "rows does not go with graph"), ("", "the pairs found here")):
+    for key, message in (("rows = 800", "rows does not go with graph"), ("", "the pairs found here")):
         text = text_of(name).replace("[data]", f"[data]\n{key}")
         if not key:
             text = text.replace('graph = true\nsha256 = "', 'graph = true\nsha256 = "0')

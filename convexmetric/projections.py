@@ -52,7 +52,8 @@ class Projection:
         points = as_points(X, sparse=True)
         if points.shape[1] != self.L.shape[1]:
             raise InputError(
-                f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}; make it from these points"
+                f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}; "
+                "make it from these points"
             )
         images = points @ self.L.T
         return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)

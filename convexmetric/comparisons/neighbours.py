@@ -102,10 +102,9 @@ def as_adjacency(adjacency: Any, n: int) -> sp.csr_array:
     except (TypeError, ValueError) as error:
         raise InputError("adjacency must be a square matrix of 0 and 1") from error
     if graph.shape != (n, n):
-        links = graph.shape[1] == 2
-        hint = (
-            f"; of links (i, j) in rows make scipy.sparse.csr_array((ones, links.T), shape=({n}, {n}))" if links else ""
-        )
+        hint = ""
+        if graph.shape[1] == 2:
+            hint = f"; of links (i, j) in rows make scipy.sparse.csr_array((ones, links.T), shape=({n}, {n}))"
         raise InputError(f"adjacency must have shape ({n}, {n}), one row and column a point, got {graph.shape}{hint}")
     graph.sum_duplicates()
     graph.eliminate_zeros()
@@ -134,8 +133,8 @@ def linked_triplets(graph: sp.csr_array) -> tuple[Relevance, np.ndarray]:
     anchors = np.flatnonzero((degrees > 0) & (degrees < n - 1))
     if anchors.size == 0:
         raise InputError(
-            "adjacency links every point to all others or to none: no triplet (i, j, k) has a link from i to j and none "
-            "from i to k"
+            "adjacency links every point to all others or to none: no triplet (i, j, k) has a link from i to j and "
+            "none from i to k"
         )
     none = np.zeros(anchors.size, dtype=np.int64)
     relevance = Relevance(

@@ -181,7 +181,7 @@ def read_instance(text: str, file: str) -> Instance:
     if method is None:
         raise InputError(f"{file}: method must be one of {', '.join(METHODS)}, got {document['method']!r}")
     tables = {"data": dict, "parameters": dict, "bounds": dict} | ({"triplets": dict} if method.triplets else {})
-    optional = {"projection": dict} if method.projection else {}
+    optional: dict[str, type] = {"projection": dict} if method.projection else {}
     _check(document, {"name": str, "title": str, "method": str, **tables}, optional, file)
     if f"{document['name']}.toml" != file:
         raise InputError(f"{file}: name must be that of the file, got {document['name']!r}")

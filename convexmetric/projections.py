@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
 from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
@@ -94,12 +95,7 @@ def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Gen
         raise InputError(
             f"r must be an integer between 1 and {most} for {kind!r} on {n} points of {d} features, got {r!r}"
         )
-    try:
-        rng = np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state must be a nonnegative integer, a numpy.random.Generator or None, got {random_state!r}"
-        ) from error
+    rng = as_generator(random_state)
     if kind == "uniform":
         return Projection(rng.random((r, d)), kind)
     if kind == "gaussian":

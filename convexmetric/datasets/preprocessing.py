@@ -114,9 +114,11 @@ def _function(step: Any) -> Callable[[Matrix], Matrix]:
         if step in STEPS:
             return STEPS[step]
         if match := _PCA.fullmatch(step):
-            return lambda X: _pca(X, int(match[1]))
+            axes = int(match[1])
+            return lambda X: _pca(X, axes)
         if match := _DIVIDE.fullmatch(step):
-            return lambda X: X / int(match[1])
+            divisor = int(match[1])
+            return lambda X: X / divisor
     names = [*STEPS, "pca:K", "divide:N"]
     close = difflib.get_close_matches(str(step).lower(), names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""

@@ -51,7 +51,7 @@ ROWS = (
     Row("Topic+FacultyStudent", "topic", (("faculty", "student", ["project", "course"]),), (79.67, 63.08, 55.06)),
 )
 
-SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000)
+SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000, 300_000)
 """Numbers of training triplets of the learning curve."""
 
 DIFFERENCES = """\
@@ -219,9 +219,9 @@ def draw_curve(row: Row, curve: Curve, path: Path) -> None:
         ax.axhline(values.mean(), color=colour, ls="--", lw=1.2, label=name)
     ax.axhline(row.paper[0], color=COLOURS[7], ls=":", lw=1.2, label="learned, in the paper's table")
     ax.set_xscale("log")
-    ax.set_xticks(curve.sizes, [f"{size:,}" for size in curve.sizes], rotation=30, fontsize="small")
+    ax.set_xticks(curve.sizes, [f"{size / 1000:g}" for size in curve.sizes])
     ax.minorticks_off()
-    ax.set_xlabel("training triplets")
+    ax.set_xlabel("training triplets (thousands)")
     ax.set_ylabel("test triplets satisfied (%)")
     ax.set_title(f"{row.title}: mean and range of {len(curve.fits)} splits", fontsize="medium")
     ax.grid(axis="y", color="#E5E5E5", lw=0.6)

@@ -22,16 +22,21 @@ from numpy.typing import NDArray
 
 from convexmetric.certificate import relative_gap
 from convexmetric.comparisons import triplets_from_labels
+from convexmetric.comparisons.pairs import ListedPairs
 from convexmetric.datasets import Dataset, load, preprocess, sha256
 from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
-from convexmetric.methods import RankingProblem, RelativeComparisonProblem
+from convexmetric.methods import RankingProblem, RelativeComparisonProblem, TripletProblem
 from convexmetric.problem import MetricProblem
+from convexmetric.projections import Projection, make_projection
 
 __all__ = ["Instance", "list_problems", "load_instance", "load_problem", "read_instance"]
 
 Rows = tuple[Any, NDArray[Any]]
 """Points after preprocessing, and their labels."""
+
+Keys = tuple[dict[str, type], dict[str, type]]
+"""Keys that a table of a file must have, and keys that it may have, with their types."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +50,22 @@ class Instance:
     title : str
         One line for a table.
     method : str
-        ``"ranking"`` or ``"relative-comparisons"``.
+        ``"ranking"``, ``"relative-comparisons"`` or ``"triplets"``.
     data : mapping
         ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
         published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
         left out), ``parts`` (only rows with these values of the extra ``part``) and ``rows`` (after preprocessing, so
         many rows at equal distances).
     parameters : mapping
-        Arguments of the statement, such as ``C``.
+        Arguments of the statement, such as ``C`` or ``reg``.
     triplets : mapping or None
-        ``count``, ``seed``, perhaps ``also`` (see :func:`~convexmetric.comparisons.triplets_from_labels`), and
-        ``sha256`` of the triplets as little-endian int64.
+        Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
+        :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
+        Of triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
+        set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
+    projection : mapping or None
+        ``kind`` and ``r`` (see :func:`~convexmetric.make_projection`); of random ones also ``seed``, and ``sha256`` of
+        the map in multiples of 2^-30, rounded, as little-endian int64.
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.
     how : mapping
@@ -68,6 +78,7 @@ class Instance:
     data: Mapping[str, Any]
     parameters: Mapping[str, Any]
     triplets: Mapping[str, Any] | None
+    projection: Mapping[str, Any] | None
     lower_bound: float
     upper_bound: float
     how: Mapping[str, Any]
@@ -170,13 +181,16 @@ def read_instance(text: str, file: str) -> Instance:
     if method is None:
         raise InputError(f"{file}: method must be one of {', '.join(METHODS)}, got {document['method']!r}")
     tables = {"data": dict, "parameters": dict, "bounds": dict} | ({"triplets": dict} if method.triplets else {})
-    _check(document, {"name": str, "title": str, "method": str, **tables}, {}, file)
+    optional: dict[str, type] = {"projection": dict} if method.projection else {}
+    _check(document, {"name": str, "title": str, "method": str, **tables}, optional, file)
     if f"{document['name']}.toml" != file:
         raise InputError(f"{file}: name must be that of the file, got {document['name']!r}")
     _check(document["data"], DATA, DATA_OPTIONAL, f"{file} [data]")
     _check(document["parameters"], method.parameters, method.optional, f"{file} [parameters]")
     if method.triplets:
-        _check(document["triplets"], TRIPLETS, TRIPLETS_OPTIONAL, f"{file} [triplets]")
+        _check(document["triplets"], *method.triplets, f"{file} [triplets]")
+    if "projection" in document:
+        _check(document["projection"], PROJECTION, PROJECTION_RANDOM, f"{file} [projection]")
     bounds = dict(document["bounds"])
     _check(bounds, BOUNDS, {}, f"{file} [bounds]")
     lower, upper = float(bounds.pop("lower")), float(bounds.pop("upper"))
@@ -189,6 +203,7 @@ def read_instance(text: str, file: str) -> Instance:
         data=document["data"],
         parameters=document["parameters"],
         triplets=document.get("triplets"),
+        projection=document.get("projection"),
         lower_bound=lower,
         upper_bound=upper,
         how=bounds,
@@ -197,8 +212,10 @@ def read_instance(text: str, file: str) -> Instance:
 
 DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha256": str}
 DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list, "parts": list, "rows": int}
-TRIPLETS: dict[str, type] = {"count": int, "seed": int, "sha256": str}
-TRIPLETS_OPTIONAL: dict[str, type] = {"also": list}
+DRAWN: Keys = {"count": int, "seed": int, "sha256": str}, {"also": list}
+FORMED: Keys = {"count": int}, {"n_same": int, "n_other": int, "graph": bool, "sha256": str}
+PROJECTION: dict[str, type] = {"kind": str, "r": int}
+PROJECTION_RANDOM: dict[str, type] = {"seed": int, "sha256": str}
 BOUNDS: dict[str, type] = {
     "lower": float,
     "upper": float,
@@ -235,14 +252,20 @@ def _folder() -> Traversable:
     return inside if inside.is_dir() else Path(__file__).resolve().parents[1] / "problems"
 
 
-def _rows(data: Mapping[str, Any]) -> Rows:
+def _dataset(data: Mapping[str, Any]) -> Dataset:
     dataset = load(data["set"])
-    found = sha256(dataset)
-    if found != data["sha256"]:
-        raise InputError(
-            f"[data]: the data set {dataset.name!r} found here is not the one that was certified: its sha256 is "
-            f"{found}, expected {data['sha256']}"
-        )
+    _same(sha256(dataset), data["sha256"], f"[data]: the data set {dataset.name!r} found here is")
+    return dataset
+
+
+def _same(found: str, expected: str, subject: str) -> None:
+    """Refuse what has another hash than what the bounds speak of."""
+    if found != expected:
+        raise InputError(f"{subject} not what was certified: the sha256 is {found}, expected {expected}")
+
+
+def _rows(data: Mapping[str, Any]) -> Rows:
+    dataset = _dataset(data)
     X, labels = dataset.X, _labels(dataset, data.get("labels"))
     for name in data.get("without", []):
         if name not in labels:
@@ -262,13 +285,33 @@ def _rows(data: Mapping[str, Any]) -> Rows:
             raise InputError(f"[data]: rows must be between 1 and {len(labels)}, got {data['rows']}")
         kept = np.linspace(0, len(labels) - 1, data["rows"]).astype(np.int64)
         X, labels = X[kept], labels[kept]
-    if list(X.shape) != data["shape"]:
-        raise InputError(f"[data]: shape is {data['shape']}, but preprocessing gave {list(X.shape)}")
+    _check_shape(X, data)
     return X, labels
 
 
+def _linked_rows(data: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Points after preprocessing, and the links between them; the labels, if any, are not asked for."""
+    dataset = _dataset(data)
+    adjacency = dataset.extras.get("adjacency")
+    if adjacency is None:
+        raise InputError(f"[triplets]: the data set {dataset.name!r} has no graph")
+    for key in DATA_OPTIONAL:
+        if key in data:
+            raise InputError(f"[data]: {key} does not go with graph = true, which is about all rows; leave it out")
+    X = preprocess(dataset.X, data["preprocessing"])
+    _check_shape(X, data)
+    return X, adjacency
+
+
+def _check_shape(X: Any, data: Mapping[str, Any]) -> None:
+    if list(X.shape) != data["shape"]:
+        raise InputError(f"[data]: shape is {data['shape']}, but preprocessing gave {list(X.shape)}")
+
+
 def _labels(dataset: Dataset, extra: str | None) -> NDArray[Any]:
-    """Names of the classes of all rows."""
+    """Names of the classes of all rows; one and the same where the data set has none."""
+    if extra is None and dataset.y is None:
+        return np.full(dataset.X.shape[0], "all")
     if extra is None:
         codes, names = dataset.y, dataset.target_names
     else:
@@ -288,32 +331,67 @@ def _relative_comparisons(instance: Instance) -> MetricProblem:
     X, labels = instance.rows()
     wanted = instance.triplets or {}
     triplets = triplets_from_labels(labels, wanted["count"], wanted["seed"], wanted.get("also", ()))
-    found = hashlib.sha256(triplets.astype("<i8").tobytes()).hexdigest()
-    if found != wanted["sha256"]:
-        raise InputError(
-            f"[triplets]: the triplets drawn here are not those that were certified: their sha256 is {found}, "
-            f"expected {wanted['sha256']}"
-        )
+    _same(_sha256(triplets), wanted["sha256"], "[triplets]: the triplets drawn here are")
     return RelativeComparisonProblem(X, triplets, **instance.parameters)
+
+
+def _triplets(instance: Instance) -> MetricProblem:
+    formed = instance.triplets or {}
+    graph, numbers = formed.get("graph", False), [formed[key] for key in ("n_same", "n_other") if key in formed]
+    if len(numbers) != (0 if graph else 2):
+        raise InputError("[triplets]: either graph = true, or both n_same and n_other, 0 for all")
+    X, about = _linked_rows(instance.data) if graph else instance.rows()
+    options = {**instance.parameters, "projection": _projection(instance.projection, X)}
+    if graph:
+        problem = TripletProblem.from_graph(X, about, **options)
+    else:
+        problem = TripletProblem.from_labels(X, about, *(number or None for number in numbers), **options)
+    listed = [pairs.pairs for pairs in (problem.similar, problem.dissimilar) if isinstance(pairs, ListedPairs)]
+    if listed:
+        found = _sha256(np.concatenate([np.unique(pairs, axis=0) for pairs in listed]))
+        _same(found, formed.get("sha256", "none"), "[triplets]: the pairs found here are")
+    if problem.count != formed["count"]:
+        raise InputError(f"[triplets]: count is {formed['count']}, but there are {problem.count}")
+    return problem
+
+
+def _projection(wanted: Mapping[str, Any] | None, X: Any) -> Projection | None:
+    if wanted is None:
+        return None
+    made = make_projection(wanted["kind"], X, wanted["r"], wanted.get("seed"))
+    if made.kind != "pca":
+        if "seed" not in wanted:
+            raise InputError(f"[projection]: the key 'seed' is missing, which {made.kind!r} needs")
+        L = made.L if isinstance(made.L, np.ndarray) else made.L.toarray()
+        _same(_sha256(np.rint(2.0**30 * L)), wanted.get("sha256", "none"), "[projection]: the map drawn here is")
+    return made
+
+
+def _sha256(numbers: NDArray[Any]) -> str:
+    """Of the numbers as little-endian int64, in C order."""
+    return hashlib.sha256(numbers.astype("<i8").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Method:
-    """How instances of one method are read: the builder, and the keys of ``[parameters]`` with their types."""
+    """How instances of one method are read: the builder, and the keys of the tables with their types."""
 
     build: Callable[[Instance], MetricProblem]
     parameters: dict[str, type]
     optional: dict[str, type]
-    triplets: bool
+    triplets: Keys | None = None
+    projection: bool = False
 
 
 METHODS: dict[str, Method] = {
-    "ranking": Method(
-        _ranking,
-        {"measure": str, "C": float},
-        {"k": int, "regularizer": str, "diagonal": bool},
-        triplets=False,
+    "ranking": Method(_ranking, {"measure": str, "C": float}, {"k": int, "regularizer": str, "diagonal": bool}),
+    "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, DRAWN),
+    "triplets": Method(
+        _triplets,
+        {"reg": float},
+        {"margin": float, "intra": float, "inter": float, "diagonal": bool, "regularizer": str},
+        FORMED,
+        projection=True,
     ),
-    "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, triplets=True),
 }
 """A new paper adds one entry here."""

@@ -213,6 +213,8 @@ def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
     InputError
         If it is not a number, not positive, or infinite where that is not allowed.
     """
+    if isinstance(value, str):
+        raise InputError(f"{name} must be a positive number, got the text {value!r}")
     try:
         weight = float(value)
     except (TypeError, ValueError) as error:
@@ -220,5 +222,5 @@ def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
     if isinstance(value, bool) or np.isnan(weight) or weight <= 0.0:
         raise InputError(f"{name} must be positive, got {value!r}")
     if np.isinf(weight) and not infinite:
-        raise InputError(f"{name} must be finite, got {value!r}: this risk has no hard form")
+        raise InputError(f"{name} must be finite, got {value!r}")
     return weight

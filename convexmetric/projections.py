@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
 from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
@@ -52,7 +53,10 @@ class Projection:
         """
         points = as_points(X, sparse=True)
         if points.shape[1] != self.L.shape[1]:
-            raise InputError(f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}")
+            raise InputError(
+                f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}; "
+                "make it from these points"
+            )
         images = points @ self.L.T
         return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)
 
@@ -90,7 +94,7 @@ def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Gen
     most = min(n - 1, d) if kind == "pca" else d
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)) or not 1 <= r <= most:
         raise InputError(f"r must be an integer from 1 to {most} for {kind!r} on {n} points of {d} features, got {r!r}")
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     if kind == "uniform":
         return Projection(rng.random((r, d)), kind)
     if kind == "gaussian":

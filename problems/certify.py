@@ -58,32 +58,44 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
 def table(instances: Iterable[cm.Instance]) -> str:
     """The table of README.md, made from the files alone."""
     lines = [
-        "| name | method | data | rows x features | triplets | C | lower bound | upper bound | gap |",
+        "| name | method | data | rows x features | triplets | C or lambda | lower bound | upper bound | gap |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for instance in instances:
         rows, features = instance.data["shape"]
         steps = ", ".join(instance.data["preprocessing"])
-        kernel = instance.parameters.get("kernel")
-        variant = [
-            instance.parameters.get("measure", ""),
-            f"k = {instance.parameters['k']}" if "k" in instance.parameters else "",
-            instance.parameters.get("regularizer", ""),
-            "diagonal" if instance.parameters.get("diagonal") else "",
-            f"{kernel} kernel" if kernel else "",
-        ]
         lines.append(
             f"| `{instance.name}` "
-            f"| {', '.join([instance.method, *filter(None, variant)])} "
+            f"| {', '.join([instance.method, *variant(instance)])} "
             f"| {instance.data['set']}{' *' if instance.needs_data_folder else ''} ({steps}) "
             f"| {rows} x {features} "
             f"| {instance.triplets['count'] if instance.triplets else ''} "
-            f"| {instance.parameters['C']:g} "
+            f"| {weight(instance):g} "
             f"| {instance.lower_bound:.10g} "
             f"| {instance.upper_bound:.10g} "
             f"| {instance.gap:.1e} |"
         )
     return "\n".join(lines)
+
+
+def weight(instance: cm.Instance) -> float:
+    """C, or lambda."""
+    return float(instance.parameters.get("C", instance.parameters.get("reg")))
+
+
+def variant(instance: cm.Instance) -> list[str]:
+    """What the statement has beside its method, data and weight."""
+    said = instance.parameters
+    found = [said[key] for key in ("measure", "regularizer") if key in said]
+    found += [f"{key} = {said[key]:g}" for key in ("k", "margin", "intra", "inter") if key in said]
+    found += ["diagonal"] if said.get("diagonal") else []
+    found += [f"{said['kernel']} kernel"] if "kernel" in said else []
+    if instance.method == "triplets" and instance.triplets is not None:
+        near, far = (instance.triplets.get(key, 0) or "all" for key in ("n_same", "n_other"))
+        found.append("graph" if instance.triplets.get("graph") else f"{near} x {far}")
+    if instance.projection is not None:
+        found.append(f"{instance.projection['kind']} projection to {instance.projection['r']}")
+    return found
 
 
 def with_table(readme: str) -> str:

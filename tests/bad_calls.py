@@ -19,6 +19,8 @@ relative = cm.RelativeComparisonProblem(X, triplets)
 X_nan = X.copy()
 X_nan[3, 1] = np.nan
 contradictory = np.array([[0, 1, 4], [0, 4, 1]])
+graph = np.eye(12, k=1) + np.eye(12, k=-1)
+margins = cm.TripletProblem(X, triplets)
 
 NAMES = {
     "np": np,
@@ -31,6 +33,8 @@ NAMES = {
     "relative": relative,
     "X_nan": X_nan,
     "contradictory": contradictory,
+    "graph": graph,
+    "margins": margins,
     "inf": np.inf,
     "nan": np.nan,
 }
@@ -128,6 +132,35 @@ CALLS = [
     ("cm.cross_validate_queries(relative, C=[1.0])", errors.InputError, "must be a RankingProblem"),
     ("ranking.with_queries([12])", errors.InputError, "points to row 12"),
     ("cm.datasets.synthetic_matchings(10, 3)", errors.InputError, "n_matchings must be between"),
+    ("cm.TripletProblem(X, [[0, 1, 1]])", errors.InputError, "repeats an index"),
+    ("cm.TripletProblem(X, triplets, reg=0.0)", errors.InputError, "reg must be positive"),
+    ("cm.TripletProblem(X, triplets, reg='1')", errors.InputError, "reg must be a positive number, got the text"),
+    ("cm.TripletProblem(X, triplets, margin=0)", errors.InputError, "margin must be positive"),
+    ("cm.TripletProblem(X, triplets, intra=-1.0)", errors.InputError, "intra must be positive, or 0"),
+    ("cm.TripletProblem(X, triplets, inter=True)", errors.InputError, "inter must be positive"),
+    ("cm.TripletProblem(X, triplets, diagonal=1)", errors.InputError, "diagonal must be True or False"),
+    ("cm.TripletProblem(X, triplets, similar=[[0, 0]])", errors.InputError, r"similar\[0\] repeats one"),
+    ("cm.TripletProblem(X, triplets, dissimilar=[[0, 12]])", errors.InputError, "dissimilar points to row 12"),
+    ("cm.TripletProblem(X, triplets, regularizer='l1')", errors.InputError, "regularizer must be one of"),
+    ("cm.TripletProblem(X, triplets, projection='pca')", errors.InputError, "see make_projection"),
+    ("cm.TripletProblem(sp.csr_array(X), triplets)", errors.InputError, "pass diagonal=True, a projection, or"),
+    ("cm.TripletProblem.from_labels(X, y, n_same=0)", errors.InputError, "n_same must be a positive integer or None"),
+    ("cm.TripletProblem.from_labels(X, y, n_other='10')", errors.InputError, "n_other must be"),
+    ("cm.TripletProblem.from_labels(X, y[:-1])", errors.InputError, "one label a point"),
+    ("cm.TripletProblem.from_labels(X, y, C=1.0)", errors.InputError, "'C' is not an option; known: reg, margin"),
+    ("cm.TripletProblem.from_labels(X, y, regulariser='trace')", errors.InputError, "did you mean 'regularizer'"),
+    ("cm.TripletProblem.from_graph(X, graph[:-1])", errors.InputError, r"adjacency must have shape \(12, 12\)"),
+    ("cm.TripletProblem.from_graph(X, np.argwhere(graph))", errors.InputError, "of links"),
+    ("cm.TripletProblem.from_graph(X, 0.5 * graph)", errors.InputError, "only 0 and 1, got 0.5; pass adjacency != 0"),
+    ("cm.TripletProblem.from_graph(X, np.eye(12))", errors.InputError, "no link between two different points"),
+    ("cm.TripletProblem.from_graph(X, np.ones((12, 12)))", errors.InputError, "no triplet"),
+    ("cm.make_projection('random', X, 2)", errors.InputError, "kind must be one of"),
+    ("cm.make_projection('gaussian', X, 4)", errors.InputError, "r must be an integer between 1 and 3"),
+    ("cm.make_projection('gaussian', X, 2, 'seed')", errors.InputError, "random_state must be"),
+    ("cm.make_projection('pca', X, 2).transform(X[:, :2])", errors.InputError, "make it from these points"),
+    ("margins.with_reg(inf)", errors.InputError, "reg must be finite"),
+    ("margins.objective(np.eye(4))", errors.InputError, r"R must have shape \(3, 3\)"),
+    ("margins.dual_bound(np.ones(4))", errors.DualError, r"shape \(3,\), one a \(query, near, far\)"),
 ]
 
 

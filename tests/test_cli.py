@@ -62,7 +62,7 @@ def test_list_names_every_instance_with_its_bounds(command):
     assert code == 0
     for name in list_problems():
         line = next(line for line in out.splitlines() if name in line.split())
-        bounds = [float(cell) for cell in line.split() if re.fullmatch(r"\d+(\.\d*)?(e[+-]\d+)?", cell)]
+        bounds = [float(cell) for cell in line.split() if re.fullmatch(r"-?\d+(\.\d*)?(e[+-]\d+)?", cell)]
         instance = load_instance(name)
         assert bounds == pytest.approx([instance.lower_bound, instance.upper_bound], rel=1e-6 + instance.gap)
         assert bounds[0] <= instance.lower_bound <= instance.upper_bound <= bounds[1]

@@ -21,6 +21,10 @@ SMALL = [
     "relative-wine-hard",
     "relative-wine-hard-rbf",
     "relative-digits-2000",
+    "triplets-wine-10x10-1e-2",
+    "triplets-wine-10x10-intra-1e-2",
+    "triplets-wine-10x10-diagonal-1e-2",
+    "triplets-wine-10x10-1e-4",
 ]
 
 
@@ -38,7 +42,9 @@ def test_the_library_has_what_it_promises():
 def test_every_file_reads(name):
     instance = cm.load_instance(name)
     assert instance.name == name
-    assert 0.0 < instance.lower_bound <= instance.upper_bound
+    assert instance.lower_bound <= instance.upper_bound
+    # Only a reward for large distances takes an optimum below zero.
+    assert instance.lower_bound > 0.0 or instance.parameters["inter"] > 0.0
     assert instance.gap <= max(1e-6, instance.how["tol"])
     assert f"{instance.lower_bound!r}" in str(instance)
 
@@ -51,7 +57,7 @@ def test_every_problem_is_the_certified_one(name, request):
     problem = instance.problem()
     assert str(instance.data["shape"][0]) in str(problem)
     # Weak duality at the Euclidean metric.
-    if np.isfinite(instance.parameters["C"]):
+    if np.isfinite(instance.parameters.get("C", 1.0)):
         assert problem.objective(problem.cone.identity()) >= instance.lower_bound
 
 
@@ -103,6 +109,59 @@ def test_malformed_files_are_refused(old, new, message):
     assert old in text
     with pytest.raises(InputError, match=message):
         read_instance(text.replace(old, new), "ranking-auc-wine-c1.toml")
+
+
+TRIPLETS = "triplets-wine-10x10-1e-2"
+PROJECTED = f"""
+[projection]
+kind = "gaussian"
+r = 5
+seed = 0
+sha256 = "{64 * "0"}"
+
+[bounds]"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("n_other = 10\n", "", "either graph = true, or both n_same and n_other"),
+        ("n_other = 10", "n_other = 10\ngraph = true", "either graph = true"),
+        ("n_same = 10\nn_other = 10", "graph = true", "'wine' has no graph"),
+        ("n_other = 10", "n_other = 9", "the pairs found here are not what was certified"),
+        ("n_same = 10", "n_same = -1", "n_same must be a positive integer"),
+        ("count = 17800", "count = 17801", "count is 17801, but there are 17800"),
+        ("sha256 = ", "sha257 = ", "unknown key 'sha257'"),
+        ("[bounds]", PROJECTED, "the map drawn here is not what was certified"),
+        ("[bounds]", PROJECTED.replace("seed = 0\n", ""), "'seed' is missing"),
+        ("[bounds]", PROJECTED.replace("gaussian", "normal"), "kind must be one of"),
+    ],
+)
+def test_triplets_that_differ_from_the_certified_ones_are_refused(old, new, message):
+    text = text_of(TRIPLETS)
+    assert old in text
+    with pytest.raises(InputError, match=message):
+        read_instance(text.replace(old, new), f"{TRIPLETS}.toml").problem()
+
+
+def test_zero_neighbours_mean_all_and_principal_components_need_no_seed():
+    head, bounds = text_of(TRIPLETS).split("[triplets]")
+    count = 59 * 58 * 119 + 71 * 70 * 107 + 48 * 47 * 130
+    formed = f'[triplets]\ncount = {count}\nn_same = 0\nn_other = 0\n\n[projection]\nkind = "pca"\nr = 5\n'
+    text = f"{head}{formed}\n[bounds]{bounds.split('[bounds]')[1]}"
+    problem = read_instance(text, f"{TRIPLETS}.toml").problem()
+    assert problem.count == count
+    assert problem.cone.d == 5
+
+
+def test_links_are_the_certified_ones(data_folder):
+    name = "triplets-webkb-linqs-a-1e-2"
+    for key, message in (("rows = 800", "rows does not go with graph"), ("", "the pairs found here")):
+        text = text_of(name).replace("[data]", f"[data]\n{key}")
+        if not key:
+            text = text.replace('graph = true\nsha256 = "', 'graph = true\nsha256 = "0')
+        with pytest.raises(InputError, match=message):
+            read_instance(text, f"{name}.toml").problem()
 
 
 @pytest.mark.parametrize(

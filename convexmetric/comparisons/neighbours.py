@@ -52,7 +52,7 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
             raise InputError(f"{name} must be a positive integer or None for all, got {value!r}")
     every = Relevance.from_labels(y)
     if len(every) != X.shape[0]:
-        raise InputError(f"y has {len(every)} labels, but X has {X.shape[0]} points")
+        raise InputError(f"y must have one label a point: X has {X.shape[0]} rows, y has {len(every)}")
     if n_same is None and n_other is None:
         return every
     norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
@@ -102,17 +102,21 @@ def as_adjacency(adjacency: Any, n: int) -> sp.csr_array:
     except (TypeError, ValueError) as error:
         raise InputError("adjacency must be a square matrix of 0 and 1") from error
     if graph.shape != (n, n):
-        raise InputError(f"adjacency must have shape ({n}, {n}), one row and column a point, got {graph.shape}")
+        hint = ""
+        if graph.shape[1] == 2:
+            hint = f"; of links (i, j) in rows make scipy.sparse.csr_array((ones, links.T), shape=({n}, {n}))"
+        raise InputError(f"adjacency must have shape ({n}, {n}), one row and column a point, got {graph.shape}{hint}")
     graph.sum_duplicates()
     graph.eliminate_zeros()
-    if not np.isin(graph.data, (0, 1)).all():
-        raise InputError("adjacency must hold only 0 and 1")
+    other = graph.data[~np.isin(graph.data, (0, 1))]
+    if other.size:
+        raise InputError(f"adjacency must hold only 0 and 1, got {other[0]}; pass adjacency != 0 if that means a link")
     graph = sp.csr_array(graph, dtype=np.float64)
     graph.setdiag(0.0)
     graph.eliminate_zeros()
     graph.sort_indices()
     if graph.nnz == 0:
-        raise InputError("adjacency has no link between two points")
+        raise InputError("adjacency has no link between two different points; at least one is needed")
     return graph
 
 
@@ -128,7 +132,10 @@ def linked_triplets(graph: sp.csr_array) -> tuple[Relevance, np.ndarray]:
     degrees = np.diff(graph.indptr)
     anchors = np.flatnonzero((degrees > 0) & (degrees < n - 1))
     if anchors.size == 0:
-        raise InputError("adjacency links every point to all others or to none: there is no triplet")
+        raise InputError(
+            "adjacency links every point to all others or to none: no triplet (i, j, k) has a link from i to j and "
+            "none from i to k"
+        )
     none = np.zeros(anchors.size, dtype=np.int64)
     relevance = Relevance(
         graph.indices.astype(np.int32),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
-__all__ = ["generator_of", "triplets_from_labels"]
+__all__ = ["as_generator", "triplets_from_labels"]
 
 #: Triples drawn at a time. Constant, so that a shorter list with the same seed begins the longer one.
 BATCH = 2**16
@@ -54,7 +54,7 @@ def triplets_from_labels(
     labels = as_labels(y)
     if isinstance(n_triplets, bool) or not isinstance(n_triplets, (int, np.integer)) or n_triplets < 1:
         raise InputError(f"n_triplets must be a positive integer, got {n_triplets!r}")
-    generator = generator_of(random_state)
+    generator = as_generator(random_state)
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if classes.size < 2:
         raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is farther than another")
@@ -121,13 +121,13 @@ def _count(rule: _Rule, counts: NDArray[np.int64]) -> float:
     return float(counts[i]) * float(counts[j] - (i == j)) * float(counts[k].sum())
 
 
-def generator_of(random_state: int | np.random.Generator | None) -> np.random.Generator:
-    """The generator that ``random_state`` is, or a PCG64 with that seed.
+def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    """A generator from a seed, or the generator itself.
 
     Raises
     ------
     InputError
-        If it is neither a generator, nor a nonnegative integer, nor None.
+        If it is neither, nor None for fresh randomness.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state

@@ -17,6 +17,7 @@ from .dataset import Matrix
 __all__ = ["STEPS", "preprocess"]
 
 _PCA = re.compile(r"pca:([1-9][0-9]*)")
+_DIVIDE = re.compile(r"divide:([1-9][0-9]{0,8})")
 # Entries of a principal axis within this factor of the largest count as equally large.
 _TIE = 1 - 1e-6
 
@@ -46,12 +47,14 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
             of :math:`\sum_i (x_i - \mu)(x_i - \mu)^\top` with the K largest eigenvalues, largest first,
             each with the sign that makes its entry of largest modulus (the first of them, if several)
             positive. :math:`1 \le K \le \min(n, d)`.
+        ``"divide:N"``
+            :math:`x_{ij} / N`, N a positive integer: what the largest possible value is, such as 255 for grey levels.
         ``"drop-constant"``
             The columns that hold more than one value.
         ``"none"``
             The matrix itself.
 
-        The steps binarize, log1p and drop-constant keep a sparse matrix sparse; zscore, minmax and pca
+        The steps binarize, log1p, divide and drop-constant keep a sparse matrix sparse; zscore, minmax and pca
         need a dense one.
 
     Returns
@@ -111,11 +114,15 @@ def _function(step: Any) -> Callable[[Matrix], Matrix]:
         if step in STEPS:
             return STEPS[step]
         if match := _PCA.fullmatch(step):
-            return lambda X: _pca(X, int(match[1]))
-    names = [*STEPS, "pca:K"]
+            axes = int(match[1])
+            return lambda X: _pca(X, axes)
+        if match := _DIVIDE.fullmatch(step):
+            divisor = int(match[1])
+            return lambda X: X / divisor
+    names = [*STEPS, "pca:K", "divide:N"]
     close = difflib.get_close_matches(str(step).lower(), names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise InputError(f"Unknown preprocessing step {step!r}.{hint} Known: {', '.join(names)} (K = 1, 2, ...).")
+    raise InputError(f"Unknown preprocessing step {step!r}.{hint} Known: {', '.join(names)} (K, N = 1, 2, ...).")
 
 
 def _dense(X: Matrix, step: str) -> NDArray[np.float64]:
@@ -201,4 +208,4 @@ STEPS: dict[str, Callable[[Matrix], Matrix]] = {
     "drop-constant": _drop_constant,
     "none": _none,
 }
-"""Step name to function; ``pca:K`` is read by :func:`preprocess` itself."""
+"""Step name to function; ``pca:K`` and ``divide:N`` are read by :func:`preprocess` itself."""

@@ -25,6 +25,7 @@ it has -1, and sums where the objective has means.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
@@ -185,7 +186,9 @@ class TripletProblem(MetricProblem):
         known |= {"projection": None, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
         for name in options:
             if name not in known:
-                raise InputError(f"{name!r} is not an option; known: {', '.join(known)}")
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+                raise InputError(f"{name!r} is not an option; {hint}")
         known |= options
         n = points.shape[0]
         similar, dissimilar = known.pop("similar"), known.pop("dissimilar")
@@ -428,6 +431,9 @@ def _pairs_of(relevance: Relevance, *, near: bool) -> ListedPairs:
 
 def _checked_share(value: float, name: str) -> float:
     """A weight that may be zero."""
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and value == 0:
-        return 0.0
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        if value == 0:
+            return 0.0
+        if value < 0:
+            raise InputError(f"{name} must be positive, or 0 to leave the term out, got {value!r}")
     return checked_weight(value, name)

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.comparisons.draws import Draws
-from convexmetric.comparisons.sampling import generator_of
+from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, SolverError
@@ -86,7 +86,7 @@ class StochasticBatch(Solver):
         for flag, name in ((self.project, "project"), (self.as_printed, "as_printed"), (self.average, "average")):
             if not isinstance(flag, bool | np.bool_):
                 raise InputError(f"{name} must be True or False, got {flag!r}")
-        generator_of(self.random_state)
+        as_generator(self.random_state)
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a pairwise risk and a squared Frobenius norm."""
@@ -112,7 +112,7 @@ class StochasticBatch(Solver):
 
     def metrics(self, problem: MetricProblem, risk: PairwiseRisk, reg: float) -> Iterator[tuple[int, Array]]:
         """The metric after every step, or the mean of all so far; without end."""
-        cone, rng = problem.cone, generator_of(self.random_state)
+        cone, rng = problem.cone, as_generator(self.random_state)
         draws = Draws(risk.rankings, risk.weights)
         metric, mean = cone.zeros(), cone.zeros()
         for t in count(1):

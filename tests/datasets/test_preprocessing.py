@@ -62,7 +62,7 @@ def test_drop_constant_keeps_the_others_in_order(X):
 @given(MATRICES)
 def test_sparse_and_dense_agree(X):
     sparse = csr_array(X)
-    for steps in (["binarize"], ["drop-constant"], ["none"], [], ["binarize", "drop-constant", "log1p"]):
+    for steps in (["binarize"], ["drop-constant"], ["divide:16"], ["none"], [], ["binarize", "drop-constant", "log1p"]):
         Z = preprocess(sparse, steps)
         assert issparse(Z)
         np.testing.assert_array_equal(Z.toarray(), preprocess(X, steps))
@@ -73,8 +73,8 @@ def test_sparse_and_dense_agree(X):
 @given(MATRICES)
 def test_the_argument_is_not_changed(X):
     before = X.copy()
-    for steps in (["zscore"], ["minmax"], ["binarize"], ["pca:1"], ["drop-constant"], ["zscore", "minmax"]):
-        preprocess(X, steps)
+    for step in ("zscore", "minmax", "binarize", "pca:1", "divide:16", "drop-constant"):
+        preprocess(X, [step, "minmax"])
         np.testing.assert_array_equal(X, before)
 
 
@@ -110,7 +110,7 @@ def test_pca_sign_of_a_tie_is_that_of_the_first_entry():
     np.testing.assert_allclose(preprocess(X, ["pca:2"]), expected, atol=1e-12)
 
 
-@given(ANY_MATRICES, st.sampled_from(["zscore", "minmax", "binarize", "log1p", "pca:1", "drop-constant"]))
+@given(ANY_MATRICES, st.sampled_from(["zscore", "minmax", "binarize", "log1p", "pca:1", "divide:3", "drop-constant"]))
 def test_the_result_is_finite_or_an_input_error(X, step):
     try:
         Z = preprocess(X, [step])
@@ -154,6 +154,7 @@ def test_other_sparse_formats_are_taken_and_left_alone():
         ("pca", "'pca:K'"),
         ("pca:0", "'pca:K'"),
         ("Binarize", "'binarize'"),
+        ("divide:0", "'divide:N'"),
     ],
 )
 def test_an_unknown_step_is_named_with_the_closest(step, hint):
@@ -161,7 +162,7 @@ def test_an_unknown_step_is_named_with_the_closest(step, hint):
         preprocess(np.eye(3), ["none", step])
 
 
-@pytest.mark.parametrize("step", [3, None, "", "pca:-1", "pca:1.5"])
+@pytest.mark.parametrize("step", [3, None, "", "pca:-1", "pca:1.5", "divide:1e9", "divide:-2"])
 def test_what_is_no_step_is_refused(step):
     with pytest.raises(InputError, match="Unknown preprocessing step"):
         preprocess(np.eye(3), [step])
@@ -193,6 +194,10 @@ def test_dense_steps_refuse_sparse_matrices(step):
 def test_x_must_be_a_finite_matrix(X, match):
     with pytest.raises(InputError, match=match):
         preprocess(X, ["none"])
+
+
+def test_divide_divides():
+    np.testing.assert_array_equal(preprocess([[16.0, 4.0]], ["divide:16"]), [[1.0, 0.25]])
 
 
 def test_log1p_and_pca_say_what_they_need():

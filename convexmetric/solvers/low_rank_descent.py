@@ -2,10 +2,10 @@ r"""Descent on a factor of the metric: a local method for the trace, judged by t
 
 .. math:: \min_{B \in \mathbb{R}^{r \times d}} \; R(B^\top B) + \langle G, B^\top B \rangle + \lambda \|B\|_F^2
 
-has the optimal value of the problem in :math:`M = B^\top B \succeq 0` with :math:`\lambda \, \mathrm{tr} M`, once r is the
-rank of an optimal metric, but it is not convex: what a start finds need not be the optimum. The hinges of R are
-smoothed over a width that shrinks, each time from where L-BFGS came; the gradient is :math:`2 (\lambda B + B G - B S)`,
-with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
+has the optimal value of the problem in :math:`M = B^\top B \succeq 0` with :math:`\lambda \, \mathrm{tr} M`, once r is
+the rank of an optimal metric, but it is not convex: what a start finds need not be the optimum. The hinges of R are
+smoothed over a width that shrinks, each time from where L-BFGS came; the gradient is :math:`2 (\lambda B + B G - B
+S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
 
 Nothing of the size (d, d) is made while it descends: distances come from the points' images :math:`B x`, and B S
 from sums over them (:class:`_Images`).

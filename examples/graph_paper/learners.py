@@ -100,15 +100,11 @@ def learn(
         largest = problem.reg_max or 1.0
         for ratio in settings:
             solver = cm.SemismoothNewton()
-            solution = cm.solve(
-                problem.with_reg(ratio * largest), precision.tol, solver, max_seconds=precision.seconds
-            )
+            solution = cm.solve(problem.with_reg(ratio * largest), precision.tol, solver, max_seconds=precision.seconds)
             yield _learned(solution)
 
 
-def _factors(
-    nodes: Nodes, settings: Sequence[float], r: int, seed: int, precision: Precision
-) -> Iterator[Learned]:
+def _factors(nodes: Nodes, settings: Sequence[float], r: int, seed: int, precision: Precision) -> Iterator[Learned]:
     """Variant E from a random start."""
     problem = nodes.problem(VARIANTS["E"], r, seed)
     zero = problem.cone.zeros()

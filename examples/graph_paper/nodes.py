@@ -88,7 +88,7 @@ class Labelled:
 
     def problem(self, variant: cm.Variant, r: int, seed: int) -> cm.TripletProblem:
         """Triplets of all connected and disconnected pairs; nodes without a connected one are left out."""
-        labels, codes, counts = np.unique(self.y, return_inverse=True, return_counts=True)
+        _, codes, counts = np.unique(self.y, return_inverse=True, return_counts=True)
         kept = np.flatnonzero(counts[codes] > 1)
         make = cm.TripletProblem.from_labels
         return variant.problem(make, self.X[kept], self.y[kept], None, None, r=r, random_state=seed)

@@ -18,7 +18,15 @@ __all__ = ["pair_auc", "run", "run_on", "split"]
 
 
 def run(
-    data: str, part: int, method: str, r: int, folds: int, parts: int | None, trials: int, exact: dict[str, Any], rough: dict[str, Any]
+    data: str,
+    part: int,
+    method: str,
+    r: int,
+    folds: int,
+    parts: int | None,
+    trials: int,
+    exact: dict[str, Any],
+    rough: dict[str, Any],
 ) -> dict[str, Any]:
     """One method on one split of a set.
 
@@ -41,12 +49,20 @@ def split(n: int, part: int, parts: int | None) -> tuple[np.ndarray, np.ndarray]
 
 
 def run_on(
-    train: Nodes, test: Nodes, method: str, r: int, folds: int, trials: int, seed: int, exact: Precision, rough: Precision
+    train: Nodes,
+    test: Nodes,
+    method: str,
+    r: int,
+    folds: int,
+    trials: int,
+    seed: int,
+    exact: Precision,
+    rough: Precision,
 ) -> dict[str, Any]:
     """Choose a setting among training nodes, learn with it from all of them, rank all pairs of test nodes.
 
     Returns ``auc``, ``gaps``, ``objectives``, ``seconds`` and ``ranks`` of the trials, which differ in the random
-    projection or start; ``chosen`` of ``settings``, by ``held_out`` AUC; ``rough_gaps`` of all fits of cross-validation.
+    projection or start; ``chosen`` of ``settings``, by ``held_out`` AUC; ``rough_gaps`` of cross-validation.
     """
     settings, held_out, rough_gaps = list(settings_of(method)), [], []
     with warnings.catch_warnings():

@@ -159,7 +159,7 @@ class _Run:
             short = short + 1 if step < 1.0 and there.complete else 0
             held = False
             if step == 0.0 or (short >= SHORT_STEPS and there.here.kinks <= MOST_FREE):
-                if there.complete and there.here.kinks <= MOST_FREE:
+                if there.complete and 0 < there.here.kinks <= MOST_FREE:
                     _Polish(self, there).run()
                 return
             at = there
@@ -226,7 +226,7 @@ class _Run:
         face, sigma = at.face, at.sigma
         residual = self.reg * at.M - Y - face.negative
         b = -face.into(residual)
-        diagonal = 1.0 + (self.reg / sigma - 1.0) * face.omega
+        diagonal = 1.0 - face.omega + self.reg / sigma * face.omega
         v = solve_newton(face, kinks, diagonal, b, sigma)
         moved = face.out(v)
         curved = kinks.adjoint(kinks.curvature * kinks.margins(moved)) / sigma
@@ -311,7 +311,8 @@ class _Polish:
             residual = self.reg * M - (S - self.G) - face.negative
             theta = 1.0 / (above / (1.0 - z) + below / z)
             kinks.curvature = c * theta
-            system = Factorised(face, kinks, 1.0 + (self.reg / self.sigma - 1.0) * face.omega, self.sigma)
+            diagonal = 1.0 - face.omega + self.reg / self.sigma * face.omega
+            system = Factorised(face, kinks, diagonal, self.sigma)
             t = self.risk.margin - kinks.margins(M)
 
             def step(q: Array) -> tuple[Array, Array]:

@@ -22,7 +22,10 @@ VARIANTS = {**cm.VARIANTS, **GAUSSIAN}
 GRAPH_METHODS = ("Euclidean", *"ABCDEFGHIJL", *GAUSSIAN)
 LABEL_METHODS = ("Euclidean", *"AEFGHIJKL", *GAUSSIAN)
 #: lambda as a share of the one from which on all triplets violate their margin.
-RATIOS = (1e-1, 1e-2, 1e-3, 1e-4)
+RATIOS = (1e-1, 1e-2, 1e-3)
+#: The same with uniform entries, which make that one large: all distances share a part that tells nothing. With I1 alone
+#: it is held down, and the others apply.
+UNIFORM_RATIOS = (1e-4, 1e-5, 1e-6)
 #: lambda of variant E as a share of the one from which on the zero metric is the optimum.
 TRACE_RATIOS = (0.3, 0.1, 0.03)
 #: C of the logistic regression, and the pairs it learns from at most.
@@ -81,7 +84,11 @@ def settings_of(method: str) -> Sequence[float]:
         return (0.0,)
     if method == "K":
         return LOGISTIC_C
-    return TRACE_RATIOS if VARIANTS[method].low_rank else RATIOS
+    variant = VARIANTS[method]
+    if variant.low_rank:
+        return TRACE_RATIOS
+    held_down = variant.intra and not variant.inter
+    return UNIFORM_RATIOS if variant.projection == "uniform" and not held_down else RATIOS
 
 
 def learn(
@@ -99,9 +106,7 @@ def learn(
         # Where no multiple of the identity gains anything the metric is zero for every lambda.
         largest = problem.reg_max or 1.0
         for ratio in settings:
-            solver = cm.SemismoothNewton()
-            solution = cm.solve(problem.with_reg(ratio * largest), precision.tol, solver, max_seconds=precision.seconds)
-            yield _learned(solution)
+            yield _learned(cm.solve(problem.with_reg(ratio * largest), precision.tol, max_seconds=precision.seconds))
 
 
 def _factors(nodes: Nodes, settings: Sequence[float], r: int, seed: int, precision: Precision) -> Iterator[Learned]:

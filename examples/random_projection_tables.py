@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_paper import dimensions, pictures, printed, protocol, tables
-from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS
+from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
 from ranking_paper.results import Results
 from ranking_paper.tables import Sheet
@@ -66,8 +66,8 @@ def main() -> None:
     parser.add_argument("--rough-tol", type=float, default=3e-3, help="certified gap in cross-validation")
     parser.add_argument("--rough-seconds", type=float, default=20.0, help="limit of each fit in cross-validation")
     parser.add_argument("--r", nargs="+", type=int, default=[10, 30, 100, 300, 1000], help="features, for dimensions")
-    parser.add_argument("--seeds", type=int, default=3, help="random projections, for dimensions")
-    parser.add_argument("--ratio", type=float, default=1e-2, help="lambda over its largest value, for dimensions")
+    parser.add_argument("--seeds", type=int, default=2, help="random projections, for dimensions")
+    parser.add_argument("--ratio", type=float, default=1e-1, help="lambda over its largest value, for dimensions")
     parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
     parser.add_argument("--output", type=Path, default=Path("graph-tables"))
     arguments = parser.parse_args()
@@ -126,7 +126,15 @@ def _method_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
             r = arguments.graph_r if name in GRAPHS else arguments.label_r
             folds = arguments.folds if name in GRAPHS else arguments.label_folds
             for part in range(arguments.splits if name in GRAPHS else arguments.parts):
-                settings = {"data": name, "part": part, "method": method, "r": r, "parts": parts, "folds": folds}
+                settings = {
+                    "data": name,
+                    "part": part,
+                    "method": method,
+                    "grid": list(settings_of(method)),
+                    "r": r,
+                    "parts": parts,
+                    "folds": folds,
+                }
                 yield results[name], settings | common, protocol.run
 
 

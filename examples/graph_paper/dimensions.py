@@ -14,6 +14,9 @@ from .protocol import pair_auc, split
 __all__ = ["KINDS", "run"]
 
 KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
+#: What the ratio is multiplied by for uniform entries, whose largest lambda comes from a part of all distances that
+#: tells nothing.
+UNIFORM_SHARE = 1e-3
 
 
 def run(data: str, kind: str, r: int, seed: int, ratio: float, tol: float, seconds: float) -> dict[str, Any]:
@@ -24,8 +27,11 @@ def run(data: str, kind: str, r: int, seed: int, ratio: float, tol: float, secon
     nodes = load(data)
     train, test = (nodes.part(rows) for rows in split(len(nodes), 0, None))
     variant = cm.Variant("F", projection=kind)
+    share = UNIFORM_SHARE if kind == "uniform" else 1.0
     problem = train.problem(variant, r, seed)
-    solution = cm.solve(problem.with_reg(ratio * problem.reg_max), tol, cm.SemismoothNewton(), max_seconds=seconds)
+    solution = cm.solve(
+        problem.with_reg(share * ratio * problem.reg_max), tol, cm.SemismoothNewton(), max_seconds=seconds
+    )
     assert problem.projection is not None
     V, M = problem.projection.transform(test.X), solution.certificate.M
     norms = problem.cone.quadratic_forms(V, M)

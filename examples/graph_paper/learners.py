@@ -23,11 +23,11 @@ GRAPH_METHODS = ("Euclidean", *"ABCDEFGHIJL", *GAUSSIAN)
 LABEL_METHODS = ("Euclidean", *"AEFGHIJKL", *GAUSSIAN)
 #: lambda as a share of the one from which on all triplets violate their margin.
 RATIOS = (1e-1, 1e-2, 1e-3)
-#: The same with uniform entries, which make that one large: all distances share a part that tells nothing. With I1 alone
-#: it is held down, and the others apply.
+#: The same with uniform entries, which make that one large: all distances share a part that tells nothing. With I1
+#: alone it is held down, and the others apply.
 UNIFORM_RATIOS = (1e-4, 1e-5, 1e-6)
 #: lambda of variant E as a share of the one from which on the zero metric is the optimum.
-TRACE_RATIOS = (0.3, 0.1, 0.03)
+TRACE_RATIOS = (0.1, 0.03)
 #: C of the logistic regression, and the pairs it learns from at most.
 LOGISTIC_C, LOGISTIC_PAIRS = (1e-2, 1e-1, 1.0), 30_000
 

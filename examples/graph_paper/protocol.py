@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.model_selection import KFold, train_test_split
 
 import convexmetric as cm
 
-from .learners import Precision, is_random, learn, settings_of
+from .learners import Precision, is_random, learn
 from .nodes import Nodes, load
 
 __all__ = ["pair_auc", "run", "run_on", "split"]
@@ -21,6 +22,7 @@ def run(
     data: str,
     part: int,
     method: str,
+    grid: list[float],
     r: int,
     folds: int,
     parts: int | None,
@@ -36,7 +38,16 @@ def run(
     nodes = load(data)
     train, test = split(len(nodes), part, parts)
     return run_on(
-        nodes.part(train), nodes.part(test), method, r, folds, trials, part, Precision(**exact), Precision(**rough)
+        nodes.part(train),
+        nodes.part(test),
+        method,
+        grid,
+        r,
+        folds,
+        trials,
+        part,
+        Precision(**exact),
+        Precision(**rough),
     )
 
 
@@ -52,6 +63,7 @@ def run_on(
     train: Nodes,
     test: Nodes,
     method: str,
+    settings: Sequence[float],
     r: int,
     folds: int,
     trials: int,
@@ -62,9 +74,9 @@ def run_on(
     """Choose a setting among training nodes, learn with it from all of them, rank all pairs of test nodes.
 
     Returns ``auc``, ``gaps``, ``objectives``, ``seconds`` and ``ranks`` of the trials, which differ in the random
-    projection or start; ``chosen`` of ``settings``, by ``held_out`` AUC; ``rough_gaps`` of cross-validation.
+    projection or start; the setting ``chosen`` by ``held_out`` AUC; ``rough_gaps`` of cross-validation.
     """
-    settings, held_out, rough_gaps = list(settings_of(method)), [], []
+    held_out, rough_gaps = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
         if len(settings) > 1:
@@ -84,8 +96,7 @@ def run_on(
         "objectives": [fit.objective for fit in fits],
         "seconds": [fit.seconds for fit in fits],
         "ranks": [fit.rank for fit in fits],
-        "settings": settings,
-        "chosen": chosen,
+        "chosen": settings[chosen],
         "held_out": held_out,
         "rough_gaps": rough_gaps,
     }

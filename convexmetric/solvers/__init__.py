@@ -8,6 +8,7 @@ from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.screening import Screened, screen
@@ -26,6 +27,7 @@ __all__ = [
     "DualAscent",
     "Exact",
     "InteriorPoint",
+    "LowRankDescent",
     "Monitor",
     "ProjectedSubgradient",
     "Screened",

@@ -26,6 +26,7 @@ from convexmetric.solvers.display import ProgressBar
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
@@ -44,6 +45,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "smoothed-newton": SmoothedNewton,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
+    "low-rank-descent": LowRankDescent,
     "subgradient": ProjectedSubgradient,
     "stochastic-batch": StochasticBatch,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
@@ -71,9 +73,10 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next five; ``"dual-ascent"``,
-        ``"column-generation"``, ``"interior-point"``, ``"smoothed-newton"``, ``"cutting-planes"``;
-        ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, a conic solver
+        ``"exact"``, which is the default and chooses among the next six; ``"dual-ascent"``,
+        ``"column-generation"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
+        ``"cutting-planes"``; ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``,
+        ``"low-rank-descent"`` (a local one), a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
         its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional

@@ -1,0 +1,205 @@
+r"""Descent on a factor of the metric: a local method for the trace, judged by the bound of the convex problem.
+
+.. math:: \min_{B \in \mathbb{R}^{r \times d}} \; R(B^\top B) + \langle G, B^\top B \rangle + \lambda \|B\|_F^2
+
+has the optimal value of the problem in :math:`M = B^\top B \succeq 0` with :math:`\lambda \, \mathrm{tr} M`, once r is
+the rank of an optimal metric, but it is not convex: what a start finds need not be the optimum. The hinges of R are
+smoothed over a width that shrinks, each time from where L-BFGS came; the gradient is :math:`2 (\lambda B + B G - B
+S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
+
+Nothing of the size (d, d) is made while it descends: distances come from the points' images :math:`B x`, and B S
+from sums over them (:class:`_Images`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Trace
+from convexmetric.risks import PairwiseRisk, SmoothedPairs
+from convexmetric.solvers.base import Monitor, Solver
+
+__all__ = ["LowRankDescent"]
+
+#: Width of the smoothing in margins: the first one, and the factor from one to the next.
+FIRST_WIDTH, SHRINK = 1.0, 0.3
+#: Share of nonzero entries up to which points are multiplied as sparse ones.
+SPARSE_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class LowRankDescent(Solver):
+    """L-BFGS on a factor of the metric from random starts. It does not claim the optimum; the certified gap tells.
+
+    Parameters
+    ----------
+    rank : int
+        Rows of the factor; at most the number of features.
+    starts : int
+        Random starts, one after the other; the best metric is kept.
+    random_state : int, numpy.random.Generator or None
+        Of the starts.
+    widths : int
+        Number of widths of the smoothing.
+    steps : int
+        L-BFGS steps at each width.
+    """
+
+    name: ClassVar[str] = "low-rank-descent"
+
+    rank: int = 300
+    starts: int = 1
+    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
+    widths: int = field(default=5, kw_only=True)
+    steps: int = field(default=100, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("rank", "starts", "widths", "steps"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise InputError(f"{name} must be a positive integer, got {value!r}")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a pairwise risk, full metrics and a trace."""
+        if not isinstance(problem.risk, PairwiseRisk):
+            return "its risk is not a sum of hinges over pairs of near and far items"
+        if not isinstance(problem.regularizer, Trace):
+            return "its regularizer is not a trace"
+        if not isinstance(problem.cone, PSDCone):
+            return "its metrics are diagonal"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Descend from every start."""
+        risk, regularizer = problem.risk, problem.regularizer
+        if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, Trace):
+            raise SolverError("low-rank descent needs a pairwise risk and a trace")
+        descent = _Descent(problem, risk, regularizer.reg, monitor)
+        rng = np.random.default_rng(self.random_state)
+        for start in range(self.starts):
+            B = descent.start(min(self.rank, problem.cone.d), rng)
+            for number in range(self.widths):
+                width = risk.margin * FIRST_WIDTH * SHRINK**number
+                B = descent.descend(B, width, self.steps)
+                if descent.look(B, width, start):
+                    return
+
+
+@dataclass
+class _Descent:
+    """Smoothed objective of a factor."""
+
+    problem: MetricProblem
+    risk: PairwiseRisk
+    reg: float
+    monitor: Monitor
+
+    def __post_init__(self) -> None:
+        self.images = _images_of(self.risk)
+        self.G = self.problem.G
+
+    def start(self, rank: int, rng: np.random.Generator) -> Array:
+        """A random factor under which the largest distance between a near and a far item is twice the margin."""
+        B = rng.standard_normal((rank, self.problem.cone.d))
+        largest = self.images(B).largest_margin(B)
+        return B * np.sqrt(2.0 * self.risk.margin / largest) if largest > 0.0 else B
+
+    def value(self, B: Array, width: float) -> tuple[float, Array]:
+        """The smoothed objective and its gradient."""
+        here = self.images(B).smoothed(B, width)
+        value, slope = here.value + self.reg * float(np.vdot(B, B)), self.reg * B - here.point.S
+        if self.G is not None:
+            pulled = B @ self.G
+            value, slope = value + float(np.vdot(pulled, B)), slope + pulled
+        return value, 2.0 * slope
+
+    def descend(self, B: Array, width: float, steps: int) -> Array:
+        """L-BFGS steps at one width, fewer if the time is up."""
+
+        def value(flat: Array) -> tuple[float, Array]:
+            value, gradient = self.value(flat.reshape(B.shape), width)
+            return value, gradient.ravel()
+
+        def stop_in_time(_: Array) -> None:
+            if self.monitor.out_of_time:
+                raise StopIteration
+
+        options = {"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 0.0}
+        result = minimize(value, B.ravel(), jac=True, method="L-BFGS-B", callback=stop_in_time, options=options)
+        return np.asarray(result.x).reshape(B.shape)
+
+    def look(self, B: Array, width: float, start: int) -> bool:
+        """Offer the metric and the bound of its slopes; True if the solve must stop."""
+        M = B.T @ B
+        here = self.risk.smoothed(M, width)
+        value = here.exact + self.problem.penalty(M)
+        self.monitor.primal(M, value)
+        bound = self.problem.bound(here.point.value, here.point.S, M)
+        self.monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
+        return self.monitor.iterate(start=start, width=width, objective=value)
+
+
+class _Images(PSDCone):
+    """Forms of the metric ``B^T B`` by a factor B in its place; sums of outer products come multiplied by B.
+
+    A risk with these forms takes B for a metric, and what it gives for S is B S.
+    """
+
+    def __init__(self, B: Array) -> None:
+        self.d = B.shape[1]
+        self.B = B
+
+    def zeros(self) -> Array:
+        """Of the factor's shape."""
+        return np.zeros_like(self.B)
+
+    def quadratic_forms(self, V: Any, M: Array) -> Array:
+        """``||B v||^2`` for every row ``v``."""
+        images = V @ M.T
+        return np.einsum("ij,ij->i", images, images)
+
+    def times(self, V: Any, M: Array) -> Array:
+        """``V B^T B``."""
+        return np.asarray((V @ M.T) @ M)
+
+    def gram(self, A: Any, M: Array, B: Any) -> Array:
+        """Inner products of images."""
+        images = A @ M.T
+        return np.asarray(images @ (images if B is A else B @ M.T).T)
+
+    def outer_sum(self, V: Any, u: Array) -> Array:
+        """``B V^T diag(u) V``."""
+        return np.asarray((V.T @ ((V @ self.B.T) * u[:, None])).T)
+
+    def cross(self, A: Any, T: Any, B: Any) -> Array:
+        """``B (A^T T B + B^T T^T A) / 2``."""
+        first = B.T @ (T.T @ (A @ self.B.T))
+        second = A.T @ (T @ (B @ self.B.T))
+        return np.asarray(0.5 * (first + second).T)
+
+
+def _images_of(risk: PairwiseRisk) -> Callable[[Array], PairwiseRisk]:
+    """What makes the risk of a factor from the factor."""
+    given = copy(risk.rankings)
+    if given.dense and np.count_nonzero(given.X) <= SPARSE_SHARE * given.X.size:
+        same = given.Q is given.X
+        given.X = sp.csr_array(given.X)
+        given.Q = given.X if same else sp.csr_array(given.Q)
+
+    def of(B: Array) -> PairwiseRisk:
+        rankings = copy(given)
+        rankings.cone = _Images(B)
+        return PairwiseRisk(rankings, risk.weights, risk.margin)
+
+    return of

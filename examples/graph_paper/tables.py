@@ -1,0 +1,98 @@
+"""Tables of results beside the printed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from ranking_paper.tables import Sheet
+
+from . import printed
+from .learners import GRAPH_METHODS, LABEL_METHODS
+
+__all__ = ["areas", "effort", "graphs", "labels", "trials"]
+
+Found = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+
+
+def areas(results: Sequence[Mapping[str, Any]]) -> float:
+    """Mean AUC over splits and trials."""
+    return float(np.mean([np.mean(result["auc"]) for result in results]))
+
+
+def graphs(found: Found, data: Sequence[str]) -> Sheet:
+    """Table 2: AUC by variant and graph, and the two columns of the paper."""
+    counts = {name: max((len(of) for (there, _), of in found.items() if there == name), default=0) for name in data}
+    heads = [f"{name} ({count} split{'' if count == 1 else 's'})" for name, count in counts.items()]
+    sheet = Sheet("Table 2. AUC of linked against unlinked pairs of test nodes", ["", *heads, *PAPER])
+    for method in GRAPH_METHODS:
+        cells = [_area(found.get((name, method))) for name in data]
+        paper = [f"{value:.3f}" for value in printed.WIKIPEDIA.get(method, ())] or ["-", "-"]
+        sheet.rows.append([method, *cells, *paper])
+    return sheet
+
+
+#: Heads of the paper's columns of Table 2.
+PAPER = ("paper: Search Engine", "paper: Philosophy")
+
+
+def labels(found: Found, data: Sequence[str], parts: int) -> Sheet:
+    """Table 4: AUC of every fold and its mean, and the paper's mean."""
+    folds = [f"{name} AUC{part + 1}" for name in data for part in range(parts)]
+    heads = [head for at, name in enumerate(data) for head in (*folds[at * parts : (at + 1) * parts], f"{name} mean")]
+    sheet = Sheet("Table 4. AUC of connected against disconnected pairs of the test fold", ["", *heads, "paper: mean"])
+    for method in LABEL_METHODS:
+        cells = []
+        for name in data:
+            results = found.get((name, method), ())
+            values = [f"{np.mean(result['auc']):.3f}" for result in results]
+            cells += [*values, *["-"] * (parts - len(values)), _area(results)]
+        paper = printed.PHENOTYPES.get(method)
+        sheet.rows.append([method, *cells, "-" if paper is None else f"{paper:.3f}"])
+    return sheet
+
+
+def trials(found: Found, data: Sequence[str]) -> Sheet:
+    """How much trials with other random projections or starts differ: AUC, and objective in relative terms."""
+    sheet = Sheet(
+        "Trials that differ in randomness only: smallest to largest AUC / relative spread of the optimum", ["", *data]
+    )
+    for method in dict.fromkeys((*GRAPH_METHODS, *LABEL_METHODS)):
+        cells = []
+        for name in data:
+            of = [result for result in found.get((name, method), ()) if len(result["auc"]) > 1]
+            cells.append(_spread(of[0]) if of else "-")
+        if set(cells) != {"-"}:
+            sheet.rows.append([method, *cells])
+    return sheet
+
+
+def effort(found: Found, data: Sequence[str]) -> Sheet:
+    """What the fits took: seconds and certified gap of the last, gap of those in cross-validation, and rank."""
+    sheet = Sheet("Fits: median seconds / worst gap / worst gap in cross-validation / rank", ["", *data])
+    for method in dict.fromkeys((*GRAPH_METHODS, *LABEL_METHODS)):
+        cells = []
+        for name in data:
+            results = [result for result in found.get((name, method), ()) if result["gaps"][0] is not None]
+            if not results:
+                cells.append("-")
+                continue
+            seconds, gaps, rough, ranks = (
+                [value for result in results for value in result[key]]
+                for key in ("seconds", "gaps", "rough_gaps", "ranks")
+            )
+            cells.append(f"{np.median(seconds):.1f} / {max(gaps):.0e} / {max(rough):.0e} / {np.median(ranks):.0f}")
+        if set(cells) != {"-"}:
+            sheet.rows.append([method, *cells])
+    return sheet
+
+
+def _area(results: Sequence[Mapping[str, Any]] | None) -> str:
+    return f"{areas(results):.3f}" if results else "-"
+
+
+def _spread(result: Mapping[str, Any]) -> str:
+    low, high = min(result["objectives"]), max(result["objectives"])
+    relative = (high - low) / max(abs(high), abs(low), np.finfo(float).tiny)
+    return f"{min(result['auc']):.3f} to {max(result['auc']):.3f} / {relative:.0e}"

@@ -1,0 +1,176 @@
+"""The experiments of paper 3 (metrics of large graphs with random projections), beside the numbers it prints.
+
+    python examples/random_projection_tables.py
+    python examples/random_projection_tables.py --data cora --splits 5 --jobs 4
+    python examples/random_projection_tables.py --data webkb --methods A G K
+
+Table 2 on graphs of documents (cora, chameleon), Table 4 on documents with categories (webkb, and synthetic ones in
+the paper's sizes, phenotype-like), and what the number r of features after projection does (dimensions, on cora).
+Tables and pictures are written to the output folder, and every result is kept there as soon as it is known: the same
+command goes on where it was interrupted, and prints what it has. All sets but the synthetic one need the data folder
+(CONVEXMETRIC_DATA).
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from graph_paper import dimensions, pictures, printed, protocol, tables
+from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, settings_of
+from graph_paper.nodes import GRAPHS, LABELLED
+from ranking_paper.results import Results
+from ranking_paper.tables import Sheet
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+Task = tuple[Results, dict[str, Any], Callable[..., dict[str, Any]]]
+EVERY_METHOD = tuple(dict.fromkeys((*GRAPH_METHODS, *LABEL_METHODS)))
+#: Folds of section 4.2.
+PARTS = 3
+#: Methods whose fits take longest are started first.
+SLOW = ("E", "B")
+
+NOTES = """\
+How to read the tables. A to D learn a weight a feature, E a factor with r rows (descent on it is local; its gap is that
+of the convex problem with the same optimum), F to I a matrix after a projection with uniform entries, J after principal
+components, L after an orthonormal projection; K is a logistic regression on words that both nodes of a pair have. HL is
+in all of them, I1 in B, D, G, I and L, -I2 in C, D, H and I. lambda is chosen by five-fold cross-validation on the
+training nodes. Areas are means over trials, which differ in the random projection or start."""
+
+
+def main() -> None:
+    """Run what is not yet known, then write tables and pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        choices=[*GRAPHS, *LABELLED, "dimensions"],
+        default=["cora", "chameleon", "webkb", "dimensions"],
+    )
+    parser.add_argument("--methods", nargs="+", choices=EVERY_METHOD, default=EVERY_METHOD)
+    parser.add_argument("--splits", type=int, default=1, help="random splits of the graphs, 80/20")
+    parser.add_argument("--parts", type=int, default=PARTS, help="how many of the three folds of labelled sets test")
+    parser.add_argument("--folds", type=int, default=5, help="of cross-validation on training nodes of the graphs")
+    parser.add_argument("--label-folds", type=int, default=3, help="the same on labelled sets")
+    parser.add_argument("--trials", type=int, default=2, help="random projections or starts of the last fits")
+    parser.add_argument("--graph-r", type=int, default=300)
+    parser.add_argument("--label-r", type=int, default=500)
+    parser.add_argument("--tol", type=float, default=1e-6, help="certified gap of the last fits")
+    parser.add_argument("--seconds", type=float, default=60.0, help="limit of each of the last fits")
+    parser.add_argument("--rough-tol", type=float, default=3e-3, help="certified gap in cross-validation")
+    parser.add_argument("--rough-seconds", type=float, default=20.0, help="limit of each fit in cross-validation")
+    parser.add_argument("--r", nargs="+", type=int, default=[10, 30, 100, 300, 1000], help="features, for dimensions")
+    parser.add_argument("--seeds", type=int, default=2, help="random projections, for dimensions")
+    parser.add_argument("--ratio", type=float, default=1e-1, help="lambda over its largest value, for dimensions")
+    parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
+    parser.add_argument("--output", type=Path, default=Path("graph-tables"))
+    arguments = parser.parse_args()
+
+    console = Console(width=170)
+    tasks, sizes = list(_method_tasks(arguments)), list(_size_tasks(arguments))
+    _run([task for task in (*tasks, *sizes) if task[0].get(task[1]) is None], arguments.jobs)
+
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for results, settings, _ in tasks:
+        if (result := results.get(settings)) is not None:
+            found.setdefault((settings["data"], settings["method"]), []).append(result)
+    sheets = list(_written(found, arguments))
+    for sheet in sheets:
+        console.print(sheet.rich())
+    if sheets:
+        console.print(NOTES)
+        (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
+    by_size: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for results, settings, _ in sizes:
+        if (result := results.get(settings)) is not None:
+            by_size.setdefault((settings["kind"], settings["r"]), []).append(result)
+    if by_size:
+        pictures.draw_dimensions(by_size, arguments.output / "dimensions.png")
+    console.print(f"Written to {arguments.output}")
+
+
+def _written(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: argparse.Namespace) -> Iterator[Sheet]:
+    """Tables of what is known; the pictures that go with them are written."""
+    graphs, labelled = ([name for name in of if name in arguments.data] for of in (GRAPHS, LABELLED))
+    if graphs:
+        yield tables.graphs(found, graphs)
+        columns = zip(("Search Engine", "Philosophy"), zip(*printed.WIKIPEDIA.values(), strict=True), strict=True)
+        paper = {name: dict(zip(printed.WIKIPEDIA, values, strict=True)) for name, values in columns}
+        pictures.draw_areas(found, graphs, GRAPH_METHODS, paper, arguments.output / "table-2.png")
+    if labelled:
+        yield tables.labels(found, labelled, arguments.parts)
+        paper = {"phenotypes": printed.PHENOTYPES}
+        pictures.draw_areas(found, labelled, LABEL_METHODS, paper, arguments.output / "table-4.png")
+    if graphs or labelled:
+        yield tables.trials(found, [*graphs, *labelled])
+        yield tables.effort(found, [*graphs, *labelled])
+
+
+def _method_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+    """Slow methods first, so that all processes are busy to the end."""
+    exact = {"tol": arguments.tol, "seconds": arguments.seconds, "widths": 5, "steps": 100}
+    rough = {"tol": arguments.rough_tol, "seconds": arguments.rough_seconds, "widths": 2, "steps": 40}
+    common = {"trials": arguments.trials, "exact": exact, "rough": rough}
+    results = {name: Results(arguments.output / f"{name}.jsonl") for name in arguments.data if name != "dimensions"}
+    for method in sorted(arguments.methods, key=lambda method: method not in SLOW):
+        for name in results:
+            if method not in (GRAPH_METHODS if name in GRAPHS else LABEL_METHODS):
+                continue
+            parts = None if name in GRAPHS else PARTS
+            r = arguments.graph_r if name in GRAPHS else arguments.label_r
+            folds = arguments.folds if name in GRAPHS else arguments.label_folds
+            for part in range(arguments.splits if name in GRAPHS else arguments.parts):
+                settings = {
+                    "data": name,
+                    "part": part,
+                    "method": method,
+                    "grid": list(settings_of(method)),
+                    "r": r,
+                    "parts": parts,
+                    "folds": folds,
+                }
+                yield results[name], settings | common, protocol.run
+
+
+def _size_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+    if "dimensions" not in arguments.data:
+        return
+    results = Results(arguments.output / "dimensions.jsonl")
+    limits = {"ratio": arguments.ratio, "tol": arguments.rough_tol, "seconds": arguments.seconds}
+    for r in sorted(arguments.r, reverse=True):
+        for kind in dimensions.KINDS:
+            for seed in range(1 if kind == "pca" else arguments.seeds):
+                yield results, {"data": "cora", "kind": kind, "r": r, "seed": seed, **limits}, dimensions.run
+
+
+def _run(tasks: list[Task], jobs: int) -> None:
+    if not tasks:
+        return
+    # Processes started from now on read these; libraries loaded here have read them already.
+    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    context = multiprocessing.get_context("spawn")
+    with (
+        Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress,
+        ProcessPoolExecutor(jobs, mp_context=context) as pool,
+    ):
+        bar = progress.add_task("experiments", total=len(tasks))
+        pending = {pool.submit(function, **settings): (results, settings) for results, settings, function in tasks}
+        try:
+            for future in as_completed(pending):
+                results, settings = pending[future]
+                results.add(settings, future.result())
+                progress.update(bar, advance=1, description=" ".join(str(v) for v in list(settings.values())[:3]))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+if __name__ == "__main__":
+    main()

@@ -155,7 +155,7 @@ CALLS = [
     ("cm.TripletProblem.from_graph(X, np.eye(12))", errors.InputError, "no link between two different points"),
     ("cm.TripletProblem.from_graph(X, np.ones((12, 12)))", errors.InputError, "no triplet"),
     ("cm.make_projection('random', X, 2)", errors.InputError, "kind must be one of"),
-    ("cm.make_projection('gaussian', X, 4)", errors.InputError, "r must be an integer between 1 and 3"),
+    ("cm.make_projection('gaussian', X, 4)", errors.InputError, "r must be an integer from 1 to 3"),
     ("cm.make_projection('gaussian', X, 2, 'seed')", errors.InputError, "random_state must be"),
     ("cm.make_projection('pca', X, 2).transform(X[:, :2])", errors.InputError, "make it from these points"),
     ("margins.with_reg(inf)", errors.InputError, "reg must be finite"),

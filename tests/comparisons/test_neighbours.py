@@ -71,7 +71,7 @@ def test_a_graph_gives_all_triplets_of_a_link_and_no_link():
     ("adjacency", "message"),
     [
         (np.eye(3), "adjacency must have shape"),
-        (np.eye(4), "no link between two points"),
+        (np.eye(4), "no link between two different points"),
         (2 * np.ones((4, 4)), "only 0 and 1"),
         ([["a"]], "square matrix of 0 and 1"),
     ],
@@ -82,7 +82,7 @@ def test_malformed_graphs(adjacency, message):
 
 
 def test_a_complete_graph_has_no_triplet():
-    with pytest.raises(InputError, match="there is no triplet"):
+    with pytest.raises(InputError, match="to all others or to none: no triplet"):
         linked_triplets(as_adjacency(np.ones((4, 4)), 4))
 
 

@@ -255,8 +255,8 @@ class TripletProblem(MetricProblem):
     def reg_max(self) -> float:
         """The lambda from which on every triplet violates its margin at the optimum, ``[mean D - G]_+ / lambda``.
 
-        For the squared norm; below, the optimum depends on the triplets one by one. Zero where no metric gains anything:
-        then R = 0 is optimal at every lambda.
+        For the squared norm; below, the optimum depends on the triplets one by one. Zero where no metric gains
+        anything: then R = 0 is optimal at every lambda.
         """
         risk = self.risk
         assert isinstance(risk, PairwiseRisk)

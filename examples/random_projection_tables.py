@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_paper import dimensions, pictures, printed, protocol, tables
-from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, settings_of
+from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, folds_of, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
 from ranking_paper.results import Results
 from ranking_paper.tables import Sheet
@@ -63,8 +63,8 @@ def main() -> None:
     parser.add_argument("--label-r", type=int, default=500)
     parser.add_argument("--tol", type=float, default=1e-6, help="certified gap of the last fits")
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of each of the last fits")
-    parser.add_argument("--rough-tol", type=float, default=3e-3, help="certified gap in cross-validation")
-    parser.add_argument("--rough-seconds", type=float, default=20.0, help="limit of each fit in cross-validation")
+    parser.add_argument("--rough-tol", type=float, default=1e-2, help="certified gap in cross-validation")
+    parser.add_argument("--rough-seconds", type=float, default=15.0, help="limit of each fit in cross-validation")
     parser.add_argument("--r", nargs="+", type=int, default=[10, 30, 100, 300, 1000], help="features, for dimensions")
     parser.add_argument("--seeds", type=int, default=2, help="random projections, for dimensions")
     parser.add_argument("--ratio", type=float, default=1e-1, help="lambda over its largest value, for dimensions")
@@ -115,7 +115,7 @@ def _written(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: argp
 def _method_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
     """Slow methods first, so that all processes are busy to the end."""
     exact = {"tol": arguments.tol, "seconds": arguments.seconds, "widths": 5, "steps": 100}
-    rough = {"tol": arguments.rough_tol, "seconds": arguments.rough_seconds, "widths": 2, "steps": 40}
+    rough = {"tol": arguments.rough_tol, "seconds": arguments.rough_seconds, "widths": 1, "steps": 60}
     common = {"trials": arguments.trials, "exact": exact, "rough": rough}
     results = {name: Results(arguments.output / f"{name}.jsonl") for name in arguments.data if name != "dimensions"}
     for method in sorted(arguments.methods, key=lambda method: method not in SLOW):
@@ -133,7 +133,7 @@ def _method_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
                     "grid": list(settings_of(method)),
                     "r": r,
                     "parts": parts,
-                    "folds": folds,
+                    "folds": folds_of(method, folds),
                 }
                 yield results[name], settings | common, protocol.run
 

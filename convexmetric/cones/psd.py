@@ -111,7 +111,7 @@ class PSDCone(Cone):
 
     def gram(self, A: Any, M: Array, B: Any) -> Array:
         """``A M B^T``."""
-        return np.asarray((A @ M) @ B.T)
+        return np.ascontiguousarray((A @ M) @ B.T)
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
         """``(A^T T B + B^T T^T A) / 2``."""

@@ -13,7 +13,6 @@ from sums over them (:class:`_Images`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -106,8 +105,14 @@ class _Descent:
     monitor: Monitor
 
     def __post_init__(self) -> None:
-        self.images = _images_of(self.risk)
+        self.light = _sparse_where_it_pays(self.risk)
         self.G = self.problem.G
+
+    def images(self, B: Array) -> PairwiseRisk:
+        """The risk of a factor."""
+        rankings = copy(self.light.rankings)
+        rankings.cone = _Images(B)
+        return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
     def start(self, rank: int, rng: np.random.Generator) -> Array:
         """A random factor under which the largest distance between a near and a far item is twice the margin."""
@@ -142,7 +147,7 @@ class _Descent:
     def look(self, B: Array, width: float, start: int) -> bool:
         """Offer the metric and the bound of its slopes; True if the solve must stop."""
         M = B.T @ B
-        here = self.risk.smoothed(M, width)
+        here = self.light.smoothed(M, width)
         value = here.exact + self.problem.penalty(M)
         self.monitor.primal(M, value)
         bound = self.problem.bound(here.point.value, here.point.S, M)
@@ -189,17 +194,12 @@ class _Images(PSDCone):
         return np.asarray(0.5 * (first + second).T)
 
 
-def _images_of(risk: PairwiseRisk) -> Callable[[Array], PairwiseRisk]:
-    """What makes the risk of a factor from the factor."""
-    given = copy(risk.rankings)
-    if given.dense and np.count_nonzero(given.X) <= SPARSE_SHARE * given.X.size:
-        same = given.Q is given.X
-        given.X = sp.csr_array(given.X)
-        given.Q = given.X if same else sp.csr_array(given.Q)
-
-    def of(B: Array) -> PairwiseRisk:
-        rankings = copy(given)
-        rankings.cone = _Images(B)
-        return PairwiseRisk(rankings, risk.weights, risk.margin)
-
-    return of
+def _sparse_where_it_pays(risk: PairwiseRisk) -> PairwiseRisk:
+    """The risk with sparse points, where most entries are zero."""
+    given = risk.rankings
+    if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > SPARSE_SHARE * given.X.size:
+        return risk
+    rankings = copy(given)
+    rankings.X = sp.csr_array(given.X)
+    rankings.Q = rankings.X if given.Q is given.X else sp.csr_array(given.Q)
+    return PairwiseRisk(rankings, risk.weights, risk.margin)

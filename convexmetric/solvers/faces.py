@@ -30,9 +30,9 @@ from convexmetric.risks import PairwiseRisk
 __all__ = ["Face", "Factorised", "Kinks", "face_of", "solve_newton"]
 
 #: Multiplications up to which a system is factorised at once, and up to which it is if conjugate gradients are slow.
-FACTORISED, SLOW = 1.5e10, 4e11
+FACTORISED, SLOW = 1e9, 4e11
 #: Residual at which conjugate gradients stop, and steps they may take.
-CG_ACCURACY, CG_STEPS = 1e-2, 150
+CG_ACCURACY, CG_STEPS = 1e-2, 80
 
 
 class Kinks:

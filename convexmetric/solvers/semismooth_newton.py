@@ -64,7 +64,7 @@ LEAST = 0.02
 #: An interior point ends at this share of the gap, and steps go so far to the boundary.
 ENOUGH, BOUNDARY = 0.03, 0.99
 #: Gap at which the point is kept from which a neighbouring problem starts.
-WARM_GAP = 1e-3
+WARM_GAP = 1e-4
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,7 @@ def beside_cvxpy(arguments: argparse.Namespace) -> None:
         ("wine, 1,000 random", "wine", (1000,)),
         ("clusters, d = 10", "clusters", (100, 10, 4, 0.5, 1e-2)),
         ("clusters, d = 20", "clusters", (150, 20, 4, 0.5, 1e-2)),
+        ("clusters, d = 30", "clusters", (200, 30, 5, 0.5, 1e-2)),
     ]
     rows = []
     for name, kind, of in cases:

@@ -154,8 +154,8 @@ def exponent(first: float, last: float, growth: float) -> str:
 
 def growth_table(arguments: argparse.Namespace) -> None:
     """Seconds at lambda ratio 1e-3 against triplets (same points, more neighbours) and against features."""
-    by_count = [(f"{k} x {k} neighbours", (2000, 32, k, 0.3, 1e-3)) for k in (4, 13, 40)]
-    by_features = [(f"{d} features", (2000, d, 10, 0.3, 1e-3)) for d in (16, 32, 64, 128, 256)]
+    by_count = [(f"{k} x {k} neighbours", (2000, 32, k, 1.0, 1e-3)) for k in (4, 13, 40)]
+    by_features = [(f"{d} features", (2000, d, 10, 1.0, 1e-3)) for d in (16, 32, 64, 128, 256)]
     for title, cases in (("triplets", by_count), ("features", by_features)):
         rows = table([(name, "clusters", of) for name, of in cases], arguments)
         sizes = [

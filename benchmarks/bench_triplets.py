@@ -158,13 +158,14 @@ def growth_table(arguments: argparse.Namespace) -> None:
     by_features = [(f"{d} features", (2000, d, 10, 1.0, 1e-3)) for d in (16, 32, 64, 128, 256)]
     for title, cases in (("triplets", by_count), ("features", by_features)):
         rows = table([(name, "clusters", of) for name, of in cases], arguments)
-        sizes = [
-            float(str(r[1]).replace(",", "")) if title == "triplets" else float(of[1])
-            for r, (_, of) in zip(rows, cases)
-        ]
-        times = [float(str(r[2])) for r in rows if str(r[2]).replace(".", "").isdigit()]
-        if len(times) == len(rows):
-            print(f"exponent of seconds in {title}: {exponent(times[0], times[-1], sizes[-1] / sizes[0])}\n")
+        # Of runs that reached the gap; the others have no time to it.
+        done = [k for k, r in enumerate(rows) if r[3] != "-" and float(str(r[3])) <= arguments.tol]
+        by_triplets = title == "triplets"
+        sizes = [float(str(rows[k][1]).replace(",", "")) if by_triplets else float(cases[k][1][1]) for k in done]
+        times = [float(str(rows[k][2])) for k in done]
+        if len(done) > 1:
+            growth = exponent(times[0], times[-1], sizes[-1] / sizes[0])
+            print(f"exponent of seconds in {title}, {sizes[0]:g} to {sizes[-1]:g}: {growth}\n")
 
 
 def beside_cvxpy(arguments: argparse.Namespace) -> None:

@@ -40,8 +40,9 @@ NOTES = """\
 How to read the tables. A to D learn a weight a feature, E a factor with r rows (descent on it is local; its gap is that
 of the convex problem with the same optimum), F to I a matrix after a projection with uniform entries, J after principal
 components, L after an orthonormal projection; K is a logistic regression on words that both nodes of a pair have. HL is
-in all of them, I1 in B, D, G, I and L, -I2 in C, D, H and I. lambda is chosen by five-fold cross-validation on the
-training nodes. Areas are means over trials, which differ in the random projection or start."""
+in all of them, I1 in B, D, G, I and L, -I2 in C, D, H and I. lambda is chosen by cross-validation on the training
+nodes (five folds of the graphs, three of labelled sets, two for E). Areas are means over trials, which differ in the
+random projection or start."""
 
 
 def main() -> None:

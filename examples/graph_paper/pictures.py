@@ -43,7 +43,7 @@ def draw_areas(
     ax.axhline(0.5, color="#999999", linewidth=0.8, linestyle=":")
     for place in range(len(methods) - 1):
         ax.axvline(place + 0.5, color="#EEEEEE", linewidth=0.8, zorder=0)
-    ax.set_xticks(range(len(methods)), [method.replace(" ", "\n") for method in methods])
+    ax.set_xticks(range(len(methods)), [method.replace(" ", "\n") for method in methods], fontsize="small")
     ax.set_ylabel("AUC on test pairs")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize="small", ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0))

@@ -191,14 +191,7 @@ class MetricProblem:
 
     def components(self, M: Array) -> Array:
         """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``."""
-        if isinstance(self.cone, NonnegativeDiagonal) and self.cone.d == self.full_matrix(M).shape[0]:
-            kept = np.flatnonzero(M > 0.0)
-            factor = np.zeros((kept.size, M.size))
-            factor[np.arange(kept.size), kept] = np.sqrt(M[kept])
-            return factor
-        values, vectors = np.linalg.eigh(self.full_matrix(M))
-        kept = values > values[-1] * values.size * np.finfo(float).eps
-        return np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1]
+        return self.cone.factor(M)
 
     def full_matrix(self, M: Array) -> Array:
         """The metric as a ``(features, features)`` matrix on the data as given by the user."""

@@ -18,6 +18,7 @@ from scipy.sparse.linalg import svds
 
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.sampling import as_generator
+from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
@@ -62,10 +63,7 @@ class Projection:
 
     def components(self, R: Array) -> Array:
         """``R^(1/2) L``, ``(rank, d)``: distances under R of projected points are ``||R^(1/2) L (x - x')||^2``."""
-        values, vectors = np.linalg.eigh(R)
-        kept = values > max(0.0, values[-1]) * values.size * np.finfo(float).eps
-        root = np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1]
-        return np.asarray(root @ self.L)
+        return np.asarray(PSDCone(R.shape[0]).factor(R) @ self.L)
 
 
 def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Generator | None = None) -> Projection:

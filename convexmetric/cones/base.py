@@ -75,6 +75,10 @@ class Cone(ABC):
         """Eigenvalues (or entries) in descending order."""
 
     @abstractmethod
+    def factor(self, M: Array) -> Array:
+        """``B`` of shape ``(rank, d)`` with ``M = B^T B``: distances under M are ``||B x - B x'||^2``."""
+
+    @abstractmethod
     def trace(self, M: Array) -> float:
         """Sum of the eigenvalues."""
 

@@ -61,6 +61,13 @@ class NonnegativeDiagonal(Cone):
         """Weights, largest first."""
         return np.sort(M)[::-1]
 
+    def factor(self, M: Array) -> Array:
+        """Roots of the positive weights, a row each."""
+        kept = np.flatnonzero(M > 0.0)
+        factor = np.zeros((kept.size, self.d))
+        factor[np.arange(kept.size), kept] = np.sqrt(M[kept])
+        return factor
+
     def trace(self, M: Array) -> float:
         """Sum of the weights."""
         return float(M.sum())

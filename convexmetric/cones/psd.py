@@ -68,6 +68,12 @@ class PSDCone(Cone):
         """Eigenvalues, largest first."""
         return np.asarray(np.linalg.eigvalsh(M)[::-1], dtype=np.float64)
 
+    def factor(self, M: Array) -> Array:
+        """Eigenvectors times the roots of their eigenvalues, largest first; those at rounding are left out."""
+        values, vectors = np.linalg.eigh(M)
+        kept = values > max(0.0, values[-1]) * values.size * np.finfo(float).eps
+        return np.asarray(np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1])
+
     def trace(self, M: Array) -> float:
         """``tr M``."""
         return float(np.trace(M))

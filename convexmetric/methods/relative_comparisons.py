@@ -30,7 +30,7 @@ from scipy.spatial.distance import cdist
 from convexmetric.comparisons import Triplets
 from convexmetric.comparisons.contradictions import contradiction
 from convexmetric.comparisons.points import as_points
-from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.losses import Hinge
@@ -133,6 +133,12 @@ class RelativeComparisonProblem(MetricProblem):
         if self.A is not None and real_array(M, self.letter).ndim == 2:
             raise InputError(f"with A, pass the {self.cone.d} weights w (Solution.w), not a matrix")
         return super().metric(M)
+
+    def components(self, M: Array) -> Array:
+        """A factor of ``A diag(w) A^T``; for a kernel, of ``diag(w)``."""
+        if self.A is None:
+            return super().components(M)
+        return PSDCone(self.A.shape[0]).factor(self.full_matrix(M))
 
     def full_matrix(self, M: Array) -> Array:
         """``A diag(w) A^T``; for a kernel, ``diag(w)`` on the coordinates ``K(x, x_i)``."""

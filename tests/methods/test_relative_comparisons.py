@@ -74,3 +74,13 @@ def test_a_long_contradiction_is_cut_short_in_the_message():
     ring = [[i, (i + 1) % n, (i - 1) % n] for i in range(n)]  # d(i, i+1) < d(i, i-1), all the way round
     with pytest.raises(InfeasibleError, match=r"these 12 triplets together: .*; and 6 more"):
         cm.RelativeComparisonProblem(np.random.default_rng(0).standard_normal((n, 5)), ring, C=np.inf)
+
+
+@pytest.mark.parametrize("m", [3, 4, 6])
+def test_components_are_a_factor_of_the_metric_on_the_features(m):
+    rng = np.random.default_rng(0)
+    X, A = rng.standard_normal((10, 4)), rng.standard_normal((4, m))
+    problem = cm.RelativeComparisonProblem(X, [[0, 1, 2], [3, 4, 5]], A=A)
+    w = rng.random(m) * np.array([1.0, 0.0, *np.ones(m - 2)])
+    factor = problem.components(w)
+    np.testing.assert_allclose(factor.T @ factor, (A * w) @ A.T, atol=1e-12)

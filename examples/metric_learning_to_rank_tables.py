@@ -14,25 +14,18 @@ goes on where it was interrupted, and prints what it has. Sets other than wine a
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import os
-import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ranking_paper import classification, matchings, pictures, tables
+from ranking_paper.pool import Task, run_missing
 from ranking_paper.results import Results
 from ranking_paper.toy import toy
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-import convexmetric as cm
 
 UCI = (*classification.SMALL, "isolet")
 NATIVE = {"balance-scale": 4, "ionosphere": 34, "wdbc": 30, "wine": 13, "isolet": 170}
-Task = tuple[Results, dict[str, Any], Callable[..., dict[str, Any]], dict[str, Any]]
 
 NOTES = """\
 How to read Table 2. "Validated" chooses C, k and the number of neighbours inside the training part; "in hindsight" is
@@ -63,8 +56,8 @@ def main() -> None:
     console = Console(width=170)
     uci, large = list(_uci_tasks(arguments)), list(_matchings_tasks(arguments))
     # Solves of the large task use threads of their own, so they run one by one.
-    _run([task for task in uci if task[0].get(task[1]) is None], arguments.jobs, threads=1)
-    _run([task for task in large if task[0].get(task[1]) is None], 1, threads=arguments.jobs)
+    run_missing(uci, arguments.jobs)
+    run_missing(large, 1, threads=arguments.jobs)
 
     sheets = []
     if uci:
@@ -124,35 +117,6 @@ def _matchings_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
         for solver in ("ours", "printed") if method in matchings.VARIANTS else ("ours",):
             settings = {"method": method, "solver": solver, **limits}
             yield results, settings, matchings.run, settings
-
-
-def _run(tasks: list[Task], jobs: int, threads: int) -> None:
-    if not tasks:
-        return
-    # Processes started from now on read these; libraries loaded here have read them already.
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = str(threads)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    context = multiprocessing.get_context("spawn")
-    with (
-        Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress,
-        ProcessPoolExecutor(jobs, mp_context=context, initializer=_quiet) as pool,
-    ):
-        bar = progress.add_task("experiments", total=len(tasks))
-        pending = {
-            pool.submit(function, **arguments): (results, settings) for results, settings, function, arguments in tasks
-        }
-        try:
-            for future in as_completed(pending):
-                results, settings = pending[future]
-                results.add(settings, future.result())
-                progress.update(bar, advance=1, description=" ".join(str(v) for v in list(settings.values())[:3]))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _quiet() -> None:
-    warnings.simplefilter("ignore", cm.errors.GapWarning)
 
 
 if __name__ == "__main__":

@@ -14,22 +14,18 @@ command goes on where it was interrupted, and prints what it has. All sets but t
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from graph_paper import dimensions, pictures, printed, protocol, tables
 from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, folds_of, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
+from ranking_paper.pool import Task, run_missing
 from ranking_paper.results import Results
 from ranking_paper.tables import Sheet
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-Task = tuple[Results, dict[str, Any], Callable[..., dict[str, Any]]]
 EVERY_METHOD = tuple(dict.fromkeys((*GRAPH_METHODS, *LABEL_METHODS)))
 #: Folds of section 4.2.
 PARTS = 3
@@ -75,10 +71,10 @@ def main() -> None:
 
     console = Console(width=170)
     tasks, sizes = list(_method_tasks(arguments)), list(_size_tasks(arguments))
-    _run([task for task in (*tasks, *sizes) if task[0].get(task[1]) is None], arguments.jobs)
+    run_missing([*tasks, *sizes], arguments.jobs)
 
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for results, settings, _ in tasks:
+    for results, settings, _, _ in tasks:
         if (result := results.get(settings)) is not None:
             found.setdefault((settings["data"], settings["method"]), []).append(result)
     sheets = list(_written(found, arguments))
@@ -88,7 +84,7 @@ def main() -> None:
         console.print(NOTES)
         (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
     by_size: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for results, settings, _ in sizes:
+    for results, settings, _, _ in sizes:
         if (result := results.get(settings)) is not None:
             by_size.setdefault((settings["kind"], settings["r"]), []).append(result)
     if by_size:
@@ -135,8 +131,9 @@ def _method_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
                     "r": r,
                     "parts": parts,
                     "folds": folds_of(method, folds),
+                    **common,
                 }
-                yield results[name], settings | common, protocol.run
+                yield results[name], settings, protocol.run, settings
 
 
 def _size_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
@@ -147,30 +144,8 @@ def _size_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
     for r in sorted(arguments.r, reverse=True):
         for kind in dimensions.KINDS:
             for seed in range(1 if kind == "pca" else arguments.seeds):
-                yield results, {"data": "cora", "kind": kind, "r": r, "seed": seed, **limits}, dimensions.run
-
-
-def _run(tasks: list[Task], jobs: int) -> None:
-    if not tasks:
-        return
-    # Processes started from now on read these; libraries loaded here have read them already.
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    context = multiprocessing.get_context("spawn")
-    with (
-        Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress,
-        ProcessPoolExecutor(jobs, mp_context=context) as pool,
-    ):
-        bar = progress.add_task("experiments", total=len(tasks))
-        pending = {pool.submit(function, **settings): (results, settings) for results, settings, function in tasks}
-        try:
-            for future in as_completed(pending):
-                results, settings = pending[future]
-                results.add(settings, future.result())
-                progress.update(bar, advance=1, description=" ".join(str(v) for v in list(settings.values())[:3]))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+                settings = {"data": "cora", "kind": kind, "r": r, "seed": seed, **limits}
+                yield results, settings, dimensions.run, settings
 
 
 if __name__ == "__main__":

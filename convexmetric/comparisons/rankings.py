@@ -86,6 +86,13 @@ class Rankings:
         """The rows of ``Q`` that some queries are."""
         return queries if self.anchors is None else self.anchors[queries]
 
+    def points(self, queries: np.ndarray) -> Any:
+        """The points that some queries are; a view where they are consecutive rows of ``Q``."""
+        rows = self.rows(queries)
+        if rows.size and rows[-1] - rows[0] == rows.size - 1 and (np.diff(rows) == 1).all():
+            return self.Q[rows[0] : rows[-1] + 1]
+        return self.Q[rows]
+
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Cut the queries, in the given order, into pieces of bounded memory."""
         widths = np.full(len(order), self.X.shape[0]) if self.dense else self.sizes[order]
@@ -100,7 +107,7 @@ class Rankings:
         images = None if self.dense else self.cone.times(self.X, M)
         for queries in self.cuts(order):
             if images is None:
-                product = self.cone.gram(self.Q[self.rows(queries)], M, self.X)
+                product = self.cone.gram(self.points(queries), M, self.X)
                 product *= -2.0
                 product += norms
                 yield DenseBlock(self, queries, product)
@@ -112,17 +119,18 @@ class Rankings:
         weights = np.asarray(T.sum(axis=0)).ravel()
         used = np.flatnonzero(weights)
         X, weights = (self.X, weights) if 2 * len(used) > len(weights) else (self.X[used], weights[used])
-        rows = self.rows(queries)
-        if self.anchors is not None and sp.issparse(T) and len(rows) > self.Q.shape[0]:
+        if self.anchors is not None and sp.issparse(T) and len(queries) > self.Q.shape[0]:
             # Queries that are the same point share a row: products are over points, not over queries.
+            rows = self.rows(queries)
             T = sp.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(self.Q.shape[0], len(rows))) @ T
-            rows = np.arange(self.Q.shape[0])
-        return self.cone.outer_sum(X, weights) - 2.0 * self.cone.cross(self.Q[rows], T, self.X)
+            points = self.Q
+        else:
+            points = self.points(queries)
+        return self.cone.outer_sum(X, weights) - 2.0 * self.cone.cross(points, T, self.X)
 
     def laplacian(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for any weights."""
-        rows = self.rows(queries)
-        return self.adjoint(T, queries) + self.cone.outer_sum(self.Q[rows], np.asarray(T.sum(axis=1)).ravel())
+        return self.adjoint(T, queries) + self.cone.outer_sum(self.points(queries), np.asarray(T.sum(axis=1)).ravel())
 
 
 class Block(ABC):
@@ -138,6 +146,11 @@ class Block(ABC):
     def __len__(self) -> int:
         return len(self.queries)
 
+    @property
+    @abstractmethod
+    def layout(self) -> tuple[np.ndarray, bool]:
+        """Where the values of every query begin, and whether they are whole rows of the corpus."""
+
     @abstractmethod
     def adjoint(self, start: int, stop: int) -> Array:
         """``sum_x t_qx (q - x)(q - x)^T`` over the block's rows from start to stop, with its values as weights."""
@@ -149,6 +162,11 @@ class DenseBlock(Block):
     def __init__(self, rankings: Rankings, queries: np.ndarray, values: Array) -> None:
         super().__init__(rankings, queries)
         self.values = values
+
+    @property
+    def layout(self) -> tuple[np.ndarray, bool]:
+        """Whole rows of the corpus."""
+        return np.arange(len(self) + 1) * self.values.shape[1], True
 
     def adjoint(self, start: int, stop: int) -> Array:
         """One matrix product with the rows of values."""
@@ -168,6 +186,11 @@ class ListedBlock(Block):
         _listed_distances(
             rankings.Q, rankings.rows(queries), self.lists, norms, images, self.start, self.items, self.values
         )
+
+    @property
+    def layout(self) -> tuple[np.ndarray, bool]:
+        """Listed items only."""
+        return self.start, False
 
     def adjoint(self, start: int, stop: int) -> Array:
         """One product with a sparse matrix of weights."""

@@ -71,6 +71,10 @@ class Cone(ABC):
         """Largest eigenvalue (or entry): ``max <S, M>`` over the cone's elements of trace one."""
 
     @abstractmethod
+    def largest_ratio(self, S: Array, H: Array) -> float:
+        """``max <S, M> / <H, M>`` over the cone for ``H`` in its interior; not a number for any other ``H``."""
+
+    @abstractmethod
     def spectrum(self, M: Array) -> Array:
         """Eigenvalues (or entries) in descending order."""
 

@@ -57,6 +57,10 @@ class NonnegativeDiagonal(Cone):
         """Largest entry."""
         return float(S.max())
 
+    def largest_ratio(self, S: Array, H: Array) -> float:
+        """The largest quotient of entries; not a number unless all of H are positive."""
+        return float((S / H).max()) if H.min() > 0.0 else np.nan
+
     def spectrum(self, M: Array) -> Array:
         """Weights, largest first."""
         return np.sort(M)[::-1]

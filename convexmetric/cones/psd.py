@@ -6,6 +6,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, Cone, finite_array
@@ -64,6 +65,14 @@ class PSDCone(Cone):
         """``lambda_max(S)``."""
         return float(np.linalg.eigvalsh(S)[-1])
 
+    def largest_ratio(self, S: Array, H: Array) -> float:
+        """The largest generalised eigenvalue; not a number unless H is positive definite."""
+        try:
+            values = la.eigh(S, H, eigvals_only=True, subset_by_index=[self.d - 1, self.d - 1], check_finite=False)
+        except la.LinAlgError:
+            return np.nan
+        return float(values[0])
+
     def spectrum(self, M: Array) -> Array:
         """Eigenvalues, largest first."""
         return np.asarray(np.linalg.eigvalsh(M)[::-1], dtype=np.float64)
@@ -116,12 +125,14 @@ class PSDCone(Cone):
         return outer
 
     def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """``A M B^T``."""
-        return np.ascontiguousarray((A @ M) @ B.T)
+        """``A M B^T``, the smaller side first."""
+        product = A @ (M @ B.T) if B.shape[0] < A.shape[0] else (A @ M) @ B.T
+        return np.ascontiguousarray(product)
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
-        """``(A^T T B + B^T T^T A) / 2``."""
-        S = np.asarray(A.T @ (T @ B))
+        """``(A^T T B + B^T T^T A) / 2``, the smaller side first."""
+        dense = isinstance(A, np.ndarray) and isinstance(T, np.ndarray)
+        S = np.asarray((A.T @ T) @ B if dense and T.shape[1] < T.shape[0] else A.T @ (T @ B))
         return 0.5 * (S + S.T)
 
     def variable(self, name: str) -> tuple[cp.Variable, list[cp.Constraint]]:

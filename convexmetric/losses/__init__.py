@@ -1,6 +1,7 @@
 """Losses of a comparison's margin, one object a file."""
 
-from convexmetric.losses.base import Loss
+from convexmetric.losses.base import Loss, SmoothLoss
 from convexmetric.losses.hinge import Hinge
+from convexmetric.losses.logistic import Logistic
 
-__all__ = ["Hinge", "Loss"]
+__all__ = ["Hinge", "Logistic", "Loss", "SmoothLoss"]

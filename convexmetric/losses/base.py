@@ -12,7 +12,7 @@ import cvxpy as cp
 
 from convexmetric.cones.base import Array
 
-__all__ = ["Loss"]
+__all__ = ["Loss", "SmoothLoss"]
 
 
 class Loss(ABC):
@@ -54,3 +54,11 @@ class Loss(ABC):
     @abstractmethod
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the sum in terms of slacks, and the one constraint whose multipliers are ``u``."""
+
+
+class SmoothLoss(Loss):
+    """A loss with two derivatives."""
+
+    @abstractmethod
+    def curvature(self, s: Array) -> Array:
+        """Second derivative at every margin."""

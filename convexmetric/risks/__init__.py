@@ -1,19 +1,26 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
 from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement
+from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.smooth import AtFactor, SmoothRisk, SmoothSeparableRisk, tangent_dual
 
 __all__ = [
+    "AtFactor",
     "CutDual",
     "Cuts",
     "DualPoint",
+    "LogisticRankingRisk",
     "PairwiseRisk",
     "RankingRisk",
     "Risk",
     "RiskStatement",
     "SeparableRisk",
+    "SmoothRisk",
+    "SmoothSeparableRisk",
     "Smoothed",
     "SmoothedPairs",
+    "tangent_dual",
 ]

@@ -25,7 +25,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.comparisons import Block, ListedBlock, Rankings, Triplets
+from convexmetric.comparisons import Block, Rankings, Triplets
 from convexmetric.comparisons.relevance import Lists
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import DualError, InputError
@@ -220,7 +220,7 @@ class PairwiseRisk(Risk):
         """The largest ``d_qj - d_qi`` over all pairs."""
         largest = -np.inf
         for block in self.rankings.blocks(M, np.arange(self.parts)):
-            first, dense = self._layout(block)
+            first, dense = block.layout
             largest = max(largest, _largest(block.values.reshape(-1), dense, first, block.lists))
         return float(largest)
 
@@ -232,7 +232,7 @@ class PairwiseRisk(Risk):
         places, samples = [np.empty((0, 3), dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
         every = np.arange(self.parts)
         for here, there in zip(self.rankings.blocks(M, every), self.rankings.blocks(other, every), strict=True):
-            first, dense = self._layout(here)
+            first, dense = here.layout
             rows = first, dense, here.lists, self.margin
             counts = np.zeros(len(here), dtype=np.int64)
             nothing = np.empty((0, 3), dtype=np.int64)
@@ -244,12 +244,6 @@ class PairwiseRisk(Risk):
             places.append(np.column_stack([here.queries[row], near, far]))
             samples.append(np.column_stack([here.queries[row], *_items(here.lists, row, near, far)]))
         return np.concatenate(places), np.concatenate(samples)
-
-    def _layout(self, block: Block) -> tuple[np.ndarray, bool]:
-        """Where the values of every query of a block begin, and whether they are whole rows of the corpus."""
-        if isinstance(block, ListedBlock):
-            return block.start, False
-        return np.arange(len(block) + 1) * self.rankings.X.shape[0], True
 
     def _passes(
         self,
@@ -270,7 +264,7 @@ class PairwiseRisk(Risk):
                 q, size = block.queries, len(block)
                 sums, strides = np.empty((size, 4)), np.full(size, stride)
                 found = np.full((size, most, 2), -1, dtype=np.int64)
-                first, dense = self._layout(block)
+                first, dense = block.layout
                 settings = self.margin, width
                 flat = block.values.reshape(-1)
                 begin, end = np.searchsorted(places[:, 0], q), np.searchsorted(places[:, 0], q, side="right")
@@ -288,28 +282,7 @@ class PairwiseRisk(Risk):
         InputError
             If there are too many to write out.
         """
-        count = int(self.pairs.sum())
-        if count > PAIRS_LIMIT:
-            raise InputError(
-                f"the statement cannot be written out at this size: {count} pairs of a near and a far item; "
-                f"keep it to {PAIRS_LIMIT}"
-            )
-        rankings = self.rankings
-        triplets = np.empty((count, 3), dtype=np.int64)
-        first = 0
-        for q, row in enumerate(rankings.rows(np.arange(self.parts))):
-            near, far = rankings.relevance.of(q)
-            last = first + len(near) * len(far)
-            triplets[first:last, 0] = row
-            triplets[first:last, 1] = np.repeat(near, len(far))
-            triplets[first:last, 2] = np.tile(far, len(near))
-            first = last
-        if rankings.Q is rankings.X:
-            return Triplets(rankings.X, triplets, self.cone)
-        both = [rankings.X, rankings.Q]
-        points = sp.vstack(both, format="csr") if sp.issparse(rankings.X) else np.vstack(both)
-        triplets[:, 0] += rankings.X.shape[0]
-        return Triplets(points, triplets, self.cone)
+        return listed_pairs(self.rankings)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """One slack and one constraint a pair.
@@ -382,6 +355,38 @@ class PairwiseRisk(Risk):
         if len(np.unique(places, axis=0)) < len(places) or (np.diff(q) < 0).any():
             raise DualError("places must be sorted by query and name every pair once")
         return places
+
+
+def listed_pairs(rankings: Rankings) -> Triplets:
+    """All pairs of a near and a far item as triplets (query, near, far), by query, then near and far item.
+
+    Raises
+    ------
+    InputError
+        If there are too many to write out.
+    """
+    relevance = rankings.relevance
+    count = int((relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant).sum())
+    if count > PAIRS_LIMIT:
+        raise InputError(
+            f"the statement cannot be written out at this size: {count} pairs of a near and a far item; "
+            f"keep it to {PAIRS_LIMIT}"
+        )
+    triplets = np.empty((count, 3), dtype=np.int64)
+    first = 0
+    for q, row in enumerate(rankings.rows(np.arange(len(rankings)))):
+        near, far = relevance.of(q)
+        last = first + len(near) * len(far)
+        triplets[first:last, 0] = row
+        triplets[first:last, 1] = np.repeat(near, len(far))
+        triplets[first:last, 2] = np.tile(far, len(near))
+        first = last
+    if rankings.Q is rankings.X:
+        return Triplets(rankings.X, triplets, rankings.cone)
+    both = [rankings.X, rankings.Q]
+    points = sp.vstack(both, format="csr") if sp.issparse(rankings.X) else np.vstack(both)
+    triplets[:, 0] += rankings.X.shape[0]
+    return Triplets(points, triplets, rankings.cone)
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)

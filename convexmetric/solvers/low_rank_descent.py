@@ -8,7 +8,7 @@ smoothed over a width that shrinks, each time from where L-BFGS came; the gradie
 S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
 
 Nothing of the size (d, d) is made while it descends: distances come from the points' images :math:`B x`, and B S
-from sums over them (:class:`_Images`).
+from sums over them (:class:`~convexmetric.cones.images.Images`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from scipy.optimize import minimize
 
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
+from convexmetric.cones.images import Images
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
@@ -111,7 +112,7 @@ class _Descent:
     def images(self, B: Array) -> PairwiseRisk:
         """The risk of a factor."""
         rankings = copy(self.light.rankings)
-        rankings.cone = _Images(B)
+        rankings.cone = Images(B)
         return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
     def start(self, rank: int, rng: np.random.Generator) -> Array:
@@ -153,45 +154,6 @@ class _Descent:
         bound = self.problem.bound(here.point.value, here.point.S, M)
         self.monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
         return self.monitor.iterate(start=start, width=width, objective=value)
-
-
-class _Images(PSDCone):
-    """Forms of the metric ``B^T B`` by a factor B in its place; sums of outer products come multiplied by B.
-
-    A risk with these forms takes B for a metric, and what it gives for S is B S.
-    """
-
-    def __init__(self, B: Array) -> None:
-        self.d = B.shape[1]
-        self.B = B
-
-    def zeros(self) -> Array:
-        """Of the factor's shape."""
-        return np.zeros_like(self.B)
-
-    def quadratic_forms(self, V: Any, M: Array) -> Array:
-        """``||B v||^2`` for every row ``v``."""
-        images = V @ M.T
-        return np.einsum("ij,ij->i", images, images)
-
-    def times(self, V: Any, M: Array) -> Array:
-        """``V B^T B``."""
-        return np.asarray((V @ M.T) @ M)
-
-    def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """Inner products of images."""
-        images = A @ M.T
-        return np.asarray(images @ (images if B is A else B @ M.T).T)
-
-    def outer_sum(self, V: Any, u: Array) -> Array:
-        """``B V^T diag(u) V``."""
-        return np.asarray((V.T @ ((V @ self.B.T) * u[:, None])).T)
-
-    def cross(self, A: Any, T: Any, B: Any) -> Array:
-        """``B (A^T T B + B^T T^T A) / 2``."""
-        first = B.T @ (T.T @ (A @ self.B.T))
-        second = A.T @ (T @ (B @ self.B.T))
-        return np.asarray(0.5 * (first + second).T)
 
 
 def _sparse_where_it_pays(risk: PairwiseRisk) -> PairwiseRisk:

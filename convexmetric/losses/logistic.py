@@ -1,0 +1,67 @@
+r"""The logistic loss, smooth everywhere (paper 5).
+
+.. math:: \ell(s) = C \ln(1 + e^{-s}), \qquad
+   -\ell^*(-u) = C \, H(u / C) \quad \text{for } 0 \le u \le C, \text{ else } -\infty
+
+with the binary entropy :math:`H(p) = -p \ln p - (1 - p) \ln(1 - p)`. The multiplier that belongs to a margin is
+:math:`u = C / (1 + e^s)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import cvxpy as cp
+import numpy as np
+from scipy.special import entr, expit
+
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.losses.base import SmoothLoss
+
+
+__all__ = ["Logistic"]
+
+
+@dataclass(frozen=True)
+class Logistic(SmoothLoss):
+    """``C log(1 + exp(-s))`` for each comparison.
+
+    Raises
+    ------
+    InputError
+        If ``C`` is not a positive finite number.
+    """
+
+    C: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.C, Real) or not 0.0 < self.C < np.inf:
+            raise InputError(f"C must be a positive finite number, got {self.C!r}")
+
+    def values(self, s: Array) -> Array:
+        """``C log(1 + exp(-s_t))``, without overflow."""
+        return np.asarray(self.C * np.logaddexp(0.0, -s))
+
+    def subgradient(self, s: Array) -> Array:
+        """Multipliers ``C / (1 + exp(s))``: minus the derivative."""
+        return np.asarray(self.C * expit(-s))
+
+    def curvature(self, s: Array) -> Array:
+        """Second derivative, ``C p (1 - p)`` with ``p = 1 / (1 + exp(s))``."""
+        return np.asarray(self.C * expit(s) * expit(-s))
+
+    def clip(self, u: Array) -> Array:
+        """Nearest feasible multipliers."""
+        return np.clip(u, 0.0, self.C)
+
+    def dual_values(self, u: Array) -> Array:
+        """``C H(u / C)``."""
+        p = u / self.C
+        return np.asarray(self.C * (entr(p) + entr(1.0 - p)))
+
+    def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
+        """CVXPY: the sum over margins ``t``, exponential cones, and the constraint ``s >= t``."""
+        t = cp.Variable(s.shape, name="t")
+        return self.C * cp.sum(cp.logistic(-t)), s >= t

@@ -1,0 +1,153 @@
+r"""Few items that stand for many: centroids of clusters of a query's relevant items, and of its irrelevant classes.
+
+Queries that have the same labels share their representatives. Relevant to a query are items that share a label with
+it. They are divided into clusters by k-means; the others by their labels, a cluster for every label that the query does
+not have.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from convexmetric.comparisons import Relevance
+from convexmetric.comparisons.label_graphs import sharing
+from convexmetric.comparisons.sampling import as_generator
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+
+__all__ = ["Representatives", "all_items", "representatives"]
+
+#: Starts of k-means, of which the best is taken.
+STARTS = 10
+
+
+@dataclass(frozen=True)
+class Representatives:
+    """Items that queries rank, and which are relevant to whom.
+
+    Attributes
+    ----------
+    items : (n, d) array
+    queries : (m',) int array
+        Queries that have a relevant and an irrelevant item; the others rank nothing.
+    relevance : Relevance
+        Of these queries.
+    """
+
+    items: Array
+    queries: np.ndarray
+    relevance: Relevance
+
+
+def all_items(Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_array) -> Representatives:
+    """Every item stands for itself."""
+    sets, of = _distinct(labels_x)
+    relevant = sharing(sets, labels_y)
+    near = [np.flatnonzero(row) for row in relevant]
+    far = [np.flatnonzero(~row) for row in relevant]
+    return _gathered(Y, near, far, of)
+
+
+def representatives(
+    Y: Array,
+    labels_x: sp.csr_array,
+    labels_y: sp.csr_array,
+    n_clusters: int,
+    n_far_clusters: int | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> Representatives:
+    """Centroids (equations 9 to 12 of paper 5).
+
+    Parameters
+    ----------
+    Y : (n, d) array
+        Items.
+    labels_x, labels_y : (m, L) and (n, L) sparse 0/1 matrices
+        Labels of queries and items.
+    n_clusters : int
+        Clusters of relevant items; where there are no more items than that, each stands for itself.
+    n_far_clusters : int, optional
+        Divide the centroids of irrelevant classes by k-means once more, into so many clusters.
+    random_state : int, numpy.random.Generator or None
+        Of k-means.
+
+    Raises
+    ------
+    InputError
+        If no query has both a relevant and an irrelevant item.
+    """
+    rng = as_generator(random_state)
+    sets, of = _distinct(labels_x)
+    members = [np.flatnonzero(column) for column in labels_y.toarray().T]
+    found = _Items(Y)
+    near, far = [], []
+    for labels in sets:
+        wanted = np.flatnonzero(sharing(labels.reshape(1, -1), labels_y)[0])
+        others = np.flatnonzero(labels.toarray().ravel() == 0.0)
+        near.append(found.clusters(wanted, n_clusters, rng))
+        classes = [np.setdiff1d(members[label], wanted, assume_unique=True) for label in others]
+        centroids = [found.centroid(rows) for rows in classes if rows.size]
+        if n_far_clusters is not None and len(centroids) > n_far_clusters:
+            places = _k_means(np.array([found.vectors[c] for c in centroids]), n_far_clusters, rng)
+            centroids = [found.add(vector) for vector in places]
+        far.append(np.array(centroids, dtype=np.int64))
+    return _gathered(np.array(found.vectors), near, far, of)
+
+
+def _distinct(labels: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
+    """The different sets of labels, and which one every query has."""
+    rows, of = np.unique(labels.toarray().astype(bool), axis=0, return_inverse=True)
+    return sp.csr_array(rows.astype(np.float64)), of.ravel()
+
+
+@dataclass
+class _Items:
+    """Representatives so far; of the same items there is one centroid."""
+
+    Y: Array
+    vectors: list[Array] = field(default_factory=list)
+    known: dict[bytes, int] = field(default_factory=dict)
+
+    def add(self, vector: Array) -> int:
+        self.vectors.append(vector)
+        return len(self.vectors) - 1
+
+    def centroid(self, rows: np.ndarray) -> int:
+        key = rows.tobytes()
+        if key not in self.known:
+            self.known[key] = self.add(self.Y[rows].mean(axis=0))
+        return self.known[key]
+
+    def clusters(self, rows: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+        if rows.size <= n_clusters:
+            return np.array([self.centroid(rows[i : i + 1]) for i in range(rows.size)], dtype=np.int64)
+        return np.array([self.add(vector) for vector in _k_means(self.Y[rows], n_clusters, rng)])
+
+
+def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    """Centroids, fewer where points repeat."""
+    distinct = min(n_clusters, len(np.unique(points, axis=0)))
+    model = KMeans(distinct, n_init=STARTS, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit(points).cluster_centers_, dtype=np.float64)
+
+
+def _gathered(items: Array, near: list[np.ndarray], far: list[np.ndarray], of: np.ndarray) -> Representatives:
+    """Lists of the sets of labels as lists of the queries that have them."""
+    ranked = np.array([n.size > 0 and f.size > 0 for n, f in zip(near, far, strict=True)])
+    queries = np.flatnonzero(ranked[of])
+    if not queries.size:
+        raise InputError("labels: no object of X has both a relevant and an irrelevant object of Y, so nothing is ranked")
+    lists: list[np.ndarray] = []
+    for of_sets in (near, far):
+        sizes = np.array([rows.size for rows in of_sets])
+        stop = np.cumsum(sizes)
+        lists += [np.concatenate(of_sets).astype(np.int32), (stop - sizes)[of[queries]], stop[of[queries]]]
+    return Representatives(items, queries, Relevance(*lists))

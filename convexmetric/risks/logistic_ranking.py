@@ -1,0 +1,267 @@
+r"""The logistic loss over all pairs of a near and a far item of every query, without ever listing the pairs.
+
+.. math:: R(M) = C \sum_q \sum_{i \in N_q, \, j \in F_q} \ln(1 + e^{-s_{qij}}), \qquad s_{qij} = d_{qj} - d_{qi}
+
+Everything factors through the distances of a query to its items: with p near and n far ones, :math:`e^{-s}` is a
+product of two of p + n exponentials, and slopes :math:`u = C / (1 + e^s)` are only needed as sums over near and over far
+items. A pass takes p n multiplications and divisions a query, and no memory beyond the distances. The second derivative
+:math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, goes the same way with changes of distances.
+
+Multipliers are in their box whatever the metric, and worth :math:`C H(u / C)` with the binary entropy H: the tangent
+plane at any metric is a dual point (:mod:`convexmetric.risks.smooth`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+import cvxpy as cp
+import numba
+import numpy as np
+
+from convexmetric.comparisons import Block, Rankings, Relevance
+from convexmetric.cones.base import Array
+from convexmetric.cones.images import Images, TangentImages
+from convexmetric.losses import Logistic
+from convexmetric.risks.base import Cuts, DualPoint, RiskStatement
+from convexmetric.risks.pairwise import listed_pairs
+from convexmetric.risks.smooth import AtFactor, Derivative, SmoothRisk, SmoothSeparableRisk
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["LogisticRankingRisk"]
+
+#: Spread of distances up to which exponentials of them neither overflow nor vanish.
+SPREAD = 600.0
+#: A product of factors 1 + f is turned into its logarithm when it has grown so far.
+LARGE_PRODUCT = 1e100
+
+
+class LogisticRankingRisk(SmoothRisk):
+    """``C log(1 + exp(d_qi - d_qj))`` summed over all pairs of a near item i and a far item j of every query.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Queries with their near ("relevant") and far ("irrelevant") items.
+    C : float
+        Weight of every term.
+    """
+
+    def __init__(self, rankings: Rankings, C: float) -> None:
+        self.rankings = rankings
+        self.loss = Logistic(C)
+        self.cone = rankings.cone
+
+    def contents(self) -> tuple[Any, ...]:
+        """Rankings and loss."""
+        return self.rankings, self.loss
+
+    @property
+    def parts(self) -> int:
+        """Number of queries."""
+        return len(self.rankings)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Number of pairs of every query."""
+        relevance = self.rankings.relevance
+        return relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant
+
+    def exchanged(self) -> LogisticRankingRisk:
+        """The same with near and far items exchanged, which turns the sign of every s."""
+        near, near_start, near_stop, far, far_start, far_stop = self.rankings.relevance.lists(np.arange(self.parts))
+        other = copy(self)
+        other.rankings = copy(self.rankings)
+        other.rankings.relevance = Relevance(far, far_start, far_stop, near, near_start, near_stop)
+        return other
+
+    def value(self, M: Array) -> float:
+        """One pass over all queries."""
+        return sum(float(sums[:, 0].sum()) for _, sums in self._passes(self.rankings, M))
+
+    def tangent(self, M: Array) -> tuple[float, DualPoint]:
+        """One pass over all queries and one adjoint product."""
+        value, offset, S = self._tangent(self.rankings, M)
+        return value, DualPoint(offset, S)
+
+    def _tangent(self, rankings: Rankings, M: Array) -> tuple[float, float, Array]:
+        totals, S = np.zeros(2), rankings.cone.zeros()
+        for block, sums in self._passes(rankings, M):
+            totals += sums.sum(axis=0)
+            S = S + block.adjoint(0, len(block))
+        return float(totals[0]), float(totals[1]), S
+
+    def second_derivative(self, M: Array) -> Derivative:
+        """One pass, with the distances under ``M`` and their changes, for every application."""
+        return self._second(self.rankings, M, self.rankings)
+
+    def at_factor(self, B: Array) -> AtFactor:
+        """From the images ``B x`` of queries and items."""
+        images, tangents = copy(self.rankings), copy(self.rankings)
+        images.cone, tangents.cone = Images(B), TangentImages(B)
+        value, _, BS = self._tangent(images, B)
+        return AtFactor(value, BS, self._second(images, B, tangents))
+
+    def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:
+        """Distances come from the first rankings, their changes from the second."""
+        every = np.arange(len(rankings))
+        # Distances that fit one block are kept from one application to the next.
+        kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
+
+        def applied(change: Array) -> Array:
+            S = tangents.cone.zeros()
+            with blas_threads_for(self._work):
+                changes = tangents.blocks(change, every)
+                for here, along in zip(kept or rankings.blocks(M, every), changes, strict=True):
+                    first, dense = here.layout
+                    _bend(
+                        here.values.reshape(-1), along.values.reshape(-1), dense, first, here.lists, float(self.loss.C)
+                    )
+                    S = S + along.adjoint(0, len(along))
+            return S
+
+        return applied
+
+    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+        """The tangent planes of every query's part, added up by group."""
+        n_groups = int(groups.max()) + 1
+        values, offsets = np.zeros(n_groups), np.zeros(n_groups)
+        normals = np.zeros((n_groups, self.cone.size))
+        for block, sums in self._passes(self.rankings, M, np.argsort(groups, kind="stable")):
+            group_of = groups[block.queries]
+            starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+            for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
+                g = group_of[start]
+                values[g] += sums[start:stop, 0].sum()
+                offsets[g] += sums[start:stop, 1].sum()
+                normals[g] += self.cone.coordinates(block.adjoint(int(start), int(stop)))
+        return Cuts(values, offsets, normals)
+
+    def statement(self, M: cp.Variable) -> RiskStatement:
+        """One exponential cone a pair.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write out.
+        """
+        return self.listed().statement(M)
+
+    def dual_point(self, dual: Any) -> DualPoint | None:
+        """One multiplier a pair in the order of :meth:`listed`, where these are few; or weighted cuts."""
+        return self.listed().dual_point(dual) if isinstance(dual, np.ndarray) else super().dual_point(dual)
+
+    def listed(self) -> SmoothSeparableRisk:
+        """The same risk with all pairs as listed comparisons (query, near, far).
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write out.
+        """
+        return SmoothSeparableRisk(listed_pairs(self.rankings), self.loss)
+
+    @property
+    def _work(self) -> float:
+        rankings = self.rankings
+        return float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
+
+    def _passes(
+        self, rankings: Rankings, M: Array, order: np.ndarray | None = None
+    ) -> Iterator[tuple[Block, Array]]:
+        """Blocks with distances overwritten by weights; value and dual value of every query."""
+        with blas_threads_for(self._work):
+            for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
+                sums = np.empty((len(block), 2))
+                first, dense = block.layout
+                _slopes(block.values.reshape(-1), dense, first, block.lists, float(self.loss.C), sums)
+                yield block, sums
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _slopes(values, dense, first, lists, C, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Overwrite the distances of every query by the weights of its slopes; its value, and its dual value."""
+    for row in numba.prange(sums.shape[0]):
+        x_at, z_at, x, z = _taken(values, dense, first, lists, row)
+        # Added to, not set: an item may stand in a list several times.
+        values[first[row] : first[row + 1]] = 0.0
+        middle, split = _middle(x, z)
+        a, b = np.exp(x - middle), np.exp(middle - z)
+        logarithm, product, violated, entropy = 0.0, 0.0, 0.0, 0.0
+        far = np.zeros(z.size)
+        for i in range(x.size):
+            near = 0.0
+            for j in range(z.size):
+                s = z[j] - x[i]
+                e = a[i] * b[j] if split else np.exp(-abs(s))
+                # f = exp(-|s|), which is at most one and never overflows.
+                f = 1.0 / e if split and s < 0.0 else e
+                r = 1.0 / (1.0 + f)
+                u = r if s < 0.0 else f * r
+                near += u
+                far[j] += u
+                entropy += abs(s) * f * r
+                if s < 0.0:
+                    violated -= s
+                # log prod(1 + f) = sum log(1 + f), from the product less one, which keeps small f.
+                product += f * (1.0 + product)
+                if product > LARGE_PRODUCT:
+                    logarithm += np.log1p(product)
+                    product = 0.0
+            values[x_at[i]] -= C * near
+        logarithm += np.log1p(product)
+        for j in range(z.size):
+            values[z_at[j]] += C * far[j]
+        # log(1 + exp(-s)) = log(1 + f) + max(0, -s), and the entropy of its slope is log(1 + f) + |s| f / (1 + f).
+        sums[row, 0] = C * (logarithm + violated)
+        sums[row, 1] = C * (logarithm + entropy)
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _bend(values, changes, dense, first, lists, C):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Overwrite the changes of distances of every query by the weights of the changes of its slopes, turned around."""
+    for row in numba.prange(first.size - 1):
+        x_at, z_at, x, z = _taken(values, dense, first, lists, row)
+        dx, dz = changes[x_at], changes[z_at]
+        changes[first[row] : first[row + 1]] = 0.0
+        middle, split = _middle(x, z)
+        a, b = np.exp(x - middle), np.exp(middle - z)
+        far = np.zeros(z.size)
+        for i in range(x.size):
+            near = 0.0
+            for j in range(z.size):
+                s = z[j] - x[i]
+                f = a[i] * b[j] if split else np.exp(-abs(s))
+                # f / (1 + f)^2 is the same for f and 1 / f, but squares must not overflow.
+                if split and s < 0.0:
+                    f = 1.0 / f
+                r = 1.0 / (1.0 + f)
+                bent = f * r * r * (dz[j] - dx[i])
+                near += bent
+                far[j] += bent
+            changes[x_at[i]] -= C * near
+        for j in range(z.size):
+            changes[z_at[j]] += C * far[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def _taken(values, dense, first, lists, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Places and distances of the near and of the far items of a query."""
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    p = relevant_stop[row] - relevant_start[row]
+    n = irrelevant_stop[row] - irrelevant_start[row]
+    x_at, z_at = np.empty(p, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(p):
+        x_at[i] = first[row] + (relevant[relevant_start[row] + i] if dense else i)
+    for j in range(n):
+        z_at[j] = first[row] + (irrelevant[irrelevant_start[row] + j] if dense else p + j)
+    return x_at, z_at, values[x_at], values[z_at]
+
+
+@numba.njit(cache=True, nogil=True)
+def _middle(x, z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The middle of all distances, and whether exponentials of what they differ from it are harmless."""
+    low, high = min(x.min(), z.min()), max(x.max(), z.max())
+    return 0.5 * low + 0.5 * high, high - low < SPREAD

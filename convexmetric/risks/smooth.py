@@ -1,0 +1,97 @@
+r"""Risks with two derivatives.
+
+.. math:: R(N) \; \ge \; R(M) + \langle \nabla R(M), N - M \rangle = v - \langle S, N \rangle, \qquad
+   S = -\nabla R(M)
+
+The tangent plane at any metric M is a dual point, so that a metric proves a lower bound by itself: as one cut with
+weight one (:func:`tangent_dual`). Along a factor, :math:`M = B^\top B`, first and second derivatives are needed as
+products with B only, :math:`B S` and :math:`B \, \nabla^2 R[B^\top E + E^\top B]`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexmetric.comparisons import Comparisons
+from convexmetric.cones.base import Array
+from convexmetric.losses import SmoothLoss
+from convexmetric.risks.base import CutDual, DualPoint, Risk
+from convexmetric.risks.separable import SeparableRisk
+
+__all__ = ["AtFactor", "SmoothRisk", "SmoothSeparableRisk", "tangent_dual"]
+
+Derivative = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class AtFactor:
+    """A smooth risk at ``M = B^T B``.
+
+    Attributes
+    ----------
+    value : float
+    BS : (r, d) array
+        B times minus the gradient.
+    second : callable
+        From E, ``(r, d)``, to ``B`` times the second derivative along ``B^T E + E^T B``.
+    """
+
+    value: float
+    BS: Array
+    second: Derivative
+
+
+class SmoothRisk(Risk):
+    """A risk with two derivatives."""
+
+    @abstractmethod
+    def tangent(self, M: Array) -> tuple[float, DualPoint]:
+        """``R(M)`` and the tangent plane at ``M``; minus its S is the gradient."""
+
+    @abstractmethod
+    def second_derivative(self, M: Array) -> Derivative:
+        """The second derivative at ``M``, a linear map of the cone's space."""
+
+    def at_factor(self, B: Array) -> AtFactor:
+        """The risk along the factor ``B``, ``(r, d)``, of a full metric."""
+        M = B.T @ B
+        value, point = self.tangent(M)
+        second = self.second_derivative(M)
+        return AtFactor(value, B @ point.S, lambda E: B @ second(B.T @ E + E.T @ B))
+
+
+def tangent_dual(risk: Risk, M: Array) -> CutDual:
+    """The tangent plane at ``M`` as a dual point that anyone can check."""
+    return CutDual(M[None], np.ones((1, 1)), np.zeros(risk.parts, dtype=np.int64))
+
+
+class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
+    """A smooth loss of every listed comparison.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        The operator ``s = D(M)``.
+    loss : SmoothLoss
+        Applied to every ``s_t``.
+    """
+
+    loss: SmoothLoss
+
+    def __init__(self, comparisons: Comparisons, loss: SmoothLoss) -> None:
+        super().__init__(comparisons, loss)
+
+    def tangent(self, M: Array) -> tuple[float, DualPoint]:
+        """One forward and one adjoint product."""
+        s = self.comparisons.forward(M)
+        u = self.loss.subgradient(s)
+        return self.loss.value(s), DualPoint(self.loss.dual_value(u), self.comparisons.adjoint(u))
+
+    def second_derivative(self, M: Array) -> Derivative:
+        """``D^*(l''(s) D(.))``."""
+        w = self.loss.curvature(self.comparisons.forward(M))
+        return lambda change: self.comparisons.adjoint(w * self.comparisons.forward(change))

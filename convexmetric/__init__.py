@@ -13,7 +13,16 @@ from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
-from convexmetric.methods import VARIANTS, RankingProblem, RelativeComparisonProblem, TripletProblem, Variant
+from convexmetric.methods import (
+    VARIANTS,
+    CrossModalProblem,
+    Factors,
+    RankingProblem,
+    RelativeComparisonProblem,
+    TripletProblem,
+    Variant,
+    factor_analysis,
+)
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
 from convexmetric.risks import CutDual, SmoothedPairs
@@ -27,7 +36,9 @@ from convexmetric.solvers import (
     Exact,
     InteriorPoint,
     LowRankDescent,
+    LowRankNewton,
     ProjectedSubgradient,
+    ProximalGradient,
     Screened,
     SemismoothNewton,
     SmoothedNewton,
@@ -47,17 +58,21 @@ __all__ = [
     "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",
+    "CrossModalProblem",
     "CutDual",
     "CuttingPlanes",
     "DualAscent",
     "Exact",
+    "Factors",
     "Instance",
     "InteriorPoint",
     "LowRankDescent",
+    "LowRankNewton",
     "MetricProblem",
     "Progress",
     "ProjectedSubgradient",
     "Projection",
+    "ProximalGradient",
     "RankingProblem",
     "RelativeComparisonProblem",
     "RetrievalScores",
@@ -76,6 +91,7 @@ __all__ = [
     "cross_validate_queries",
     "datasets",
     "errors",
+    "factor_analysis",
     "knn_error",
     "list_problems",
     "load_instance",

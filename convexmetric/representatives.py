@@ -144,7 +144,9 @@ def _gathered(items: Array, near: list[np.ndarray], far: list[np.ndarray], of: n
     ranked = np.array([n.size > 0 and f.size > 0 for n, f in zip(near, far, strict=True)])
     queries = np.flatnonzero(ranked[of])
     if not queries.size:
-        raise InputError("labels: no object of X has both a relevant and an irrelevant object of Y, so nothing is ranked")
+        raise InputError(
+            "labels: no object of X has both a relevant and an irrelevant object of Y, so nothing is ranked"
+        )
     lists: list[np.ndarray] = []
     for of_sets in (near, far):
         sizes = np.array([rows.size for rows in of_sets])

@@ -20,7 +20,6 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses.base import SmoothLoss
 
-
 __all__ = ["Logistic"]
 
 

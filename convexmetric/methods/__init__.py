@@ -1,7 +1,17 @@
 """The papers: one file each, with its problem, letters and statement, and nothing else."""
 
+from convexmetric.methods.cross_modal import CrossModalProblem, Factors, factor_analysis
 from convexmetric.methods.ranking import RankingProblem
 from convexmetric.methods.relative_comparisons import RelativeComparisonProblem
 from convexmetric.methods.triplets import VARIANTS, TripletProblem, Variant
 
-__all__ = ["VARIANTS", "RankingProblem", "RelativeComparisonProblem", "TripletProblem", "Variant"]
+__all__ = [
+    "VARIANTS",
+    "CrossModalProblem",
+    "Factors",
+    "RankingProblem",
+    "RelativeComparisonProblem",
+    "TripletProblem",
+    "Variant",
+    "factor_analysis",
+]

@@ -167,9 +167,7 @@ class CrossModalProblem(MetricProblem):
         if n_clusters is None:
             chosen = all_items(self.Y, self.labels_x, self.labels_y)
         else:
-            chosen = representatives(
-                self.Y, self.labels_x, self.labels_y, n_clusters, n_far_clusters, random_state
-            )
+            chosen = representatives(self.Y, self.labels_x, self.labels_y, n_clusters, n_far_clusters, random_state)
         self._options = {
             "n_clusters": n_clusters,
             "n_neighbors": n_neighbors,
@@ -210,7 +208,9 @@ class CrossModalProblem(MetricProblem):
             If an argument is malformed.
         """
         if not (sp.issparse(relevance) or np.ndim(relevance) == 2):
-            raise InputError("relevance must be a 0/1 matrix with a row for every row of X and a column for every one of Y")
+            raise InputError(
+                "relevance must be a 0/1 matrix with a row for every row of X and a column for every one of Y"
+            )
         return cls(X, Y, relevance, sp.eye_array(relevance.shape[1], format="csr"), alpha, beta, **options)
 
     def _weigh(self, alpha: float, beta: float) -> None:
@@ -226,9 +226,7 @@ class CrossModalProblem(MetricProblem):
 
     def other_direction(self) -> CrossModalProblem:
         """The problem of queries of Y that retrieve X, with the same arguments."""
-        return CrossModalProblem(
-            self.Y, self.X, self.labels_y, self.labels_x, self.alpha, self.beta, **self._options
-        )
+        return CrossModalProblem(self.Y, self.X, self.labels_y, self.labels_x, self.alpha, self.beta, **self._options)
 
     @property
     def count(self) -> int:

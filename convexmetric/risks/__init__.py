@@ -5,10 +5,9 @@ from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.separable import SeparableRisk
-from convexmetric.risks.smooth import AtFactor, SmoothRisk, SmoothSeparableRisk, tangent_dual
+from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk, tangent_dual
 
 __all__ = [
-    "AtFactor",
     "CutDual",
     "Cuts",
     "DualPoint",

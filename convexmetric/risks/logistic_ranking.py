@@ -27,7 +27,7 @@ from convexmetric.cones.images import Images, TangentImages
 from convexmetric.losses import Logistic
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement
 from convexmetric.risks.pairwise import listed_pairs
-from convexmetric.risks.smooth import AtFactor, Derivative, SmoothRisk, SmoothSeparableRisk
+from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["LogisticRankingRisk"]
@@ -79,30 +79,25 @@ class LogisticRankingRisk(SmoothRisk):
 
     def value(self, M: Array) -> float:
         """One pass over all queries."""
-        return sum(float(sums[:, 0].sum()) for _, sums in self._passes(self.rankings, M))
+        return sum(float(sums[:, 0].sum()) for _, sums in self._passes(M))
 
     def tangent(self, M: Array) -> tuple[float, DualPoint]:
         """One pass over all queries and one adjoint product."""
-        value, offset, S = self._tangent(self.rankings, M)
-        return value, DualPoint(offset, S)
-
-    def _tangent(self, rankings: Rankings, M: Array) -> tuple[float, float, Array]:
-        totals, S = np.zeros(2), rankings.cone.zeros()
-        for block, sums in self._passes(rankings, M):
+        totals, S = np.zeros(2), self.cone.zeros()
+        for block, sums in self._passes(M):
             totals += sums.sum(axis=0)
             S = S + block.adjoint(0, len(block))
-        return float(totals[0]), float(totals[1]), S
+        return float(totals[0]), DualPoint(float(totals[1]), S)
 
     def second_derivative(self, M: Array) -> Derivative:
         """One pass, with the distances under ``M`` and their changes, for every application."""
         return self._second(self.rankings, M, self.rankings)
 
-    def at_factor(self, B: Array) -> AtFactor:
-        """From the images ``B x`` of queries and items."""
+    def second_along(self, B: Array) -> Derivative:
+        """From the images ``B x`` and ``E x`` of queries and items."""
         images, tangents = copy(self.rankings), copy(self.rankings)
         images.cone, tangents.cone = Images(B), TangentImages(B)
-        value, _, BS = self._tangent(images, B)
-        return AtFactor(value, BS, self._second(images, B, tangents))
+        return self._second(images, B, tangents)
 
     def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:
         """Distances come from the first rankings, their changes from the second."""
@@ -129,7 +124,7 @@ class LogisticRankingRisk(SmoothRisk):
         n_groups = int(groups.max()) + 1
         values, offsets = np.zeros(n_groups), np.zeros(n_groups)
         normals = np.zeros((n_groups, self.cone.size))
-        for block, sums in self._passes(self.rankings, M, np.argsort(groups, kind="stable")):
+        for block, sums in self._passes(M, np.argsort(groups, kind="stable")):
             group_of = groups[block.queries]
             starts = np.flatnonzero(np.diff(group_of, prepend=-1))
             for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
@@ -168,10 +163,9 @@ class LogisticRankingRisk(SmoothRisk):
         rankings = self.rankings
         return float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
 
-    def _passes(
-        self, rankings: Rankings, M: Array, order: np.ndarray | None = None
-    ) -> Iterator[tuple[Block, Array]]:
+    def _passes(self, M: Array, order: np.ndarray | None = None) -> Iterator[tuple[Block, Array]]:
         """Blocks with distances overwritten by weights; value and dual value of every query."""
+        rankings = self.rankings
         with blas_threads_for(self._work):
             for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
                 sums = np.empty((len(block), 2))

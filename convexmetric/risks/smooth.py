@@ -4,15 +4,14 @@ r"""Risks with two derivatives.
    S = -\nabla R(M)
 
 The tangent plane at any metric M is a dual point, so that a metric proves a lower bound by itself: as one cut with
-weight one (:func:`tangent_dual`). Along a factor, :math:`M = B^\top B`, first and second derivatives are needed as
-products with B only, :math:`B S` and :math:`B \, \nabla^2 R[B^\top E + E^\top B]`.
+weight one (:func:`tangent_dual`). Along a factor, :math:`M = B^\top B`, the second derivative is needed as a product
+with B only, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,27 +21,9 @@ from convexmetric.losses import SmoothLoss
 from convexmetric.risks.base import CutDual, DualPoint, Risk
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["AtFactor", "SmoothRisk", "SmoothSeparableRisk", "tangent_dual"]
+__all__ = ["SmoothRisk", "SmoothSeparableRisk", "tangent_dual"]
 
 Derivative = Callable[[Array], Array]
-
-
-@dataclass(frozen=True)
-class AtFactor:
-    """A smooth risk at ``M = B^T B``.
-
-    Attributes
-    ----------
-    value : float
-    BS : (r, d) array
-        B times minus the gradient.
-    second : callable
-        From E, ``(r, d)``, to ``B`` times the second derivative along ``B^T E + E^T B``.
-    """
-
-    value: float
-    BS: Array
-    second: Derivative
 
 
 class SmoothRisk(Risk):
@@ -56,12 +37,10 @@ class SmoothRisk(Risk):
     def second_derivative(self, M: Array) -> Derivative:
         """The second derivative at ``M``, a linear map of the cone's space."""
 
-    def at_factor(self, B: Array) -> AtFactor:
-        """The risk along the factor ``B``, ``(r, d)``, of a full metric."""
-        M = B.T @ B
-        value, point = self.tangent(M)
-        second = self.second_derivative(M)
-        return AtFactor(value, B @ point.S, lambda E: B @ second(B.T @ E + E.T @ B))
+    def second_along(self, B: Array) -> Derivative:
+        """From E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
+        second = self.second_derivative(B.T @ B)
+        return lambda E: B @ second(B.T @ E + E.T @ B)
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:

@@ -9,8 +9,10 @@ from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
+from convexmetric.solvers.low_rank_newton import LowRankNewton
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.proximal_gradient import ProximalGradient
 from convexmetric.solvers.screening import Screened, screen
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
@@ -28,8 +30,10 @@ __all__ = [
     "Exact",
     "InteriorPoint",
     "LowRankDescent",
+    "LowRankNewton",
     "Monitor",
     "ProjectedSubgradient",
+    "ProximalGradient",
     "Screened",
     "SemismoothNewton",
     "SmoothedNewton",

@@ -11,6 +11,8 @@ from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.interior_point import InteriorPoint
+from convexmetric.solvers.low_rank_newton import LowRankNewton
+from convexmetric.solvers.proximal_gradient import ProximalGradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 
@@ -26,8 +28,8 @@ class Exact(Solver):
     stages : tuple of Solver
         By default, for listed comparisons, column generation where it fits; up to some thousand comparisons after a
         short dual ascent, which is enough for many small problems; then the interior-point method. For hinges over
-        pairs of near and far items semismooth Newton, for rankings the smoothed Newton method where it fits; then
-        cutting planes.
+        pairs of near and far items semismooth Newton, for rankings the smoothed Newton method where it fits; for
+        smooth risks Newton's method on a factor where it fits, then proximal gradient steps; then cutting planes.
     """
 
     name: ClassVar[str] = "exact"
@@ -40,6 +42,8 @@ class Exact(Solver):
             InteriorPoint(),
             SemismoothNewton(),
             SmoothedNewton(),
+            LowRankNewton(),
+            ProximalGradient(),
             CuttingPlanes(),
         )
     )

@@ -27,7 +27,9 @@ from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
+from convexmetric.solvers.low_rank_newton import LowRankNewton
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
+from convexmetric.solvers.proximal_gradient import ProximalGradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.stochastic_batch import StochasticBatch
@@ -43,6 +45,8 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "interior-point": InteriorPoint,
     "semismooth-newton": SemismoothNewton,
     "smoothed-newton": SmoothedNewton,
+    "low-rank-newton": LowRankNewton,
+    "proximal-gradient": ProximalGradient,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "low-rank-descent": LowRankDescent,
@@ -73,9 +77,9 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next six; ``"dual-ascent"``,
+        ``"exact"``, which is the default and chooses among the next eight; ``"dual-ascent"``,
         ``"column-generation"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
-        ``"cutting-planes"``; ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``,
+        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``; ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``,
         ``"low-rank-descent"`` (a local one), a conic solver
         (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
         its own such as ``CuttingPlanes(groups=64)``.

@@ -1,0 +1,245 @@
+r"""Newton's method on a factor whose rank grows until the dual bound says that it is enough.
+
+.. math:: \min_{M \succeq 0} R(M) + \langle H, M \rangle, \qquad H = \lambda I + G \succ 0
+
+for smooth risks and a trace. In coordinates that make H the identity, :math:`H = K K^\top` and :math:`C = B K`, a factor
+:math:`M = B^\top B` has the objective :math:`F(C) = R + \|C\|_F^2` with gradient :math:`2 C (I - \tilde S)`,
+:math:`\tilde S = K^{-1} S K^{-\top}`, :math:`S = -\nabla R`. It is not convex, but three facts make it safe and fast:
+
+- whatever C is, the tangent plane there, shrunk by :math:`\theta = 1 / \max(1, \lambda_{\max}(\tilde S))`, is a dual point:
+  one eigendecomposition bounds the convex problem and says whether any metric, of any rank, is better;
+- if :math:`\lambda_{\max} > 1` at a stationary point, a row along its eigenvector descends: the rank grows only where it
+  has to. Rows that shrink to nothing are left out;
+- with the rank of the optimum the Hessian is positive definite but for rotations of the rows, and Newton's method
+  converges quadratically. Its systems are solved by conjugate gradients in a trust region (Steihaug), from products
+  with the factor: passes over the data, no matrix of the size of the Hessian.
+
+The trust region leaves saddle points by itself; the certificate decides about everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import scipy.linalg as la
+
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Trace
+from convexmetric.risks import DualPoint, SmoothRisk, tangent_dual
+from convexmetric.solvers.base import Monitor, Solver
+
+__all__ = ["LowRankNewton"]
+
+#: A row is left out when its share of the metric's trace is below this.
+NEGLIGIBLE = 1e-12
+#: Looks in a row that do not halve the gap before it gives up.
+FAILURES = 8
+#: Attempts to make new rows short enough to descend.
+HALVINGS = 20
+
+
+@dataclass(frozen=True)
+class LowRankNewton(Solver):
+    """Trust-region Newton steps on a factor, certified by the dual bound of the convex problem.
+
+    Parameters
+    ----------
+    grow : int
+        Rows added at a time at most.
+    newton_steps : int
+        Steps between two looks at the bound at most.
+    cg_steps : int
+        Conjugate gradient steps for a Newton step at most.
+    max_rounds : int
+        Looks at the bound after which it gives up.
+    """
+
+    name: ClassVar[str] = "low-rank-newton"
+
+    grow: int = 8
+    newton_steps: int = 40
+    cg_steps: int = 200
+    max_rounds: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("grow", "newton_steps", "cg_steps", "max_rounds"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise InputError(f"{name} must be a positive integer, got {value!r}")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
+        if not isinstance(problem.risk, SmoothRisk):
+            return "its risk is not smooth"
+        if not isinstance(problem.cone, PSDCone):
+            return "its metrics are diagonal"
+        if not isinstance(problem.regularizer, Trace):
+            return "its regularizer is not a trace"
+        if problem.G is not None and _cholesky(problem) is None:
+            return "trace and linear term together are not positive definite"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Descend, look, grow."""
+        risk, K = problem.risk, _cholesky(problem)
+        if not isinstance(risk, SmoothRisk) or K is None:
+            raise SolverError("Newton's method on a factor needs a smooth risk and a positive definite penalty")
+        objective = _Whitened(risk, K)
+        start = problem.cone.zeros() if monitor.M is None else monitor.M
+        here = objective.at(objective.factor(start))
+        failures = 0
+        for _ in range(self.max_rounds):
+            before = monitor.gap
+            M = here.B.T @ here.B
+            monitor.primal(M, here.risk + problem.penalty(M))
+            bound = problem.bound(here.point.value, here.point.S, M)
+            monitor.dual(bound, partial(tangent_dual, risk, M), here.point)
+            if monitor.iterate(rank=len(here.C), products=objective.products):
+                return
+            failures = failures + 1 if monitor.gap > 0.5 * before else 0
+            if failures == FAILURES:
+                return
+            here = objective.grown(here, self.grow, monitor.tol)
+            accuracy = 0.1 * max(monitor.tol, 0.1 * min(1.0, monitor.gap))
+            here = self._descend(objective, here, accuracy, monitor)
+
+    def _descend(self, objective: _Whitened, here: _Point, accuracy: float, monitor: Monitor) -> _Point:
+        """Newton steps until one promises less than a share ``accuracy`` of the objective."""
+        radius = max(1.0, float(np.linalg.norm(here.C)))
+        for _ in range(self.newton_steps):
+            step, promised = _steihaug(objective.hessian(here), here.gradient, radius, self.cg_steps)
+            there = objective.at(here.C + step)
+            gained = here.value - there.value
+            length = float(np.linalg.norm(step))
+            if gained < 0.25 * promised:
+                radius = 0.25 * length
+            elif gained > 0.75 * promised and length > 0.99 * radius:
+                radius *= 2.0
+            if gained > 0.0:
+                here = there
+            if promised <= accuracy * abs(here.value) or monitor.out_of_time:
+                break
+        return objective.reduced(here)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A factor, the risk and its tangent plane there, and S in whitened coordinates."""
+
+    C: Array
+    B: Array
+    risk: float
+    point: DualPoint
+    S: Array
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+        return self.risk + float(np.vdot(self.C, self.C))
+
+    @property
+    def gradient(self) -> Array:
+        """Of the objective."""
+        return 2.0 * (self.C - self.C @ self.S)
+
+
+class _Whitened:
+    """The objective in coordinates that make the penalty a squared norm."""
+
+    def __init__(self, risk: SmoothRisk, K: Array) -> None:
+        self.risk, self.K = risk, K
+        self.inverse = la.solve_triangular(K, np.eye(len(K)), lower=True, check_finite=False)
+        #: Products with a Hessian so far.
+        self.products = 0
+
+    def factor(self, M: Array) -> Array:
+        """A factor in these coordinates of a metric, small eigenvalues left out."""
+        values, vectors = la.eigh(self.K.T @ M @ self.K)
+        kept = values > NEGLIGIBLE * values.sum()
+        return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
+    def at(self, C: Array) -> _Point:
+        """One pass over the data."""
+        B = C @ self.inverse
+        risk, point = self.risk.tangent(B.T @ B)
+        return _Point(C, B, risk, point, self.inverse @ point.S @ self.inverse.T)
+
+    def hessian(self, here: _Point) -> Callable[[Array], Array]:
+        """The second derivative of the objective, a linear map of factors."""
+        second = self.risk.second_along(here.B)
+
+        def applied(E: Array) -> Array:
+            self.products += 1
+            return 2.0 * (E - E @ here.S + second(E @ self.inverse) @ self.inverse.T)
+
+        return applied
+
+    def grown(self, here: _Point, most: int, tol: float) -> _Point:
+        """Rows along the eigenvectors of S that promise most, of the length that Newton's method gives them."""
+        values, vectors = la.eigh(here.S)
+        above = np.flatnonzero(values > 1.0 + 0.1 * tol)[::-1][:most]
+        rows = vectors[:, above].T
+        if not len(rows):
+            return here
+        V = rows @ self.inverse
+        along = V.T @ V
+        bend = self.risk.cone.inner(along, self.risk.second_derivative(here.B.T @ here.B)(along))
+        slope = float((values[above] - 1.0).sum())
+        share = slope / bend if bend > 0.0 else 1.0
+        for _ in range(HALVINGS):
+            there = self.at(np.concatenate([here.C, np.sqrt(share) * rows]))
+            if there.value < here.value:
+                return there
+            share *= 0.25
+        return here
+
+    def reduced(self, here: _Point) -> _Point:
+        """The factor turned to orthogonal rows, those of no weight left out."""
+        _, sizes, rows = np.linalg.svd(here.C, full_matrices=False)
+        kept = sizes**2 > NEGLIGIBLE * (sizes**2).sum()
+        return here if kept.all() else self.at(sizes[kept, None] * rows[kept])
+
+
+def _cholesky(problem: MetricProblem) -> Array | None:
+    """``K`` with ``K K^T = lambda I + G``, or None."""
+    try:
+        return np.linalg.cholesky(problem.cone.from_coordinates(problem.linear()))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _steihaug(hessian: Callable[[Array], Array], gradient: Array, radius: float, steps: int) -> tuple[Array, float]:
+    """Conjugate gradients on the quadratic model, up to the trust region's boundary; and the decrease it promises."""
+    step, residual = np.zeros_like(gradient), -gradient
+    direction, size = residual, float(np.vdot(residual, residual))
+    # The residual asked for shrinks with the gradient: superlinear convergence.
+    enough = size * min(0.1, np.sqrt(np.sqrt(size))) ** 2
+    promised = 0.0
+    for _ in range(steps):
+        product = hessian(direction)
+        bend = float(np.vdot(direction, product))
+        if bend <= 0.0 or np.linalg.norm(step + size / bend * direction) >= radius:
+            ahead = _to_boundary(step, direction, radius)
+            return step + ahead * direction, promised + ahead * size - 0.5 * ahead**2 * bend
+        ahead = size / bend
+        step = step + ahead * direction
+        residual = residual - ahead * product
+        promised += 0.5 * ahead * size
+        before, size = size, float(np.vdot(residual, residual))
+        if size <= enough:
+            break
+        direction = residual + size / before * direction
+    return step, promised
+
+
+def _to_boundary(step: Array, direction: Array, radius: float) -> float:
+    """The positive t with ``||step + t direction|| = radius``."""
+    a, b, c = np.vdot(direction, direction), np.vdot(step, direction), np.vdot(step, step) - radius**2
+    return float((-b + np.sqrt(max(0.0, b * b - a * c))) / a)

@@ -1,0 +1,97 @@
+r"""Accelerated proximal gradient steps for smooth risks, with the gap of the dual bound as the stopping test.
+
+.. math:: M_{k+1} = \mathrm{prox}_t(N_k - t \nabla R(N_k)), \qquad
+   \mathrm{prox}_t(V) = \Big[ \frac{V - t (G + \Lambda)}{1 + t \mu} \Big]_+
+
+for :math:`\Omega(M) = \langle \Lambda, M \rangle + \frac{\mu}{2} \|M\|^2` (a trace, a squared norm): one projection on the
+cone a step. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start again whenever the step
+turns against it (O'Donoghue and Candes 2015). The step t is halved until the quadratic bound holds, and tried longer
+after every restart. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import SmoothRisk, tangent_dual
+from convexmetric.solvers.base import Monitor, Solver
+
+__all__ = ["ProximalGradient"]
+
+
+@dataclass(frozen=True)
+class ProximalGradient(Solver):
+    """Accelerated proximal gradient with restarts and backtracking.
+
+    Parameters
+    ----------
+    max_steps : int
+        Give up after this many steps.
+    look_every : int
+        Steps between two looks at the certified gap, which count as iterations.
+    """
+
+    name: ClassVar[str] = "proximal-gradient"
+
+    max_steps: int = 20_000
+    look_every: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("max_steps", "look_every"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise InputError(f"{name} must be a positive integer, got {value!r}")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
+        if not isinstance(problem.risk, SmoothRisk):
+            return "its risk is not smooth"
+        if not isinstance(problem.quadratic(), float):
+            return "its regularizer has no proximal operator here"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Step until told to stop."""
+        risk, cone, mu = problem.risk, problem.cone, problem.quadratic()
+        if not isinstance(risk, SmoothRisk) or not isinstance(mu, float):
+            raise SolverError("proximal gradient steps need a smooth risk and a penalty with a proximal operator")
+        linear = cone.from_coordinates(problem.linear())
+        M = cone.zeros() if monitor.M is None else monitor.M
+        N, momentum = M, 1.0
+        step = np.inf
+        for number in range(self.max_steps):
+            value, point = risk.tangent(N)
+            if not np.isfinite(step):
+                # One over the curvature along the gradient, to begin with.
+                bend = cone.inner(point.S, risk.second_derivative(N)(point.S))
+                step = cone.inner(point.S, point.S) / bend if bend > 0.0 else 1.0
+            if number % self.look_every == 0 or monitor.out_of_time:
+                if number == 0:
+                    monitor.primal(M, problem.objective(M))
+                bound = problem.bound(point.value, point.S, M)
+                monitor.dual(bound, partial(tangent_dual, risk, N), point)
+                if monitor.iterate(steps=number, step=step):
+                    return
+            while True:
+                there = cone.project((N + step * (point.S - linear)) / (1.0 + step * mu))
+                change = there - N
+                ahead = risk.value(there)
+                # The slack is for rounding, without which steps shrink to nothing near the optimum.
+                allowed = value - cone.inner(point.S, change) + 0.5 / step * cone.inner(change, change)
+                if ahead <= allowed + 1e-12 * abs(value) or step < 1e-300:
+                    break
+                step *= 0.5
+            monitor.primal(there, ahead + problem.penalty(there))
+            if cone.inner(N - there, there - M) > 0.0:
+                N, momentum = there, 1.0
+                step *= 1.5
+            else:
+                following = 0.5 + np.sqrt(0.25 + momentum**2)
+                N, momentum = there + (momentum - 1.0) / following * (there - M), following
+            M = there

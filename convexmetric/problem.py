@@ -99,6 +99,10 @@ class MetricProblem:
         """An unbiased estimate of the linear term from ``size`` draws, and the number of draws; G itself by default."""
         return self.cone.zeros() if self.G is None else self.G, 1
 
+    def initial_factor(self, c: int) -> Array | None:
+        """Where descent on a factor with ``c`` rows starts in the paper; None where no paper says."""
+        return None
+
     def objective(self, M: ArrayLike) -> float:
         """Value of the objective at ``M`` (a matrix; for diagonal metrics also the weights).
 

@@ -103,9 +103,9 @@ def neighbour_graph(X: Array, labels: sp.csr_array, k: int) -> sp.csr_array:
 
 
 def smoothness(X: Array, graph: sp.csr_array) -> Array:
-    r""":math:`\tfrac12 \sum_{ij} w_{ij} (x_i/\sqrt{d_i} - x_j/\sqrt{d_j})(\cdot)^\top = X^\top L X` of a symmetric graph.
+    r"""``X^T L X`` of a symmetric graph.
 
-    ``L`` is the normalised Laplacian, ``I - D^-1/2 W D^-1/2``, with zeros for objects without a link, which no term of
+    It is half the sum of :math:`w_{ij} (x_i/\sqrt{d_i} - x_j/\sqrt{d_j})(x_i/\sqrt{d_i} - x_j/\sqrt{d_j})^\top`; ``L`` is the normalised Laplacian, ``I - D^-1/2 W D^-1/2``, with zeros for objects without a link, which no term of
     the sum has.
     """
     degrees = np.asarray(graph.sum(axis=1)).ravel()
@@ -116,7 +116,7 @@ def smoothness(X: Array, graph: sp.csr_array) -> Array:
 
 
 def cross_product(X: Array, Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_array) -> tuple[Array, Array, Array]:
-    r"""What :math:`\sum_{ij} w_{ij} (x_i/\sqrt{d_i} - y_j/\sqrt{d_j})(\cdot)^\top` consists of, w = 1 for a shared label.
+    r"""Blocks of :math:`\sum_{ij} w_{ij} (x_i/\sqrt{d_i} - y_j/\sqrt{d_j})(\cdot)^\top`, w = 1 for a shared label.
 
     Returns
     -------

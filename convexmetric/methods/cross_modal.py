@@ -21,17 +21,18 @@ problem from below for every c, and is attained as soon as c is at least the ran
 
 What is printed and what is meant, found by checking gradients numerically and the rest by hand:
 
-- equation 8 has :math:`\hat x_{kij} = d(x_k, y_i) - d(x_k, y_j)`, which rewards relevant objects for being far; the sign is
-  turned around here. The gradients 24 and 25 are those of equation 8 as printed, so that with :math:`\hat x` corrected
-  their sums over triples change sign: :math:`\sum x_k (y_j - y_i)^\top V` and :math:`\sum (y_j - y_i) x_k^\top U +
-  (y_i y_i^\top - y_j y_j^\top) V`, each with weight :math:`1 / (1 + e^{\hat x})`. Their other terms are right.
-- the matrix forms in equations 17, 19 and 20 equal the sums beside them only where no degree is zero. An object without a
-  neighbour (a class with one member) or without an object of its label across appears in no term of the sums, but
+- equation 8 has :math:`\hat x_{kij} = d(x_k, y_i) - d(x_k, y_j)`, which rewards relevant objects for being far; the
+  sign is turned around here. The gradients 24 and 25 are those of equation 8 as printed, so that with :math:`\hat x`
+  corrected their sums over triples change sign: :math:`\sum x_k (y_j - y_i)^\top V` and
+  :math:`\sum (y_j - y_i) x_k^\top U + (y_i y_i^\top - y_j y_j^\top) V`, each with weight
+  :math:`1 / (1 + e^{\hat x})`. Their other terms are right.
+- the matrix forms in equations 17, 19 and 20 equal the sums beside them only where no degree is zero. An object without
+  a neighbour (a class with one member) or without an object of its label across appears in no term of the sums, but
   would in I; the sums are meant.
 - equation 21 has :math:`U U^\top = I`, impossible for tall U: :math:`U^\top U = I`.
-- equation 22 needs :math:`U U^\top = I` after all, which only square U have: for c below the number of features the norms
-  of :math:`U^\top X_1` depend on U. So the singular vectors of equation 23 maximise the trace in (22), but do not minimise
-  (21); and the text there says (20) for (21).
+- equation 22 needs :math:`U U^\top = I` after all, which only square U have: for c below the number of features the
+  norms of :math:`U^\top X_1` depend on U. So the singular vectors of equation 23 maximise the trace in (22), but do not
+  minimise (21); and the text there says (20) for (21).
 - Algorithm 1, line 4, has X Y^T for X_1 Y_1^T of equation 23, whose columns are coupled; and K for c.
 """
 
@@ -241,12 +242,13 @@ class CrossModalProblem(MetricProblem):
         InputError
             If the shapes do not fit.
         """
-        U, V = as_points(U, "U"), as_points(V, "V")
-        if U.shape[0] != self.X.shape[1] or V.shape[0] != self.Y.shape[1] or U.shape[1] != V.shape[1]:
+        u, v = as_points(U, "U"), as_points(V, "V")
+        if u.shape[0] != self.X.shape[1] or v.shape[0] != self.Y.shape[1] or u.shape[1] != v.shape[1]:
             raise InputError(
-                f"U and V must have shapes ({self.X.shape[1]}, c) and ({self.Y.shape[1]}, c), got {U.shape} and {V.shape}"
+                f"U and V must have shapes ({self.X.shape[1]}, c) and ({self.Y.shape[1]}, c), "
+                f"got {u.shape} and {v.shape}"
             )
-        return np.ascontiguousarray(np.vstack([U, V]).T)
+        return np.ascontiguousarray(np.vstack([u, v]).T)
 
     def split(self, factor: Array) -> tuple[Array, Array]:
         """U and V of a factor ``(c, d_x + d_y)``."""
@@ -257,7 +259,7 @@ class CrossModalProblem(MetricProblem):
         """The best U and V of ``c`` columns near a solved W: its eigenvectors of the largest eigenvalues.
 
         With c at least the rank of W they are W itself; for smaller c they are the nearest ones in the Frobenius norm,
-        and a good start for descent.
+        from which descent finds better ones (``join`` them for the start of a factored descent).
 
         Parameters
         ----------
@@ -292,10 +294,10 @@ class CrossModalProblem(MetricProblem):
         return Factors(*self.split(factor), self.objective(factor.T @ factor), lower_bound, tol)
 
     def initial_factor(self, c: int) -> Array:
-        """The start of Algorithm 1, ``[U; V]^T`` by cross-modal factor analysis; see :func:`factor_analysis`.
+        r"""The start of Algorithm 1, ``[U; V]^T`` by cross-modal factor analysis; see :func:`factor_analysis`.
 
-        Objects are coupled by their labels, :math:`X^\\top D_x^{-1/2} W_{xy} D_y^{-1/2} Y` in place of
-        :math:`X_1^\\top Y_1`, so that rows of X and Y need not correspond.
+        Objects are coupled by their labels, :math:`X^\top D_x^{-1/2} W_{xy} D_y^{-1/2} Y` in place of
+        :math:`X_1^\top Y_1`, so that rows of X and Y need not correspond.
         """
         _check_count(c, "c", "")
         _, N, _ = cross_product(self.X, self.Y, self.labels_x, self.labels_y)

@@ -3,9 +3,9 @@ r"""The logistic loss over all pairs of a near and a far item of every query, wi
 .. math:: R(M) = C \sum_q \sum_{i \in N_q, \, j \in F_q} \ln(1 + e^{-s_{qij}}), \qquad s_{qij} = d_{qj} - d_{qi}
 
 Everything factors through the distances of a query to its items: with p near and n far ones, :math:`e^{-s}` is a
-product of two of p + n exponentials, and slopes :math:`u = C / (1 + e^s)` are only needed as sums over near and over far
-items. A pass takes p n multiplications and divisions a query, and no memory beyond the distances. The second derivative
-:math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, goes the same way with changes of distances.
+product of two of p + n exponentials, and slopes :math:`u = C / (1 + e^s)` are only needed as sums over near and over
+far items. A pass takes p n multiplications and divisions a query, and no memory beyond the distances. The second
+derivative :math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, goes the same way with changes of distances.
 
 Multipliers are in their box whatever the metric, and worth :math:`C H(u / C)` with the binary entropy H: the tangent
 plane at any metric is a dual point (:mod:`convexmetric.risks.smooth`).

@@ -7,6 +7,7 @@ from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.factored_descent import FactoredDescent
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.low_rank_newton import LowRankNewton
@@ -28,6 +29,7 @@ __all__ = [
     "CuttingPlanes",
     "DualAscent",
     "Exact",
+    "FactoredDescent",
     "InteriorPoint",
     "LowRankDescent",
     "LowRankNewton",

@@ -3,10 +3,10 @@ r"""Accelerated proximal gradient steps for smooth risks, with the gap of the du
 .. math:: M_{k+1} = \mathrm{prox}_t(N_k - t \nabla R(N_k)), \qquad
    \mathrm{prox}_t(V) = \Big[ \frac{V - t (G + \Lambda)}{1 + t \mu} \Big]_+
 
-for :math:`\Omega(M) = \langle \Lambda, M \rangle + \frac{\mu}{2} \|M\|^2` (a trace, a squared norm): one projection on the
-cone a step. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start again whenever the step
-turns against it (O'Donoghue and Candes 2015). The step t is halved until the quadratic bound holds, and tried longer
-after every restart. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual point.
+for :math:`\Omega(M) = \langle \Lambda, M \rangle + \frac{\mu}{2} \|M\|^2` (a trace, a squared norm): one projection on
+the cone a step. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start again whenever the step
+turns against it (O'Donoghue and Candes 2015). The step t is tried a little longer each time, and halved until the
+quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual point.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.solvers.base import Monitor, Solver
 
 __all__ = ["ProximalGradient"]
+
+#: Factor by which every step is first tried longer than the last one.
+GROWTH = 1.1
 
 
 @dataclass(frozen=True)
@@ -78,20 +81,21 @@ class ProximalGradient(Solver):
                 monitor.dual(bound, partial(tangent_dual, risk, N), point)
                 if monitor.iterate(steps=number, step=step):
                     return
+            tried = GROWTH * step
             while True:
-                there = cone.project((N + step * (point.S - linear)) / (1.0 + step * mu))
+                there = cone.project((N + tried * (point.S - linear)) / (1.0 + tried * mu))
                 change = there - N
                 ahead = risk.value(there)
                 # The slack is for rounding, without which steps shrink to nothing near the optimum.
-                allowed = value - cone.inner(point.S, change) + 0.5 / step * cone.inner(change, change)
-                if ahead <= allowed + 1e-12 * abs(value) or step < 1e-300:
+                allowed = value - cone.inner(point.S, change) + 0.5 / tried * cone.inner(change, change)
+                if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:
                     break
-                step *= 0.5
+                tried *= 0.5
             monitor.primal(there, ahead + problem.penalty(there))
             if cone.inner(N - there, there - M) > 0.0:
                 N, momentum = there, 1.0
-                step *= 1.5
             else:
-                following = 0.5 + np.sqrt(0.25 + momentum**2)
+                # Momentum for steps of changing length (Scheinberg, Goldfarb and Bai 2014).
+                following = 0.5 + np.sqrt(0.25 + step / tried * momentum**2)
                 N, momentum = there + (momentum - 1.0) / following * (there - M), following
-            M = there
+            M, step = there, tried

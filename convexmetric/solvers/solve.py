@@ -25,6 +25,7 @@ from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.display import ProgressBar
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.factored_descent import FactoredDescent
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.low_rank_newton import LowRankNewton
@@ -50,6 +51,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "low-rank-descent": LowRankDescent,
+    "factored-descent": FactoredDescent,
     "subgradient": ProjectedSubgradient,
     "stochastic-batch": StochasticBatch,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
@@ -79,10 +81,10 @@ def solve(
     solver : str or Solver, optional
         ``"exact"``, which is the default and chooses among the next eight; ``"dual-ascent"``,
         ``"column-generation"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
-        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``; ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``,
-        ``"low-rank-descent"`` (a local one), a conic solver
-        (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
-        its own such as ``CuttingPlanes(groups=64)``.
+        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
+        ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, ``"low-rank-descent"`` and
+        ``"factored-descent"`` (local ones), a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``,
+        ``"sdpa"``), or a solver object with settings of its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
         Limit on iterations (oracle passes, for cutting planes).
     max_seconds : float, optional

@@ -1,0 +1,210 @@
+r"""Gradient descent on a factor of the metric, judged by the bound of the convex problem.
+
+.. math:: B \leftarrow B - \eta \, \nabla F(B), \qquad
+   F(B) = R(B^\top B) + \langle G + \lambda I, B^\top B \rangle, \qquad \nabla F = 2 B (\lambda I + G - S)
+
+with :math:`S = -\nabla R(B^\top B)`. This is Algorithm 1 of paper 5, where :math:`B = [U; V]^\top`: F is its objective. It
+is not convex in B, so that a start need not lead to the optimum, and nothing in the descent tells; the tangent plane at
+:math:`B^\top B` bounds the convex problem from below, and so all factors with any number of rows.
+
+The paper keeps the learning rate constant and does not say its value. The variant with a line search tries the length
+of Barzilai and Borwein (1988) and halves it until the objective decreases enough.
+
+As printed, equation 8 of the paper has the difference of distances turned around, and its gradients go with it:
+``as_printed`` descends that objective, with near and far items exchanged, and reports what becomes of the right one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from convexmetric.comparisons.sampling import as_generator
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array, real_array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Trace
+from convexmetric.risks import DualPoint, LogisticRankingRisk, SmoothRisk, tangent_dual
+from convexmetric.solvers.base import Monitor, Solver
+
+__all__ = ["FactoredDescent"]
+
+#: Share of the decrease that the gradient promises which a step of the line search must reach.
+SUFFICIENT = 1e-4
+#: The line search gives up at this share of the first length.
+SHORTEST = 1e-12
+
+
+@dataclass(frozen=True)
+class FactoredDescent(Solver):
+    """Algorithm 1 of paper 5: gradient steps on a factor. A local method; the certified gap tells how good it is.
+
+    Parameters
+    ----------
+    c : int
+        Rows of the factor, which are columns of the paper's U and V.
+    step : float, optional
+        Constant learning rate. Default: a line search.
+    start : array, ``"own"`` or ``"random"``
+        First factor, ``(c, d)``; the problem's own, where its paper says one (cross-modal factor analysis); or normal
+        entries, of the size that suits the objective best.
+    random_state : int, numpy.random.Generator or None
+        Of a random start.
+    max_steps : int
+        Steps at most.
+    accuracy : float
+        It ends where ``look_every`` steps together gain less than this share of the objective.
+    look_every : int
+        Steps between two looks at the certified gap, which count as iterations.
+    as_printed : bool
+        Descend with the sign of equation 8 as printed, which is wrong.
+    """
+
+    name: ClassVar[str] = "factored-descent"
+
+    c: int = 10
+    step: float | None = None
+    start: Any = "own"
+    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
+    max_steps: int = field(default=5_000, kw_only=True)
+    accuracy: float = field(default=1e-10, kw_only=True)
+    look_every: int = field(default=50, kw_only=True)
+    as_printed: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("c", "max_steps", "look_every"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        if self.step is not None and not (_is_real(self.step) and 0.0 < self.step < np.inf):
+            raise InputError(f"step must be a positive number, or None for a line search, got {self.step!r}")
+        if not (_is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):
+            raise InputError(f"accuracy must be a number from 0 to below 1, got {self.accuracy!r}")
+        if isinstance(self.start, str) and self.start not in ("own", "random"):
+            raise InputError(f"start must be 'own', 'random' or a factor, got {self.start!r}")
+        if not isinstance(self.as_printed, bool | np.bool_):
+            raise InputError(f"as_printed must be True or False, got {self.as_printed!r}")
+        as_generator(self.random_state)
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a smooth risk, full metrics and a trace."""
+        if not isinstance(problem.risk, SmoothRisk):
+            return "its risk is not smooth"
+        if not isinstance(problem.cone, PSDCone):
+            return "its metrics are diagonal"
+        if not isinstance(problem.regularizer, Trace):
+            return "its regularizer is not a trace"
+        if self.as_printed and not isinstance(problem.risk, LogisticRankingRisk):
+            return "as_printed is about a sign in the logistic loss over near and far items, which it does not have"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Descend until nothing more is gained."""
+        risk = problem.risk
+        if not isinstance(risk, SmoothRisk):
+            raise SolverError("descent on a factor needs a smooth risk")
+        descended: SmoothRisk = risk
+        if self.as_printed and isinstance(risk, LogisticRankingRisk):
+            descended = risk.exchanged()
+        objective = _Objective(descended, problem.cone.from_coordinates(problem.linear()))
+        here = objective.at(self._start(problem, objective))
+        length = self.step if self.step is not None else objective.newton_length(here)
+        last = np.inf
+        for number in range(self.max_steps + 1):
+            if number % self.look_every == 0 or number == self.max_steps or monitor.out_of_time:
+                if self._look(problem, risk, here, monitor, number):
+                    return
+                if not here.value < last - self.accuracy * abs(here.value):
+                    return
+                last = here.value
+            if self.step is not None:
+                here = objective.at(here.B - self.step * here.gradient)
+                if not np.isfinite(here.value):
+                    return
+                continue
+            there = self._searched(objective, here, length)
+            if there is None:
+                self._look(problem, risk, here, monitor, number)
+                return
+            moved, turned = there.B - here.B, there.gradient - here.gradient
+            bend = float(np.vdot(moved, turned))
+            length = float(np.vdot(moved, moved)) / bend if bend > 0.0 else 2.0 * length
+            here = there
+
+    def _searched(self, objective: _Objective, here: _Point, length: float) -> _Point | None:
+        square, share = float(np.vdot(here.gradient, here.gradient)), 1.0
+        while share > SHORTEST and square > 0.0:
+            there = objective.at(here.B - share * length * here.gradient)
+            if there.value <= here.value - SUFFICIENT * share * length * square:
+                return there
+            share *= 0.5
+        return None
+
+    def _look(self, problem: MetricProblem, risk: SmoothRisk, here: _Point, monitor: Monitor, number: int) -> bool:
+        """Offer the metric and what its tangent plane proves."""
+        M = here.B.T @ here.B
+        value, point = (here.risk, here.point) if not self.as_printed else risk.tangent(M)
+        objective = value + problem.penalty(M)
+        monitor.primal(M, objective)
+        monitor.dual(problem.bound(point.value, point.S, M), partial(tangent_dual, risk, M), point)
+        return monitor.iterate(steps=number, objective=objective)
+
+    def _start(self, problem: MetricProblem, objective: _Objective) -> Array:
+        if not isinstance(self.start, str):
+            B = real_array(self.start, "start")
+            if B.shape != (self.c, problem.cone.d) or not np.isfinite(B).all():
+                raise InputError(f"start must be a finite array of shape (c, d) = {(self.c, problem.cone.d)}")
+            return B
+        own = problem.initial_factor(self.c) if self.start == "own" else None
+        if own is not None:
+            return own
+        B = as_generator(self.random_state).standard_normal((self.c, problem.cone.d))
+        return B * objective.best_scale(B)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A factor with the objective's value and gradient."""
+
+    B: Array
+    risk: float
+    point: DualPoint
+    value: float
+    gradient: Array
+
+
+class _Objective:
+    """``R(B^T B) + <H, B^T B>``."""
+
+    def __init__(self, risk: SmoothRisk, H: Array) -> None:
+        self.risk, self.H = risk, H
+
+    def at(self, B: Array) -> _Point:
+        M = B.T @ B
+        risk, point = self.risk.tangent(M)
+        return _Point(B, risk, point, risk + float(np.vdot(self.H, M)), 2.0 * (B @ (self.H - point.S)))
+
+    def newton_length(self, here: _Point) -> float:
+        """The length of the first step: Newton's along the gradient, where the objective bends up."""
+        g = here.gradient
+        bend = float(np.vdot(g, 2.0 * (g @ (self.H - here.point.S) + self.risk.second_along(here.B)(g))))
+        square = float(np.vdot(g, g))
+        return square / bend if bend > 0.0 else 1.0 / max(1.0, np.sqrt(square))
+
+    def best_scale(self, B: Array) -> float:
+        """The size at which Newton's method would stop from zero, along the metric of a factor."""
+        M = B.T @ B
+        zero = np.zeros_like(M)
+        _, point = self.risk.tangent(zero)
+        slope = float(np.vdot(point.S - self.H, M))
+        bend = float(np.vdot(M, self.risk.second_derivative(zero)(M)))
+        return float(np.sqrt(slope / bend)) if slope > 0.0 < bend else 1.0 / float(np.sqrt(np.trace(M)))
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

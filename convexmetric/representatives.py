@@ -147,9 +147,11 @@ def _gathered(items: Array, near: list[np.ndarray], far: list[np.ndarray], of: n
         raise InputError(
             "labels: no object of X has both a relevant and an irrelevant object of Y, so nothing is ranked"
         )
-    lists: list[np.ndarray] = []
-    for of_sets in (near, far):
-        sizes = np.array([rows.size for rows in of_sets])
-        stop = np.cumsum(sizes)
-        lists += [np.concatenate(of_sets).astype(np.int32), (stop - sizes)[of[queries]], stop[of[queries]]]
-    return Representatives(items, queries, Relevance(*lists))
+    return Representatives(items, queries, Relevance(*_lists(near, of[queries]), *_lists(far, of[queries])))
+
+
+def _lists(of_sets: list[np.ndarray], of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Storage, start and stop."""
+    sizes = np.array([rows.size for rows in of_sets])
+    stop = np.cumsum(sizes)
+    return np.concatenate(of_sets).astype(np.int32), (stop - sizes)[of], stop[of]

@@ -42,7 +42,7 @@ def as_indicators(labels_x: Any, labels_y: Any) -> tuple[sp.csr_array, sp.csr_ar
         if (x.dtype.kind in "US") != (y.dtype.kind in "US"):
             raise InputError("labels_x and labels_y must be of the same type, such as both text")
         known = np.unique(np.concatenate([x, y]))
-        return tuple(_one_hot(np.searchsorted(known, labels), known.size) for labels in (x, y))  # type: ignore[return-value]
+        return _one_hot(np.searchsorted(known, x), known.size), _one_hot(np.searchsorted(known, y), known.size)
     x, y = _indicators(labels_x, "labels_x"), _indicators(labels_y, "labels_y")
     if x.shape[1] != y.shape[1]:
         raise InputError(
@@ -105,8 +105,9 @@ def neighbour_graph(X: Array, labels: sp.csr_array, k: int) -> sp.csr_array:
 def smoothness(X: Array, graph: sp.csr_array) -> Array:
     r"""``X^T L X`` of a symmetric graph.
 
-    It is half the sum of :math:`w_{ij} (x_i/\sqrt{d_i} - x_j/\sqrt{d_j})(x_i/\sqrt{d_i} - x_j/\sqrt{d_j})^\top`; ``L`` is the normalised Laplacian, ``I - D^-1/2 W D^-1/2``, with zeros for objects without a link, which no term of
-    the sum has.
+    It is half the sum of :math:`w_{ij} (x_i/\sqrt{d_i} - x_j/\sqrt{d_j})(x_i/\sqrt{d_i} - x_j/\sqrt{d_j})^\top`. ``L`` is
+    the normalised Laplacian, ``I - D^-1/2 W D^-1/2``, with zeros for objects without a link, which no term of the sum
+    has.
     """
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     linked = degrees > 0.0

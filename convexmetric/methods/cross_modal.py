@@ -169,7 +169,7 @@ class CrossModalProblem(MetricProblem):
             chosen = all_items(self.Y, self.labels_x, self.labels_y)
         else:
             chosen = representatives(self.Y, self.labels_x, self.labels_y, n_clusters, n_far_clusters, random_state)
-        self._options = {
+        self._options: dict[str, Any] = {
             "n_clusters": n_clusters,
             "n_neighbors": n_neighbors,
             "random_state": random_state,

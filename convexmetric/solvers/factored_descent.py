@@ -3,9 +3,9 @@ r"""Gradient descent on a factor of the metric, judged by the bound of the conve
 .. math:: B \leftarrow B - \eta \, \nabla F(B), \qquad
    F(B) = R(B^\top B) + \langle G + \lambda I, B^\top B \rangle, \qquad \nabla F = 2 B (\lambda I + G - S)
 
-with :math:`S = -\nabla R(B^\top B)`. This is Algorithm 1 of paper 5, where :math:`B = [U; V]^\top`: F is its objective. It
-is not convex in B, so that a start need not lead to the optimum, and nothing in the descent tells; the tangent plane at
-:math:`B^\top B` bounds the convex problem from below, and so all factors with any number of rows.
+with :math:`S = -\nabla R(B^\top B)`. This is Algorithm 1 of paper 5, where :math:`B = [U; V]^\top`: F is its
+objective. It is not convex in B, so that a start need not lead to the optimum, and nothing in the descent tells; the
+tangent plane at :math:`B^\top B` bounds the convex problem from below, and so all factors with any number of rows.
 
 The paper keeps the learning rate constant and does not say its value. The variant with a line search tries the length
 of Barzilai and Borwein (1988) and halves it until the objective decreases enough.

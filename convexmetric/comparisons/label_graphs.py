@@ -105,9 +105,8 @@ def neighbour_graph(X: Array, labels: sp.csr_array, k: int) -> sp.csr_array:
 def smoothness(X: Array, graph: sp.csr_array) -> Array:
     r"""``X^T L X`` of a symmetric graph.
 
-    It is half the sum of :math:`w_{ij} (x_i/\sqrt{d_i} - x_j/\sqrt{d_j})(x_i/\sqrt{d_i} - x_j/\sqrt{d_j})^\top`. ``L`` is
-    the normalised Laplacian, ``I - D^-1/2 W D^-1/2``, with zeros for objects without a link, which no term of the sum
-    has.
+    It is half the sum of :math:`w_{ij} (x_i/\sqrt{d_i} - x_j/\sqrt{d_j})(\cdot)^\top` over ordered pairs. ``L`` is the
+    normalised Laplacian, ``I - D^-1/2 W D^-1/2``, with zeros for objects without a link, which no term of the sum has.
     """
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     linked = degrees > 0.0

@@ -37,17 +37,19 @@ class Trace(Regularizer):
             top = cone.largest(S)
             theta = 1.0 if top <= self.reg else self.reg / top
             return max(0.0, theta * value)
+        if cone.largest(-G) > self.reg:
+            return -np.inf
+        if cone.largest(S - G) <= self.reg:
+            return max(0.0, value)
         # The largest theta with theta S <= reg I + G is a generalised eigenvalue; steps down from there, until the
         # inequality holds as it is evaluated, are for rounding.
         top = cone.largest_ratio(S, self.reg * cone.identity() + G)
         if np.isfinite(top):
-            theta = 1.0 if top <= 1.0 else 1.0 / top
+            theta = min(1.0, 1.0 / max(top, np.finfo(float).tiny))
             for shrink in (0.0, 1e-15, 1e-14, 1e-13, 1e-12):
                 theta *= 1.0 - shrink
                 if cone.largest(theta * S - G) <= self.reg:
                     return max(0.0, theta * value)
-        if cone.largest(-G) > self.reg:
-            return -np.inf
         # The feasible theta form an interval that contains 0, because lambda_max is convex along it.
         low, high = 0.0, 1.0
         for _ in range(60):

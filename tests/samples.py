@@ -14,11 +14,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
-from convexmetric.losses import Hinge
+from convexmetric.losses import Hinge, Logistic
 from convexmetric.measures import AUC
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import PairwiseRisk, RankingRisk, SeparableRisk
+from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 
 
 def random_triplets(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
@@ -154,6 +154,39 @@ def _later_paper(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[
     return make
 
 
+def _cross_modal(form: str) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 5: labels with and without representatives, several labels an object, a relevance matrix."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X, Y = rng.standard_normal((8, 2)), rng.standard_normal((7, 2))
+        labels_x, labels_y = np.arange(8) % 3, np.arange(7) % 3
+        options: dict[str, Any] = {"n_neighbors": 2, "random_state": rng}
+        if form == "relevance":
+            relevance = rng.random((8, 7)) < 0.4
+            relevance[:, 0], relevance[:, 1] = True, False
+            return cm.CrossModalProblem.from_relevance(X, Y, relevance, 1.0, 0.1, n_clusters=2, **options)
+        if form == "several labels":
+            indicators = np.eye(3)[labels_y]
+            indicators[2, 1] = 1.0
+            return cm.CrossModalProblem(X, Y, np.eye(3)[labels_x], indicators, 1.0, 0.1, n_clusters=1, **options)
+        n_clusters = 2 if form == "representatives" else None
+        return cm.CrossModalProblem(X, Y, labels_x, labels_y, 1.0, 0.1, n_clusters=n_clusters, **options)
+
+    return make
+
+
+def _smooth(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """A logistic loss of listed triplets."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        K = cone(3)
+        comparisons = Triplets(rng.standard_normal((9, 3)), random_triplets(rng, 9, 14), K)
+        G = 0.2 * random_metric(rng, K) if linear else None
+        return MetricProblem(SmoothSeparableRisk(comparisons, Logistic(1.3)), regularizer, G)
+
+    return make
+
+
 RANKING: dict[str, Callable[[np.random.Generator], MetricProblem]] = {
     "ranking from labels": _labels,
     "ranking from lists": _lists("lists"),
@@ -168,8 +201,21 @@ TRIPLETS = {
     for form in ("list", "neighbours", "labels", "graph", "projected graph")
     for diagonal in (False, True)
 }
-METHODS = RANKING | SOFT | HARD | TRIPLETS
+CROSS_MODAL = {
+    f"cross-modal, {form}": _cross_modal(form)
+    for form in ("representatives", "all objects", "several labels", "relevance")
+}
+METHODS = RANKING | SOFT | HARD | TRIPLETS | CROSS_MODAL
 
+#: Problems with a logistic loss.
+SMOOTH = {
+    **CROSS_MODAL,
+    "psd logistic, trace": _smooth(PSDCone, Trace(1.0), False),
+    "psd logistic, trace, G": _smooth(PSDCone, Trace(1.0), True),
+    "psd logistic, squared Frobenius, G": _smooth(PSDCone, SquaredFrobenius(0.5), True),
+    "diagonal logistic, trace": _smooth(NonnegativeDiagonal, Trace(1.0), False),
+    "diagonal logistic, squared norm": _smooth(NonnegativeDiagonal, SquaredFrobenius(0.5), False),
+}
 LATER_PAPERS = {
     "psd triplets, squared Frobenius": _later_paper(PSDCone, SquaredFrobenius(0.5), False),
     "psd triplets, squared Frobenius, G": _later_paper(PSDCone, SquaredFrobenius(0.5), True),
@@ -178,6 +224,7 @@ LATER_PAPERS = {
     "diagonal triplets, trace": _later_paper(NonnegativeDiagonal, Trace(0.8), False),
     "diagonal triplets, trace, G": _later_paper(NonnegativeDiagonal, Trace(0.8), True),
     "ranking, diagonal, squared norm": _ranking_diagonal,
+    **{name: make for name, make in SMOOTH.items() if name not in CROSS_MODAL},
 }
 EVERYTHING = METHODS | LATER_PAPERS
 
@@ -213,7 +260,7 @@ def multipliers(problem: MetricProblem) -> int:
     risk = problem.risk
     if isinstance(risk, SeparableRisk):
         return risk.parts
-    if isinstance(risk, PairwiseRisk):
+    if isinstance(risk, (PairwiseRisk, LogisticRankingRisk)):
         return int(risk.pairs.sum())
     assert isinstance(risk, RankingRisk)
     relevance = risk.rankings.relevance

@@ -14,9 +14,9 @@ import convexmetric as cm
 from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import DualError
-from convexmetric.losses import Hinge
+from convexmetric.losses import Hinge, Logistic
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import CutDual, PairwiseRisk, SeparableRisk, SmoothedPairs
+from convexmetric.risks import CutDual, PairwiseRisk, SeparableRisk, SmoothedPairs, SmoothSeparableRisk
 
 
 def points(n=30, d=None):
@@ -82,6 +82,27 @@ PROBLEMS |= {
     ),
     "triplets-trace": lambda: cm.TripletProblem.from_labels(FEW, Y, 2, 2, reg=0.1, regularizer="trace"),
 }
+PROBLEMS |= {
+    "cross-modal": lambda: two_modalities(2, 0.05),
+    "cross-modal-all-objects": lambda: two_modalities(None, 0.05),
+    "cross-modal-no-graphs": lambda: two_modalities(1, 0.0),
+    "psd-logistic-trace": lambda: logistic_problem(PSDCone(4), Trace(0.3)),
+    "psd-logistic-linear-term": lambda: logistic_problem(PSDCone(4), Trace(0.3), LINEAR_TERM),
+    "psd-logistic-frobenius": lambda: logistic_problem(PSDCone(4), SquaredFrobenius(0.5), LINEAR_TERM),
+    "diagonal-logistic-trace": lambda: logistic_problem(NonnegativeDiagonal(4), Trace(0.3)),
+}
+
+
+def two_modalities(n_clusters, beta):
+    """The first two features of some wines, to retrieve others by two more."""
+    return cm.CrossModalProblem(FEW[:9, :2], FEW[9:18, 2:], Y[:9], Y[9:18], 1.0, beta, n_clusters, 3, 0)
+
+
+def logistic_problem(cone, regularizer, G=None):
+    comparisons = Triplets(FEW, TRIPLETS, cone)
+    return cm.MetricProblem(SmoothSeparableRisk(comparisons, Logistic(0.1)), regularizer, G)
+
+
 MAP = RNG.normal(size=(13, 6))
 
 
@@ -267,6 +288,8 @@ def test_weak_duality_on_random_pairs(solved):
         cm.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
         cm.ColumnGeneration(),
         cm.SemismoothNewton(),
+        cm.LowRankNewton(),
+        cm.ProximalGradient(),
         cm.InteriorPoint(),
         cm.DualAscent(),
         cm.Conic("clarabel"),

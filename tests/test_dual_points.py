@@ -11,6 +11,7 @@ from samples import (
     LATER_PAPERS,
     METHODS,
     RANKING,
+    SMOOTH,
     TRIPLETS,
     instance,
     instance_with_optimum,
@@ -226,7 +227,7 @@ def margins(problem, M):
     return cp.hstack(parts), np.array(caps), 1.0
 
 
-@pytest.mark.parametrize("name", sorted(set(EVERYTHING) - set(HARD)))
+@pytest.mark.parametrize("name", sorted(set(EVERYTHING) - set(HARD) - set(SMOOTH)))
 @pytest.mark.parametrize(("below", "above"), [(1.0, 0.0), (1.0, 0.5), (5.0, 0.0), (5.0, 1.0)])
 def test_optimal_multipliers_of_a_steeper_loss_are_clipped_to_the_truth(name, below, above):
     # A loss that is steeper, or grows beyond the margin as well, has an optimum above ours; its multipliers leave the
@@ -249,6 +250,26 @@ def test_optimal_multipliers_of_a_steeper_loss_are_clipped_to_the_truth(name, be
         assert bound == pytest.approx(optimum, rel=1e-4)
 
 
+@pytest.mark.parametrize("name", sorted(SMOOTH))
+@pytest.mark.parametrize("factor", [1.0, 1.2, 5.0])
+def test_optimal_multipliers_of_a_larger_logistic_loss_are_clipped_to_the_truth(name, factor):
+    problem, optimum = instance_with_optimum(name)
+    M, in_cone = problem.cone.variable("M")
+    risk = problem.risk if isinstance(problem.risk, SeparableRisk) else problem.risk.listed()
+    t = cp.Variable(risk.parts)
+    rows = risk.comparisons.expression(M) >= t
+    objective = problem.regularizer.expression(M, problem.cone) + factor * risk.loss.C * cp.sum(cp.logistic(-t))
+    if problem.G is not None:
+        objective += cp.sum(cp.multiply(problem.G, M))
+    larger = cp.Problem(cp.Minimize(objective), [rows, *in_cone])
+    larger.solve(solver=cp.CLARABEL)
+    assert larger.value >= optimum * (1 - 1e-6)
+    bound = problem.dual_bound(np.asarray(rows.dual_value), hint=problem.cone.project(np.asarray(M.value)))
+    assert valid(bound, optimum)
+    if factor == 1.0:
+        assert bound == pytest.approx(optimum, rel=1e-4)
+
+
 @pytest.mark.parametrize("name", sorted(HARD))
 def test_cuts_say_nothing_about_hard_margins(name):
     problem, optimum = instance_with_optimum(name)
@@ -262,7 +283,10 @@ def test_cuts_say_nothing_about_hard_margins(name):
 def test_every_solver_lands_between_the_bounds(name):
     problem, optimum = instance_with_optimum(name)
     solvers = ["cutting-planes", "clarabel", "scs"]
-    solvers += [] if name in RANKING else ["semismooth-newton" if name in TRIPLETS else "interior-point"]
+    if name in SMOOTH:
+        solvers += ["low-rank-newton", "proximal-gradient"]
+    elif name not in RANKING:
+        solvers += ["semismooth-newton" if name in TRIPLETS else "interior-point"]
     for solver in solvers:
         solution = cm.solve(problem, solver=solver)
         assert solution.status == "optimal"

@@ -326,7 +326,7 @@ class CrossModalProblem(MetricProblem):
         dx, dy = self.X.shape[1], self.Y.shape[1]
         graphs = f" + {self.beta:g} <B, W>" if self.beta else ""
         return (
-            f"Heterogeneous metric by Bayesian personalised ranking (BPRHML), lifted\n"
+            "Heterogeneous metric for cross-media retrieval (BPRHML), over all ranks of its maps\n"
             f"\n"
             f"  minimise    1/2 sum log(1 + exp(d(x, y_i) - d(x, y_j))) + {self.alpha / 2:g} tr(W){graphs}\n"
             f"  subject to  W = [U; V][U; V]^T, of any rank: W positive semidefinite\n"
@@ -342,10 +342,10 @@ class CrossModalProblem(MetricProblem):
     def _repr_latex_(self) -> str:
         graphs = rf" + {self.beta:g} \langle B, W \rangle" if self.beta else ""
         return (
-            r"$$\min_{W \succeq 0}\; \tfrac12 \sum_{k} \sum_{i \in D_k^+} \sum_{j \in D_k^-} "
-            r"\ln\bigl(1 + e^{d_W(x_k, y_i) - d_W(x_k, y_j)}\bigr)"
-            rf" + \tfrac{{{self.alpha:g}}}{{2}} \mathrm{{tr}}\, W{graphs}$$"
-            rf"$$W \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad {self.count}\ \mathrm{{triples}}$$"
+            r"$$\begin{aligned}\min_{W \succeq 0}\quad & \tfrac12 \sum_{k} \sum_{i \in D_k^+} \sum_{j \in D_k^-} "
+            r"\ln(1 + e^{d_W(x_k, y_i) - d_W(x_k, y_j)}) \\"
+            rf"& + \frac{{{self.alpha:g}}}{{2}} \mathrm{{tr}}\, W{graphs}\end{{aligned}}$$"
+            rf"$$W \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad n = {self.count}$$"
         )
 
 

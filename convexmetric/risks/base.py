@@ -175,7 +175,7 @@ class Risk(ABC):
             groups.shape != (self.parts,)
             or not np.issubdtype(groups.dtype, np.integer)
             or groups.min(initial=0) < 0
-            or groups.max(initial=0) >= max(1, weights.shape[1])
+            or groups.max(initial=-1) >= weights.shape[1]
         ):
             raise DualError(f"groups must hold {self.parts} integers below the number of columns of weights")
         if not (np.isfinite(witnesses).all() and np.isfinite(weights).all()):

@@ -26,6 +26,10 @@ def test_text_states_sizes_formula_and_source(name):
         assert f"{problem.count} triplets on 11 points" in text
         assert ("mean_S1" in text) == (problem.intra > 0)
         assert ("mean_S2" in text) == (problem.inter > 0)
+    elif isinstance(problem, cm.CrossModalProblem):
+        assert "BPRHML" in text
+        assert "4 x 4: 2 features of X and 2 of Y" in text
+        assert f"{problem.count} triples in all" in text
     else:
         assert "Schultz & Joachims 2003" in text
         assert f"{problem.cone.d} weights" in text

@@ -123,7 +123,9 @@ class FactoredDescent(Solver):
                     return
                 last = here.value
             if self.step is not None:
-                here = objective.at(here.B - self.step * here.gradient)
+                # Too large a rate may send the factor beyond all numbers, which ends it.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    here = objective.at(here.B - self.step * here.gradient)
                 if not np.isfinite(here.value):
                     return
                 continue

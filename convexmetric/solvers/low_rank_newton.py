@@ -42,7 +42,9 @@ NEGLIGIBLE = 1e-12
 #: Newton steps go on until they promise less than so much of the gap, most of which is the dual bound's. With 0.1, rows
 #: were added long before the others were settled, and an instance took four times as long.
 PRIMAL_SHARE = 1e-3
-#: Looks in a row that do not halve the gap before it gives up.
+#: What is lost of an objective in sums, as a share of it.
+ROUNDING = 1e-14
+#: Looks in a row that neither halve the gap nor lower the objective by a hundredth before it gives up.
 FAILURES = 8
 #: Attempts to make new rows short enough to descend.
 HALVINGS = 20
@@ -99,14 +101,15 @@ class LowRankNewton(Solver):
         here = objective.at(objective.factor(start))
         failures = 0
         for _ in range(self.max_rounds):
-            before = monitor.gap
+            before, objective_before = monitor.gap, monitor.upper_bound
             M = here.B.T @ here.B
             monitor.primal(M, here.risk + problem.penalty(M))
             bound = problem.bound(here.point.value, here.point.S, M)
             monitor.dual(bound, partial(tangent_dual, risk, M), here.point)
             if monitor.iterate(rank=len(here.C), products=objective.products):
                 return
-            failures = failures + 1 if monitor.gap > 0.5 * before else 0
+            better = monitor.gap < 0.5 * before or monitor.upper_bound < 0.99 * objective_before
+            failures = 0 if better else failures + 1
             if failures == FAILURES:
                 return
             here = objective.grown(here, self.grow, monitor.tol)
@@ -119,15 +122,19 @@ class LowRankNewton(Solver):
         for _ in range(self.newton_steps):
             step, promised = _steihaug(objective.hessian(here), here.gradient, radius, self.cg_steps)
             there = objective.at(here.C + step)
-            gained = here.value - there.value
             length = float(np.linalg.norm(step))
-            if gained < 0.25 * promised:
+            inside = length < 0.99 * radius
+            # Near the optimum what is gained and promised is less than the rounding of the objective.
+            rounding = ROUNDING * abs(here.value)
+            kept = (here.value - there.value + rounding) / (promised + rounding)
+            if not kept >= 0.25:
                 radius = 0.25 * length
-            elif gained > 0.75 * promised and length > 0.99 * radius:
+            elif kept > 0.75 and not inside:
                 radius *= 2.0
-            if gained > 0.0:
+            if kept > 0.0:
                 here = there
-            if promised <= accuracy * abs(here.value) or monitor.out_of_time:
+            settled = inside and kept > 0.0 and promised <= accuracy * abs(here.value)
+            if settled or length <= ROUNDING * np.linalg.norm(here.C) or monitor.out_of_time:
                 break
         return objective.reduced(here)
 
@@ -207,7 +214,7 @@ class _Whitened:
         """The factor turned to orthogonal rows, those of no weight left out."""
         _, sizes, rows = np.linalg.svd(here.C, full_matrices=False)
         kept = sizes**2 > NEGLIGIBLE * (sizes**2).sum()
-        return here if kept.all() else self.at(sizes[kept, None] * rows[kept])
+        return here if kept.sum() == len(here.C) else self.at(sizes[kept, None] * rows[kept])
 
 
 def _cholesky(problem: MetricProblem) -> Array | None:

@@ -1,0 +1,226 @@
+"""Newton's method on a factor, proximal gradient steps, descent on a factor: exact, certified, and what they refuse."""
+
+import warnings
+
+import numpy as np
+import pytest
+from samples import SMOOTH, instance, instance_with_optimum
+
+import convexmetric as cm
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
+from convexmetric.losses import Logistic
+from convexmetric.regularizers import SquaredFrobenius, Trace
+from convexmetric.risks import CutDual, SmoothSeparableRisk
+
+
+def modalities(seed=0, n=60, dx=6, dy=4, classes=4, spread=1.5):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    X = rng.standard_normal((n, dx)) + spread * rng.standard_normal((classes, dx))[y]
+    Y = rng.standard_normal((n, dy)) + spread * rng.standard_normal((classes, dy))[y]
+    return X, Y, y
+
+
+def cross_modal(alpha=1.0, beta=0.1, **options):
+    X, Y, y = modalities(**options)
+    return cm.CrossModalProblem(X, Y, y, y, alpha, beta, 3, 5, 0)
+
+
+def triplets(regularizer, G=None, d=5, diagonal=False):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, d))
+    rows = np.array([rng.choice(40, 3, replace=False) for _ in range(150)])
+    cone = NonnegativeDiagonal(d) if diagonal else PSDCone(d)
+    return cm.MetricProblem(SmoothSeparableRisk(Triplets(X, rows, cone), Logistic(1.0)), regularizer, G)
+
+
+def solve(problem, solver, tol=1e-6, **limits):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        return cm.solve(problem, tol, solver, **limits)
+
+
+@pytest.mark.parametrize("weights", [(0.01, 0.0), (0.1, 1e-3), (1.0, 0.1), (10.0, 0.0), (30.0, 1.0), (1e4, 1.0)])
+def test_newton_and_proximal_gradient_agree(weights):
+    problem = cross_modal(*weights)
+    newton, proximal = (solve(problem, solver, 1e-8) for solver in ("low-rank-newton", "proximal-gradient"))
+    assert newton.status == "optimal"
+    assert proximal.gap <= 1e-6
+    assert newton.lower_bound <= proximal.upper_bound
+    assert proximal.lower_bound <= newton.upper_bound
+    assert isinstance(newton.certificate.dual, CutDual)
+    again = cm.certify(problem, newton.certificate.M, newton.certificate.dual)
+    assert again.lower_bound == pytest.approx(newton.lower_bound, rel=1e-12)
+    assert cm.solve(problem).solver == "low-rank-newton"
+
+
+def test_the_zero_metric_is_certified_at_once():
+    solution = solve(cross_modal(1e6, 0.0), "low-rank-newton")
+    assert solution.iterations == 1
+    assert solution.gap == 0.0
+    assert solution.rank == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_newton_reaches_the_optimum_from_any_start(seed):
+    """The optimum is global: a start of low or full rank, near or far, makes no difference."""
+    problem = cross_modal(0.3, 0.01)
+    optimum = solve(problem, "low-rank-newton", 1e-9)
+    rng = np.random.default_rng(seed)
+    B = 10.0 ** rng.uniform(-2, 1) * rng.standard_normal((1 + seed, problem.cone.d))
+    from convexmetric.solvers import Monitor
+
+    monitor = Monitor(1e-8, max_iter=300)
+    monitor.primal(B.T @ B, problem.objective(B.T @ B))
+    cm.LowRankNewton().run(problem, monitor)
+    assert monitor.gap <= 1e-8
+    assert monitor.upper_bound == pytest.approx(optimum.upper_bound, rel=1e-8)
+
+
+def test_a_small_growth_reaches_it_as_well():
+    problem = cross_modal(0.1, 0.0)
+    one = solve(problem, cm.LowRankNewton(grow=1), 1e-8)
+    assert one.status == "optimal"
+    assert one.upper_bound == pytest.approx(solve(problem, "proximal-gradient", 1e-7).upper_bound, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("make", "newton"),
+    [
+        (lambda: triplets(Trace(2.0)), True),
+        (lambda: triplets(Trace(1.0), -0.9 * np.eye(5)), True),
+        (lambda: triplets(Trace(1.0), np.diag([-1.0, 1.0, 1.0, 1.0, 1.0])), False),
+        (lambda: triplets(SquaredFrobenius(0.5)), False),
+        (lambda: triplets(SquaredFrobenius(0.5), 0.3 * np.eye(5)), False),
+        (lambda: triplets(Trace(2.0), diagonal=True), False),
+    ],
+)
+def test_any_smooth_loss_of_listed_comparisons(make, newton):
+    problem = make()
+    proximal = solve(problem, "proximal-gradient")
+    assert proximal.status == "optimal"
+    assert (cm.LowRankNewton().unsupported(problem) is None) == newton
+    if newton:
+        exact = solve(problem, "low-rank-newton", 1e-9)
+        assert exact.status == "optimal"
+        assert proximal.lower_bound <= exact.upper_bound <= proximal.upper_bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(SMOOTH))
+def test_they_agree_with_cvxpy(name):
+    problem, optimum = instance_with_optimum(name)
+    for solver in (cm.LowRankNewton(), cm.ProximalGradient()):
+        if solver.unsupported(problem) is None:
+            solution = solve(problem, solver, 1e-7)
+            assert solution.upper_bound == pytest.approx(optimum, rel=1e-6)
+            assert solution.lower_bound == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", [cm.LowRankNewton(), cm.ProximalGradient(look_every=1), cm.FactoredDescent(3)])
+def test_they_stop_when_told(solver):
+    problem = cross_modal(0.1, 0.0)
+    assert solve(problem, solver, 1e-12, max_iter=2).status == "max_iter"
+    assert solve(problem, solver, 1e-12, max_seconds=1e-9).status == "max_seconds"
+    with pytest.warns(GapWarning):
+        cm.solve(problem, 1e-12, solver, max_iter=1)
+
+
+def test_checkpoints_go_on(tmp_path):
+    problem = cross_modal(0.1, 0.0)
+    first = solve(problem, "low-rank-newton", 1e-10, max_iter=2, checkpoint=tmp_path / "state.npz")
+    again = solve(problem, "low-rank-newton", 1e-8, checkpoint=tmp_path / "state.npz")
+    assert again.status == "optimal"
+    assert again.history[: len(first.history)] == first.history
+
+
+def test_descent_reaches_the_optimum_once_there_are_rows_enough():
+    problem = cross_modal(0.5, 0.01)
+    optimum = solve(problem, "low-rank-newton", 1e-9)
+    distances = []
+    for c in range(1, optimum.rank + 2):
+        found = solve(problem, cm.FactoredDescent(c, accuracy=1e-13), 1e-12)
+        assert found.lower_bound <= optimum.upper_bound
+        assert found.upper_bound >= optimum.lower_bound
+        assert np.linalg.matrix_rank(found.M, tol=1e-9 * abs(found.M).max()) <= c
+        distances.append(found.upper_bound / optimum.lower_bound - 1.0)
+    assert optimum.rank > 1
+    assert distances[0] > 1e-3
+    assert distances[-2] < 1e-6
+    assert distances[-1] < 1e-6
+
+
+def test_starts_of_descent():
+    problem = cross_modal()
+    B = problem.initial_factor(2)
+    own, given = (solve(problem, cm.FactoredDescent(2, start=start, max_steps=1)) for start in ("own", B))
+    np.testing.assert_array_equal(own.certificate.M, given.certificate.M)
+    first, again, other = (
+        solve(problem, cm.FactoredDescent(2, start="random", random_state=seed)).certificate.M for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert abs(first - other).max() > 0.0
+    # Where no paper says where to start, it is random as well.
+    assert solve(triplets(Trace(2.0)), cm.FactoredDescent(5, random_state=0)).gap < 1e-3
+
+
+def test_constant_steps_descend_or_end():
+    problem = cross_modal()
+    optimum = solve(problem, "low-rank-newton").upper_bound
+    small = solve(problem, cm.FactoredDescent(4, step=1e-3, max_steps=4000))
+    assert small.upper_bound == pytest.approx(optimum, rel=1e-4)
+    values = [p.details["objective"] for p in small.history]
+    assert values == sorted(values, reverse=True)
+    large = solve(problem, cm.FactoredDescent(4, step=10.0))
+    assert large.status == "stalled"
+    assert large.gap > 0.1
+
+
+def test_the_printed_sign_pushes_relevant_objects_away():
+    problem = cross_modal()
+    optimum = solve(problem, "low-rank-newton").upper_bound
+    for step in (None, 1e-3):
+        printed = solve(problem, cm.FactoredDescent(3, step=step, as_printed=True))
+        right = solve(problem, cm.FactoredDescent(3, step=step))
+        assert right.history[-1].details["objective"] < 1.01 * optimum
+        assert printed.history[-1].details["objective"] > 1.2 * optimum
+        # The objective that is descended has its sign turned: near and far items exchanged.
+        assert printed.lower_bound <= optimum
+
+
+@pytest.mark.parametrize(
+    ("solver", "settings", "name"),
+    [
+        (cm.LowRankNewton, {"grow": 0}, "grow"),
+        (cm.LowRankNewton, {"cg_steps": 1.5}, "cg_steps"),
+        (cm.ProximalGradient, {"max_steps": True}, "max_steps"),
+        (cm.ProximalGradient, {"look_every": 0}, "look_every"),
+        (cm.FactoredDescent, {"c": 0}, "c must be"),
+        (cm.FactoredDescent, {"step": -1.0}, "step must be"),
+        (cm.FactoredDescent, {"step": "small"}, "step must be"),
+        (cm.FactoredDescent, {"accuracy": 1.0}, "accuracy must be"),
+        (cm.FactoredDescent, {"start": "zero"}, "start must be"),
+        (cm.FactoredDescent, {"as_printed": 1}, "as_printed must be"),
+        (cm.FactoredDescent, {"random_state": -1}, "random_state must be"),
+    ],
+)
+def test_bad_settings(solver, settings, name):
+    with pytest.raises(InputError, match=name):
+        solver(**settings)
+
+
+def test_what_they_refuse():
+    X, _, y = modalities()
+    hinge = cm.TripletProblem.from_labels(X, y, 2, 2, regularizer="trace")
+    for solver in ("low-rank-newton", "proximal-gradient", "factored-descent"):
+        with pytest.raises(UnsupportedProblemError, match="its risk is not smooth"):
+            cm.solve(hinge, solver=solver)
+    with pytest.raises(UnsupportedProblemError, match="diagonal"):
+        cm.solve(triplets(Trace(1.0), diagonal=True), solver="low-rank-newton")
+    with pytest.raises(UnsupportedProblemError, match="as_printed"):
+        cm.solve(triplets(Trace(1.0)), solver=cm.FactoredDescent(as_printed=True))
+    with pytest.raises(UnsupportedProblemError, match="not a trace"):
+        cm.solve(triplets(SquaredFrobenius(1.0)), solver="factored-descent")
+    with pytest.raises(InputError, match="start must be a finite array"):
+        cm.solve(instance("cross-modal, representatives"), solver=cm.FactoredDescent(2, start=np.ones((3, 4))))

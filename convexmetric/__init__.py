@@ -25,6 +25,7 @@ from convexmetric.methods import (
 )
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
+from convexmetric.retrieval import RetrievalCurve, retrieval_curve
 from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
@@ -77,6 +78,7 @@ __all__ = [
     "ProximalGradient",
     "RankingProblem",
     "RelativeComparisonProblem",
+    "RetrievalCurve",
     "RetrievalScores",
     "Screened",
     "SemismoothNewton",
@@ -99,6 +101,7 @@ __all__ = [
     "load_instance",
     "load_problem",
     "make_projection",
+    "retrieval_curve",
     "retrieval_scores",
     "screen",
     "solve",

@@ -26,7 +26,7 @@ from convexmetric.comparisons.pairs import ListedPairs
 from convexmetric.datasets import Dataset, load, preprocess, sha256
 from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
-from convexmetric.methods import RankingProblem, RelativeComparisonProblem, TripletProblem
+from convexmetric.methods import CrossModalProblem, RankingProblem, RelativeComparisonProblem, TripletProblem
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
 
@@ -50,7 +50,7 @@ class Instance:
     title : str
         One line for a table.
     method : str
-        ``"ranking"``, ``"relative-comparisons"`` or ``"triplets"``.
+        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"`` or ``"cross-modal"``.
     data : mapping
         ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
         published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
@@ -66,6 +66,11 @@ class Instance:
     projection : mapping or None
         ``kind`` and ``r`` (see :func:`~convexmetric.make_projection`); of random ones also ``seed``, and ``sha256`` of
         the map in multiples of 2^-30, rounded, as little-endian int64.
+    modalities : mapping or None
+        Of cross-modal problems ``other`` (the extra of the data set that is the second modality), its
+        ``preprocessing``, ``rows`` (the extra that lists the rows taken, before preprocessing), ``queries`` (``"X"``
+        or the name of the other), the ``count`` of triples, and ``sha256`` of the second modality, then the
+        representatives, in multiples of 2^-20, rounded, as little-endian int64.
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.
     how : mapping
@@ -79,6 +84,7 @@ class Instance:
     parameters: Mapping[str, Any]
     triplets: Mapping[str, Any] | None
     projection: Mapping[str, Any] | None
+    modalities: Mapping[str, Any] | None
     lower_bound: float
     upper_bound: float
     how: Mapping[str, Any]
@@ -180,7 +186,8 @@ def read_instance(text: str, file: str) -> Instance:
     method = METHODS.get(_text(document, "method", file))
     if method is None:
         raise InputError(f"{file}: method must be one of {', '.join(METHODS)}, got {document['method']!r}")
-    tables = {"data": dict, "parameters": dict, "bounds": dict} | ({"triplets": dict} if method.triplets else {})
+    tables: dict[str, type] = {"data": dict, "parameters": dict, "bounds": dict}
+    tables |= {name: dict for name in ("triplets", "modalities") if getattr(method, name)}
     optional: dict[str, type] = {"projection": dict} if method.projection else {}
     _check(document, {"name": str, "title": str, "method": str, **tables}, optional, file)
     if f"{document['name']}.toml" != file:
@@ -189,6 +196,8 @@ def read_instance(text: str, file: str) -> Instance:
     _check(document["parameters"], method.parameters, method.optional, f"{file} [parameters]")
     if method.triplets:
         _check(document["triplets"], *method.triplets, f"{file} [triplets]")
+    if method.modalities:
+        _check(document["modalities"], *method.modalities, f"{file} [modalities]")
     if "projection" in document:
         _check(document["projection"], PROJECTION, PROJECTION_RANDOM, f"{file} [projection]")
     bounds = dict(document["bounds"])
@@ -204,6 +213,7 @@ def read_instance(text: str, file: str) -> Instance:
         parameters=document["parameters"],
         triplets=document.get("triplets"),
         projection=document.get("projection"),
+        modalities=document.get("modalities"),
         lower_bound=lower,
         upper_bound=upper,
         how=bounds,
@@ -214,6 +224,10 @@ DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha2
 DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list, "parts": list, "rows": int}
 DRAWN: Keys = {"count": int, "seed": int, "sha256": str}, {"also": list}
 FORMED: Keys = {"count": int}, {"n_same": int, "n_other": int, "graph": bool, "sha256": str}
+MODALITIES: Keys = (
+    {"other": str, "preprocessing": list, "rows": str, "queries": str, "count": int, "sha256": str},
+    {},
+)
 PROJECTION: dict[str, type] = {"kind": str, "r": int}
 PROJECTION_RANDOM: dict[str, type] = {"seed": int, "sha256": str}
 BOUNDS: dict[str, type] = {
@@ -355,6 +369,31 @@ def _triplets(instance: Instance) -> MetricProblem:
     return problem
 
 
+def _cross_modal(instance: Instance) -> MetricProblem:
+    said, data = instance.modalities or {}, instance.data
+    for key in DATA_OPTIONAL:
+        if key in data:
+            raise InputError(f"[data]: {key} does not go with two modalities; leave it out")
+    dataset = _dataset(data)
+    other, rows = dataset.extras.get(said["other"]), dataset.extras.get(said["rows"])
+    if other is None or rows is None:
+        raise InputError(
+            f"[modalities]: the data set {dataset.name!r} has no extras {said['other']} and {said['rows']}"
+        )
+    if said["queries"] not in ("X", said["other"]):
+        raise InputError(f"[modalities]: queries must be 'X' or {said['other']!r}, got {said['queries']!r}")
+    X = preprocess(dataset.X[rows], data["preprocessing"])
+    _check_shape(X, data)
+    Y, labels = preprocess(other[rows], said["preprocessing"]), _labels(dataset, None)[rows]
+    first, second = (X, Y) if said["queries"] == "X" else (Y, X)
+    problem = CrossModalProblem(first, second, labels, labels, **instance.parameters)
+    numbers = np.concatenate([Y.ravel(), problem.representatives.items.ravel()])
+    _same(_sha256(np.rint(2.0**20 * numbers)), said["sha256"], "[modalities]: what represents the objects here is")
+    if problem.count != said["count"]:
+        raise InputError(f"[modalities]: count is {said['count']}, but there are {problem.count}")
+    return problem
+
+
 def _projection(wanted: Mapping[str, Any] | None, X: Any) -> Projection | None:
     if wanted is None:
         return None
@@ -381,6 +420,7 @@ class Method:
     optional: dict[str, type]
     triplets: Keys | None = None
     projection: bool = False
+    modalities: Keys | None = None
 
 
 METHODS: dict[str, Method] = {
@@ -392,6 +432,12 @@ METHODS: dict[str, Method] = {
         {"margin": float, "intra": float, "inter": float, "diagonal": bool, "regularizer": str},
         FORMED,
         projection=True,
+    ),
+    "cross-modal": Method(
+        _cross_modal,
+        {"alpha": float, "beta": float, "n_clusters": int, "n_neighbors": int, "random_state": int},
+        {"n_far_clusters": int},
+        modalities=MODALITIES,
     ),
 }
 """A new paper adds one entry here."""

@@ -58,7 +58,7 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
 def table(instances: Iterable[cm.Instance]) -> str:
     """The table of README.md, made from the files alone."""
     lines = [
-        "| name | method | data | rows x features | triplets | C or lambda | lower bound | upper bound | gap |",
+        "| name | method | data | rows x features | triplets | C, lambda or alpha | lower bound | upper bound | gap |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for instance in instances:
@@ -69,7 +69,7 @@ def table(instances: Iterable[cm.Instance]) -> str:
             f"| {', '.join([instance.method, *variant(instance)])} "
             f"| {instance.data['set']}{' *' if instance.needs_data_folder else ''} ({steps}) "
             f"| {rows} x {features} "
-            f"| {instance.triplets['count'] if instance.triplets else ''} "
+            f"| {(instance.triplets or instance.modalities or {}).get('count', '')} "
             f"| {weight(instance):g} "
             f"| {instance.lower_bound:.10g} "
             f"| {instance.upper_bound:.10g} "
@@ -79,20 +79,22 @@ def table(instances: Iterable[cm.Instance]) -> str:
 
 
 def weight(instance: cm.Instance) -> float:
-    """C, or lambda."""
-    return float(instance.parameters.get("C", instance.parameters.get("reg")))
+    """C, lambda or alpha."""
+    return float(next(instance.parameters[key] for key in ("C", "reg", "alpha") if key in instance.parameters))
 
 
 def variant(instance: cm.Instance) -> list[str]:
     """What the statement has beside its method, data and weight."""
     said = instance.parameters
     found = [said[key] for key in ("measure", "regularizer") if key in said]
-    found += [f"{key} = {said[key]:g}" for key in ("k", "margin", "intra", "inter") if key in said]
+    found += [f"{key} = {said[key]:g}" for key in ("k", "margin", "intra", "inter", "beta") if key in said]
     found += ["diagonal"] if said.get("diagonal") else []
     found += [f"{said['kernel']} kernel"] if "kernel" in said else []
     if instance.method == "triplets" and instance.triplets is not None:
         near, far = (instance.triplets.get(key, 0) or "all" for key in ("n_same", "n_other"))
         found.append("graph" if instance.triplets.get("graph") else f"{near} x {far}")
+    if instance.modalities is not None:
+        found.insert(0, f"{instance.modalities['queries']} queries")
     if instance.projection is not None:
         found.append(f"{instance.projection['kind']} projection to {instance.projection['r']}")
     return found

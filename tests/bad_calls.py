@@ -21,6 +21,7 @@ X_nan[3, 1] = np.nan
 contradictory = np.array([[0, 1, 4], [0, 4, 1]])
 graph = np.eye(12, k=1) + np.eye(12, k=-1)
 margins = cm.TripletProblem(X, triplets)
+crossed = cm.CrossModalProblem(X, X[:, :2], y, y, 1.0, 0.1, 2, 3, 0)
 
 NAMES = {
     "np": np,
@@ -35,6 +36,7 @@ NAMES = {
     "contradictory": contradictory,
     "graph": graph,
     "margins": margins,
+    "crossed": crossed,
     "inf": np.inf,
     "nan": np.nan,
 }
@@ -161,6 +163,24 @@ CALLS = [
     ("margins.with_reg(inf)", errors.InputError, "reg must be finite"),
     ("margins.objective(np.eye(4))", errors.InputError, r"R must have shape \(3, 3\)"),
     ("margins.dual_bound(np.ones(4))", errors.DualError, r"shape \(3,\), one a \(query, near, far\)"),
+    ("cm.CrossModalProblem(X, X[:, :2], y, y[:-1], 1.0, 0.1)", errors.InputError, "labels_y must be one an object"),
+    ("cm.CrossModalProblem(X, X_nan, y, y, 1.0, 0.1)", errors.InputError, "Y contains NaN"),
+    ("cm.CrossModalProblem(X, X, y, np.eye(12), 1.0, 0.1)", errors.InputError, "both be 0/1 matrices"),
+    ("cm.CrossModalProblem(X, X, y, y + 3, 1.0, 0.1)", errors.InputError, "both a relevant and an irrelevant object"),
+    ("cm.CrossModalProblem(X, X, y, y, 0.0, 0.1)", errors.InputError, "alpha must be positive"),
+    ("cm.CrossModalProblem(X, X, y, y, 1.0, -0.1)", errors.InputError, "beta must be positive"),
+    ("cm.CrossModalProblem(X, X, y, y, 1.0, 0.1, n_clusters=0)", errors.InputError, "n_clusters must be"),
+    ("cm.CrossModalProblem(X, X, y, y, 1.0, 0.1, n_neighbors='all')", errors.InputError, "n_neighbors must be"),
+    ("cm.CrossModalProblem.from_relevance(X, X, y, 1.0, 0.1)", errors.InputError, "relevance must be a 0/1 matrix"),
+    ("crossed.join(np.eye(3), np.eye(3))", errors.InputError, r"U and V must have shapes \(3, c\) and \(2, c\)"),
+    ("crossed.distances(np.eye(5), X, X)", errors.InputError, "3 and 2 features"),
+    ("crossed.dual_bound(np.ones(4))", errors.DualError, "one a comparison"),
+    ("cm.factor_analysis(X, X[1:], 2)", errors.InputError, "coupled row by row"),
+    ("cm.solve(crossed, solver='semismooth-newton')", errors.UnsupportedProblemError, "near and far items"),
+    ("cm.solve(ranking, solver='low-rank-newton')", errors.UnsupportedProblemError, "not smooth"),
+    ("cm.FactoredDescent(c=0)", errors.InputError, "c must be a positive integer"),
+    ("cm.FactoredDescent(2, step=0)", errors.InputError, "step must be a positive number"),
+    ("cm.retrieval_curve(np.ones((2, 3)), np.ones((3, 2)))", errors.InputError, "shape of distances"),
 ]
 
 

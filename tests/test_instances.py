@@ -165,6 +165,27 @@ def test_links_are_the_certified_ones(data_folder):
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[modalities]", "[modality]", "unknown key 'modality'"),
+        ('other = "text"', 'other = "sound"', "has no extras sound and train"),
+        ('rows = "train"', 'rows = "validation"', "has no extras text and validation"),
+        ('queries = "X"', 'queries = "image"', "queries must be 'X' or 'text'"),
+        ("count = 97785", "count = 97784", "count is 97784, but there are 97785"),
+        ("random_state = 0", "random_state = 1", "what represents the objects here is not what was certified"),
+        ("[2173, 128]", "[2173, 10]", r"shape is \[2173, 10\], but"),
+        ("[data]", "[data]\nrows = 100", "rows does not go with two modalities"),
+    ],
+)
+def test_modalities_that_differ_from_the_certified_ones_are_refused(old, new, message, data_folder):
+    name = "cross-modal-wikipedia-image-text-a86-b7.1"
+    text = text_of(name)
+    assert old in text
+    with pytest.raises(InputError, match=message):
+        read_instance(text.replace(old, new), f"{name}.toml").problem()
+
+
+@pytest.mark.parametrize(
     ("name", "what"), [("ranking-auc-wine-c1", "data set"), ("relative-wine-1000", "triplets drawn here")]
 )
 def test_other_data_are_not_compared_with_the_bounds(name, what):

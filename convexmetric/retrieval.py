@@ -1,0 +1,98 @@
+r"""Scores of rankings by given distances: mean average precision, and precision at levels of recall.
+
+For a query with p relevant items, at ranks :math:`r_1 < \dots < r_p`,
+
+.. math:: \mathrm{AP} = \frac1p \sum_{i=1}^p \frac{i}{r_i}, \qquad
+   P(\rho) = \max_{i \ge \rho p} \frac{i}{r_i}
+
+(precision where recall changes, and interpolated precision at recall :math:`\rho`). Scores are means over the queries
+that have a relevant item. Of items at the same distance the one of the smaller column is nearer, relevant or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from convexmetric.cones.base import Array, real_array
+from convexmetric.errors import InputError
+
+__all__ = ["RetrievalCurve", "retrieval_curve"]
+
+#: Levels of recall.
+LEVELS = tuple(np.linspace(0.0, 1.0, 11).tolist())
+
+
+@dataclass(frozen=True)
+class RetrievalCurve:
+    """Mean scores over queries.
+
+    Attributes
+    ----------
+    mean_average_precision : float
+    recall : (L,) array
+        Levels.
+    precision : (L,) array
+        Interpolated precision at these, mean over queries.
+    queries : int
+        Number of queries with a relevant item.
+    """
+
+    mean_average_precision: float
+    recall: Array = field(repr=False)
+    precision: Array = field(repr=False)
+    queries: int
+
+    def __str__(self) -> str:
+        return f"MAP {self.mean_average_precision:.4f}   ({self.queries} queries)"
+
+
+def retrieval_curve(distances: ArrayLike, relevant: Any, levels: Sequence[float] = LEVELS) -> RetrievalCurve:
+    """Mean average precision and the precision-recall curve of rankings by distance.
+
+    Parameters
+    ----------
+    distances : (q, n) array
+        From every query to every item, such as those of a cross-modal problem; any numbers that grow with distance.
+    relevant : (q, n) 0/1 array or sparse matrix
+        Which items are relevant to which query.
+    levels : sequence of float
+        Levels of recall, from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or no query has a relevant item.
+    """
+    D = real_array(distances, "distances")
+    if D.ndim != 2 or not np.isfinite(D).all():
+        raise InputError("distances must be a finite (queries, items) array")
+    wanted = np.asarray(relevant.toarray() if sp.issparse(relevant) else relevant)
+    if wanted.shape != D.shape:
+        raise InputError(f"relevant must have the shape of distances, {D.shape}, got {wanted.shape}")
+    if not np.isin(wanted, (0, 1)).all():
+        raise InputError("relevant must hold only 0 and 1")
+    recall = real_array(levels, "levels")
+    if recall.ndim != 1 or not recall.size or not ((recall >= 0.0) & (recall <= 1.0)).all():
+        raise InputError("levels must be numbers from 0 to 1")
+    total, precision, queries = 0.0, np.zeros(recall.size), 0
+    for d, hits in zip(D, wanted.astype(bool), strict=True):
+        p = int(hits.sum())
+        if not p:
+            continue
+        ranks = np.flatnonzero(hits[np.argsort(d, kind="stable")]) + 1
+        at_hits = np.arange(1, p + 1) / ranks
+        total += float(at_hits.mean())
+        best_from = np.maximum.accumulate(at_hits[::-1])[::-1]
+        # The first hit whose recall reaches the level; the slack is for levels such as 0.1 * 30.
+        first = np.maximum(np.ceil(recall * p - 1e-9).astype(np.int64), 1)
+        precision += best_from[first - 1]
+        queries += 1
+    if not queries:
+        raise InputError("relevant: no query has a relevant item")
+    return RetrievalCurve(total / queries, recall, precision / queries, queries)

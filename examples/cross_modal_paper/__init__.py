@@ -1,0 +1,1 @@
+"""The experiments of paper 5, cross-modal ranking by BPRHML, in parts."""

@@ -1,0 +1,168 @@
+"""The methods of Table 2: what each learns from a part, for every setting that cross-validation chooses from."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+import convexmetric as cm
+
+from . import printed
+from .media import Part
+
+__all__ = ["METHODS", "Learned", "learn", "settings_of"]
+
+#: Columns of the maps; 0 for as many as there are.
+COLUMNS = (1, 2, 3, 5, 8, 0)
+#: Ridge of CCA, as a share of the mean variance, and strength of the logistic regressions of SCM.
+RIDGES, STRENGTHS = (1e-6, 1e-2, 1.0), (1e-2, 1.0)
+ALPHAS, BETAS = (1.0, 10.0, 86.0, 1000.0), (0.001, 0.1, 7.1)
+#: Columns of the descents with the paper's weights; it does not say how many it had.
+C = 10
+
+METHODS = ("Random", "CCA", "CFA", "SCM", "BPRHML", "BPRHML, paper's weights", "BPRHML, as printed")
+
+Distances = Callable[[Part], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A way to rank.
+
+    Attributes
+    ----------
+    setting : dict
+        What was chosen.
+    distances : callable
+        From a part to ``(queries, items)``.
+    gap, seconds, rank : float, float, int, or None
+        Of the exact solve, where there is one.
+    """
+
+    setting: dict[str, Any]
+    distances: Distances
+    gap: float | None = None
+    seconds: float | None = None
+    rank: int | None = None
+
+
+def settings_of(method: str) -> list[dict[str, Any]]:
+    """All settings."""
+    if method == "CCA":
+        return [dict(ridge=r, c=c, cosine=k) for r, c, k in itertools.product(RIDGES, COLUMNS, (True, False))]
+    if method == "CFA":
+        return [dict(c=c, cosine=k) for c, k in itertools.product(COLUMNS, (True, False))]
+    if method == "SCM":
+        return [dict(ridge=r, strength=s) for r, s in itertools.product(RIDGES, STRENGTHS)]
+    if method == "BPRHML":
+        return [dict(alpha=a, beta=b, c=c) for a, b, c in itertools.product(ALPHAS, BETAS, COLUMNS)]
+    return [{}]
+
+
+def learn(
+    method: str, task: str, part: Part, settings: list[dict[str, Any]], tol: float, limit: float, seed: int = 0
+) -> Iterator[Learned]:
+    """What a method learns, for every setting; exact solves to a certified gap, or so many seconds."""
+    if method == "Random":
+        yield Learned({}, lambda of: np.random.default_rng(seed).random((len(of.X), len(of.Y))))
+    elif method == "BPRHML":
+        yield from _exact(part, settings, tol, limit)
+    elif method.startswith("BPRHML"):
+        yield _with_the_papers_weights(method, task, part, tol, limit, seed)
+    else:
+        x, y = part.X[part.couples[:, 0]], part.Y[part.couples[:, 1]]
+        for setting in settings:
+            if method == "CFA":
+                yield Learned(setting, _mapped(*cm.factor_analysis(x, y, _columns(setting, x, y)), setting["cosine"]))
+            elif method == "CCA":
+                U, V = _correlated(x, y, setting["ridge"], _columns(setting, x, y))
+                yield Learned(setting, _mapped(U, V, setting["cosine"]))
+            else:
+                yield Learned(setting, _semantic(part, x, y, **setting))
+
+
+def _exact(part: Part, settings: list[dict[str, Any]], tol: float, limit: float) -> Iterator[Learned]:
+    problem = _problem(part, 1.0, 0.0, 0)
+    for (alpha, beta), group in itertools.groupby(settings, key=lambda s: (s["alpha"], s["beta"])):
+        solution = _solved(problem.with_weights(alpha, beta), tol, limit)
+        for setting in group:
+            found = problem.factors(solution, setting["c"] or None)
+            yield Learned(setting, _mapped(found.U, found.V, False), solution.gap, solution.seconds, solution.rank)
+
+
+def _with_the_papers_weights(method: str, task: str, part: Part, tol: float, limit: float, seed: int) -> Learned:
+    """The exact optimum, or the descent of Algorithm 1 with the sign of equation 8 as printed."""
+    problem = _problem(part, *printed.WEIGHTS[task], seed)
+    if method.endswith("as printed"):
+        descent = cm.FactoredDescent(C, as_printed=True)
+        solution = _solved(problem, tol, limit, descent)
+    else:
+        solution = _solved(problem, tol, limit)
+    found = problem.factors(solution)
+    return Learned({}, _mapped(found.U, found.V, False), solution.gap, solution.seconds, solution.rank)
+
+
+def _problem(part: Part, alpha: float, beta: float, seed: int) -> cm.CrossModalProblem:
+    return cm.CrossModalProblem(part.X, part.Y, part.labels_x, part.labels_y, alpha, beta, 5, 50, seed)
+
+
+def _solved(problem: cm.CrossModalProblem, tol: float, limit: float, solver: Any = None) -> cm.Solution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cm.errors.GapWarning)
+        return cm.solve(problem, tol, solver, max_seconds=limit)
+
+
+def _columns(setting: dict[str, Any], x: np.ndarray, y: np.ndarray) -> int:
+    return min(setting["c"] or x.shape[1], x.shape[1], y.shape[1])
+
+
+def _mapped(U: np.ndarray, V: np.ndarray, cosine: bool) -> Distances:
+    """Squared distances of images, or one minus their cosine."""
+
+    def distances(of: Part) -> np.ndarray:
+        s, t = of.X @ U, of.Y @ V
+        if cosine:
+            s, t = (m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), 1e-300) for m in (s, t))
+            return np.asarray(1.0 - s @ t.T)
+        return np.asarray((s**2).sum(axis=1)[:, None] - 2.0 * s @ t.T + (t**2).sum(axis=1))
+
+    return distances
+
+
+def _correlated(x: np.ndarray, y: np.ndarray, ridge: float, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """Canonical correlation analysis of coupled rows with mean zero."""
+    roots = []
+    for points in (x, y):
+        covariance = points.T @ points / len(points)
+        values, vectors = np.linalg.eigh(covariance)
+        values = values + ridge * values.mean()
+        roots.append((vectors / np.sqrt(values)) @ vectors.T)
+    U, correlations, Vt = np.linalg.svd(roots[0] @ (x.T @ y / len(x)) @ roots[1])
+    # Every direction counts as much as it is correlated, so that noise does not fill the distance.
+    weights = np.sqrt(correlations[:c])
+    return roots[0] @ U[:, :c] * weights, roots[1] @ Vt[:c].T * weights
+
+
+def _semantic(part: Part, x: np.ndarray, y: np.ndarray, ridge: float, strength: float) -> Distances:
+    """Semantic correlation matching: probabilities of the categories by logistic regression on canonical variates."""
+    U, V = _correlated(x, y, ridge, min(x.shape[1], y.shape[1]))
+    models = [
+        LogisticRegression(C=strength, max_iter=1000).fit(points @ to, np.asarray(labels.argmax(axis=1)).ravel())
+        for points, to, labels in ((part.X, U, part.labels_x), (part.Y, V, part.labels_y))
+    ]
+
+    def distances(of: Part) -> np.ndarray:
+        p, q = (
+            model.predict_proba(points @ to) for model, points, to in zip(models, (of.X, of.Y), (U, V), strict=True)
+        )
+        p, q = (m - m.mean(axis=1, keepdims=True) for m in (p, q))
+        p, q = (m / np.maximum(np.linalg.norm(m, axis=1, keepdims=True), 1e-300) for m in (p, q))
+        return np.asarray(1.0 - p @ q.T)
+
+    return distances

@@ -1,0 +1,82 @@
+"""Section 5.2: choose by cross-validation on the training part alone, judge on the test part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import convexmetric as cm
+
+from .learners import METHODS, learn, settings_of
+from .media import PREPROCESSING, TASKS, Part, load
+
+__all__ = ["DRAWS", "choose", "methods_of", "preprocessing_of", "run_fold", "run_test"]
+
+#: Random rankings whose scores are averaged.
+DRAWS = 20
+
+
+def methods_of(task: str) -> list[str]:
+    """The methods that a task allows: categories for SCM, weights that the paper gives."""
+    if TASKS[task][0] == "wikipedia":
+        return list(METHODS)
+    return ["Random", "CCA", "CFA", "BPRHML"]
+
+
+def preprocessing_of(method: str) -> tuple[str, ...]:
+    """What cross-validation chooses from; with the paper's weights features are z-scored."""
+    return PREPROCESSING if len(settings_of(method)) > 1 else ("zscore",)
+
+
+def run_fold(
+    task: str, method: str, preprocessing: str, fold: int, folds: int, tol: float, limit: float
+) -> dict[str, Any]:
+    """MAP of every setting on one fold of the training part, and the largest gap of the solves."""
+    media = load(TASKS[task][0])
+    train, judged = _parts(task, *media.folds(folds)[fold], preprocessing)
+    scores, gaps = [], [0.0]
+    for learned in learn(method, task, train, settings_of(method), tol, limit):
+        scores.append(_curve(judged, learned.distances(judged)).mean_average_precision)
+        gaps.append(learned.gap or 0.0)
+    return {"map": scores, "gap": max(gaps)}
+
+
+def choose(held_out: dict[str, list[list[float]]], method: str) -> tuple[str, dict[str, Any], float]:
+    """The preprocessing and setting with the best mean MAP over folds, from ``[fold][setting]`` of each, and that MAP."""
+    settings = settings_of(method)
+    means = {name: np.mean(folds, axis=0) for name, folds in held_out.items()}
+    best = max(means, key=lambda name: means[name].max())
+    place = int(means[best].argmax())
+    return best, settings[place], float(means[best][place])
+
+
+def run_test(
+    task: str, method: str, preprocessing: str, setting: dict[str, Any], tol: float, limit: float
+) -> dict[str, Any]:
+    """Learn from the whole training part, score on the test part."""
+    media = load(TASKS[task][0])
+    train, test = _parts(task, media.train, media.test, preprocessing)
+    found = []
+    for seed in range(DRAWS if method == "Random" else 1):
+        learned = next(iter(learn(method, task, train, [setting], tol, limit, seed)))
+        found.append(_curve(test, learned.distances(test)))
+    return {
+        "map": float(np.mean([curve.mean_average_precision for curve in found])),
+        "recall": found[0].recall.tolist(),
+        "precision": np.mean([curve.precision for curve in found], axis=0).tolist(),
+        "queries": found[0].queries,
+        "gap": learned.gap,
+        "seconds": learned.seconds,
+        "rank": learned.rank,
+    }
+
+
+def _parts(task: str, rows: np.ndarray, judged: np.ndarray, preprocessing: str) -> tuple[Part, Part]:
+    name, first_queries = TASKS[task]
+    train, test = load(name).split(rows, judged, preprocessing)
+    return (train, test) if first_queries else (train.turned(), test.turned())
+
+
+def _curve(part: Part, distances: np.ndarray) -> cm.RetrievalCurve:
+    return cm.retrieval_curve(distances, part.relevant())

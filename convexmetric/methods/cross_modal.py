@@ -279,7 +279,9 @@ class CrossModalProblem(MetricProblem):
         factor = self.cone.factor(self.metric(certificate.M))
         if c is not None:
             _check_count(c, "c", "")
-            factor = np.vstack([factor[:c], np.zeros((max(0, c - len(factor)), self.cone.d))])
+        # W = 0 has one column of zeros.
+        columns = max(1, len(factor)) if c is None else c
+        factor = np.vstack([factor[:columns], np.zeros((max(0, columns - len(factor)), self.cone.d))])
         return self.judged(*self.split(factor), certificate.lower_bound, tol)
 
     def judged(self, U: ArrayLike, V: ArrayLike, lower_bound: float, tol: float = 1e-5) -> Factors:

@@ -175,6 +175,8 @@ def test_factors_of_the_optimum_and_the_verdict():
     assert "not settled" in str(fewer)
     values, vectors = np.linalg.eigh(solution.M)
     nearest = values[-1] * np.outer(vectors[:, -1], vectors[:, -1])
+    zero = make(alpha=1e4)
+    assert zero.factors(cm.solve(zero)).U.shape == (3, 1)
     B = problem.join(fewer.U, fewer.V)
     np.testing.assert_allclose(B.T @ B, nearest, atol=1e-9)
 

@@ -22,7 +22,8 @@ __all__ = ["METHODS", "Learned", "learn", "settings_of"]
 COLUMNS = (1, 2, 3, 5, 8, 0)
 #: Ridge of CCA, as a share of the mean variance, and strength of the logistic regressions of SCM.
 RIDGES, STRENGTHS = (1e-6, 1e-2, 1.0), (1e-2, 1.0)
-ALPHAS, BETAS = (1.0, 10.0, 86.0, 1000.0), (0.001, 0.1, 7.1)
+#: alpha and beta, among them the paper's.
+ALPHAS, BETAS = (86.0, 300.0, 1000.0, 3000.0, 10000.0), (0.001, 0.1, 1.0, 7.1)
 #: Columns of the descents with the paper's weights; it does not say how many it had.
 C = 10
 
@@ -55,13 +56,14 @@ class Learned:
 def settings_of(method: str) -> list[dict[str, Any]]:
     """All settings."""
     if method == "CCA":
-        return [dict(ridge=r, c=c, cosine=k) for r, c, k in itertools.product(RIDGES, COLUMNS, (True, False))]
+        return [{"ridge": r, "c": c, "cosine": k} for r, c, k in itertools.product(RIDGES, COLUMNS, (True, False))]
     if method == "CFA":
-        return [dict(c=c, cosine=k) for c, k in itertools.product(COLUMNS, (True, False))]
+        return [{"c": c, "cosine": k} for c, k in itertools.product(COLUMNS, (True, False))]
     if method == "SCM":
-        return [dict(ridge=r, strength=s) for r, s in itertools.product(RIDGES, STRENGTHS)]
+        return [{"ridge": r, "strength": s} for r, s in itertools.product(RIDGES, STRENGTHS)]
     if method == "BPRHML":
-        return [dict(alpha=a, beta=b, c=c) for a, b, c in itertools.product(ALPHAS, BETAS, COLUMNS)]
+        weights = itertools.product(ALPHAS, BETAS)
+        return [{"alpha": a, "beta": b, "c": c} for a, b in weights for c in COLUMNS]
     return [{}]
 
 

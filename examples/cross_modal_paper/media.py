@@ -1,7 +1,7 @@
 """The two sets of objects in two modalities, and what a method may see of them.
 
-Wikipedia: images and texts in pairs, a category each. Corel5k: images and keywords; a keyword is a pseudo document whose
-features are how often it stands beside every keyword in the training images. The paper's images of Corel5k were
+Wikipedia: images and texts in pairs, a category each. Corel5k: images and keywords; a keyword is a pseudo document
+whose features are how often it stands beside every keyword in the training images. The paper's images of Corel5k were
 described by SIFT; these are blobs (499 indicators), so numbers cannot be compared one by one. Its 18 and 100 principal
 components are kept. The split is the order of the file, 4,500 and 500; keywords without a training or a test image are
 left out, as the paper's 260 were.

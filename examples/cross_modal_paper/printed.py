@@ -10,5 +10,5 @@ MAP = {
     "BPRHML": {"image-text": 0.299, "text-image": 0.265, "image-keyword": 0.179, "keyword-image": 0.167},
 }
 
-#: Section 5.3: alpha and beta of the Wikipedia tasks. The paper does not give c, the learning rate or the preprocessing.
+#: Section 5.3: alpha and beta of the Wikipedia tasks. Neither c, nor learning rate, nor preprocessing are given.
 WEIGHTS = {"image-text": (86.0, 7.1), "text-image": (1000.0, 0.001)}

@@ -43,7 +43,7 @@ def run_fold(
 
 
 def choose(held_out: dict[str, list[list[float]]], method: str) -> tuple[str, dict[str, Any], float]:
-    """The preprocessing and setting with the best mean MAP over folds, from ``[fold][setting]`` of each, and that MAP."""
+    """The preprocessing and setting of the best mean MAP over folds, and that MAP, from ``[fold][setting]`` of each."""
     settings = settings_of(method)
     means = {name: np.mean(folds, axis=0) for name, folds in held_out.items()}
     best = max(means, key=lambda name: means[name].max())

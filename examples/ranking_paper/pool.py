@@ -27,7 +27,8 @@ def run_missing(tasks: Iterable[Task], jobs: int, threads: int = 1) -> None:
     if not missing:
         return
     # Processes started from now on read these; libraries loaded here have read them already.
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = str(threads)
+    for name in ("OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ[name] = str(threads)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     context = multiprocessing.get_context("spawn")
     with (

@@ -22,6 +22,7 @@ import numba
 import numpy as np
 
 from convexmetric.comparisons import Block, Rankings, Relevance
+from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images, TangentImages
 from convexmetric.losses import Logistic
@@ -102,8 +103,14 @@ class LogisticRankingRisk(SmoothRisk):
     def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:
         """Distances come from the first rankings, their changes from the second."""
         every = np.arange(len(rankings))
-        # Distances that fit one block are kept from one application to the next.
+        # What fits one block is kept from one application to the next: distances, or even better the weights.
         kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
+        stop = np.cumsum(self.pairs)
+        C, weights, nothing = float(self.loss.C), np.empty(0), np.empty(0)
+        if kept is not None and 8 * stop[-1] <= BLOCK_BYTES:
+            weights = np.empty(int(stop[-1]))
+            first, dense = kept[0].layout
+            _weights(kept[0].values.reshape(-1), dense, first, kept[0].lists, C, stop - self.pairs, weights)
 
         def applied(change: Array) -> Array:
             S = tangents.cone.zeros()
@@ -111,9 +118,9 @@ class LogisticRankingRisk(SmoothRisk):
                 changes = tangents.blocks(change, every)
                 for here, along in zip(kept or rankings.blocks(M, every), changes, strict=True):
                     first, dense = here.layout
-                    _bend(
-                        here.values.reshape(-1), along.values.reshape(-1), dense, first, here.lists, float(self.loss.C)
-                    )
+                    values = nothing if weights.size else here.values.reshape(-1)
+                    at = (stop - self.pairs)[here.queries]
+                    _bend(values, along.values.reshape(-1), dense, first, here.lists, C, at, weights)
                     S = S + along.adjoint(0, len(along))
             return S
 
@@ -178,7 +185,8 @@ class LogisticRankingRisk(SmoothRisk):
 def _slopes(values, dense, first, lists, C, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Overwrite the distances of every query by the weights of its slopes; its value, and its dual value."""
     for row in numba.prange(sums.shape[0]):
-        x_at, z_at, x, z = _taken(values, dense, first, lists, row)
+        x_at, z_at = _places(dense, first, lists, row)
+        x, z = values[x_at], values[z_at]
         # Added to, not set: an item may stand in a list several times.
         values[first[row] : first[row + 1]] = 0.0
         middle, split = _middle(x, z)
@@ -214,35 +222,70 @@ def _slopes(values, dense, first, lists, C, sums):  # type: ignore[no-untyped-de
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _bend(values, changes, dense, first, lists, C):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Overwrite the changes of distances of every query by the weights of the changes of its slopes, turned around."""
+def _weights(values, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Second derivatives of the loss, pair by pair from ``start`` on for every query."""
     for row in numba.prange(first.size - 1):
-        x_at, z_at, x, z = _taken(values, dense, first, lists, row)
-        dx, dz = changes[x_at], changes[z_at]
-        changes[first[row] : first[row + 1]] = 0.0
+        x_at, z_at = _places(dense, first, lists, row)
+        x, z = values[x_at], values[z_at]
         middle, split = _middle(x, z)
         a, b = np.exp(x - middle), np.exp(middle - z)
-        far = np.zeros(z.size)
+        place = start[row]
         for i in range(x.size):
-            near = 0.0
             for j in range(z.size):
-                s = z[j] - x[i]
-                f = a[i] * b[j] if split else np.exp(-abs(s))
-                # f / (1 + f)^2 is the same for f and 1 / f, but squares must not overflow.
-                if split and s < 0.0:
-                    f = 1.0 / f
-                r = 1.0 / (1.0 + f)
-                bent = f * r * r * (dz[j] - dx[i])
-                near += bent
-                far[j] += bent
-            changes[x_at[i]] -= C * near
-        for j in range(z.size):
-            changes[z_at[j]] += C * far[j]
+                weights[place] = C * _curvature(z[j] - x[i], a[i], b[j], split)
+                place += 1
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _bend(values, changes, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Overwrite the changes of distances of every query by the weights of the changes of its slopes, turned around.
+
+    Second derivatives come from ``weights``, or, where that is empty, from the distances.
+    """
+    known = weights.size > 0
+    for row in numba.prange(first.size - 1):
+        x_at, z_at = _places(dense, first, lists, row)
+        dx, dz = changes[x_at], changes[z_at]
+        changes[first[row] : first[row + 1]] = 0.0
+        far = np.zeros(dz.size)
+        if known:
+            place = start[row]
+            for i in range(dx.size):
+                near = 0.0
+                for j in range(dz.size):
+                    bent = weights[place + j] * (dz[j] - dx[i])
+                    near += bent
+                    far[j] += bent
+                place += dz.size
+                changes[x_at[i]] -= near
+        else:
+            x, z = values[x_at], values[z_at]
+            middle, split = _middle(x, z)
+            a, b = np.exp(x - middle), np.exp(middle - z)
+            for i in range(dx.size):
+                near = 0.0
+                for j in range(dz.size):
+                    bent = C * _curvature(z[j] - x[i], a[i], b[j], split) * (dz[j] - dx[i])
+                    near += bent
+                    far[j] += bent
+                changes[x_at[i]] -= near
+        for j in range(dz.size):
+            changes[z_at[j]] += far[j]
 
 
 @numba.njit(cache=True, nogil=True)
-def _taken(values, dense, first, lists, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Places and distances of the near and of the far items of a query."""
+def _curvature(s, a, b, split):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``f / (1 + f)^2``, the same for f and 1 / f: the one that is at most one, whose square does not overflow."""
+    f = a * b if split else np.exp(-abs(s))
+    if split and s < 0.0:
+        f = 1.0 / f
+    r = 1.0 / (1.0 + f)
+    return f * r * r
+
+
+@numba.njit(cache=True, nogil=True)
+def _places(dense, first, lists, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Places of the values of the near and of the far items of a query."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     p = relevant_stop[row] - relevant_start[row]
     n = irrelevant_stop[row] - irrelevant_start[row]
@@ -251,7 +294,7 @@ def _taken(values, dense, first, lists, row):  # type: ignore[no-untyped-def] # 
         x_at[i] = first[row] + (relevant[relevant_start[row] + i] if dense else i)
     for j in range(n):
         z_at[j] = first[row] + (irrelevant[irrelevant_start[row] + j] if dense else p + j)
-    return x_at, z_at, values[x_at], values[z_at]
+    return x_at, z_at
 
 
 @numba.njit(cache=True, nogil=True)

@@ -108,6 +108,10 @@ def test_second_derivatives_in_several_blocks(monkeypatch):
     M, along = random_metric(rng, risk.cone), random_element(rng, risk.cone)
     B, E = rng.standard_normal((2, 2, 4))
     whole = risk.second_derivative(M)(along), risk.second_along(B)(E), risk.tangent(M)[1].S
+    # Without room for the weights of single pairs; then with several blocks of distances.
+    monkeypatch.setattr("convexmetric.risks.logistic_ranking.BLOCK_BYTES", 0)
+    np.testing.assert_allclose(risk.second_derivative(M)(along), whole[0], atol=1e-12)
+    np.testing.assert_allclose(risk.second_along(B)(E), whole[1], atol=1e-12)
     monkeypatch.setattr("convexmetric.comparisons.rankings.BLOCK_BYTES", 150)
     assert len(list(risk.rankings.cuts(np.arange(risk.parts)))) > 1
     parts = risk.second_derivative(M)(along), risk.second_along(B)(E), risk.tangent(M)[1].S

@@ -36,6 +36,10 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
             :math:`(x_{ij} - \mu_j) / \sigma_j`, with the mean :math:`\mu_j = \frac1n \sum_i x_{ij}` and
             the population standard deviation :math:`\sigma_j = (\frac1n \sum_i (x_{ij} -
             \mu_j)^2)^{1/2}`; constant columns become 0.
+        ``"centre"``
+            :math:`(x_{ij} - \mu_j) / \sigma`, all columns over the same
+            :math:`\sigma = (\frac1d \sum_j \sigma_j^2)^{1/2}`, so that they keep their proportions; zeros where all
+            are constant.
         ``"minmax"``
             :math:`(x_{ij} - \min_i x_{ij}) / (\max_i x_{ij} - \min_i x_{ij})`; constant columns become 0.
         ``"binarize"``
@@ -54,8 +58,8 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
         ``"none"``
             The matrix itself.
 
-        The steps binarize, log1p, divide and drop-constant keep a sparse matrix sparse; zscore, minmax and pca
-        need a dense one.
+        The steps binarize, log1p, divide and drop-constant keep a sparse matrix sparse; zscore, centre, minmax
+        and pca need a dense one.
 
     Returns
     -------
@@ -145,6 +149,18 @@ def _zscore(X: Matrix) -> Matrix:
     return Z
 
 
+def _centre(X: Matrix) -> Matrix:
+    X = _dense(X, "centre")
+    Z = X - X.mean(axis=0)
+    Z[:, X.min(axis=0) == X.max(axis=0)] = 0.0
+    largest = np.abs(Z).max(initial=0.0)
+    if largest == 0.0:
+        return Z
+    # Squares of what is at most one neither overflow nor vanish.
+    Z = Z / largest
+    return Z / np.sqrt(np.mean(Z**2))
+
+
 def _minmax(X: Matrix) -> Matrix:
     X = _dense(X, "minmax")
     low = X.min(axis=0)
@@ -202,6 +218,7 @@ def _none(X: Matrix) -> Matrix:
 
 STEPS: dict[str, Callable[[Matrix], Matrix]] = {
     "zscore": _zscore,
+    "centre": _centre,
     "binarize": _binarize,
     "log1p": _log1p,
     "minmax": _minmax,

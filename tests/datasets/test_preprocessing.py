@@ -32,15 +32,26 @@ def test_zscore_has_mean_zero_and_deviation_one(X):
     np.testing.assert_allclose(Z[:, ~constant].std(axis=0), 1, rtol=1e-9)
 
 
+@given(MATRICES)
+def test_centred_columns_keep_their_proportions(X):
+    Z = preprocess(X, ["centre"])
+    assert not Z[:, is_constant(X)].any()
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    if not is_constant(X).all():
+        assert np.mean(Z**2) == pytest.approx(1.0)
+        deviation = X.std(axis=0)
+        np.testing.assert_allclose(Z.std(axis=0), deviation / np.sqrt(np.mean(deviation**2)), atol=1e-9)
+
+
 @given(MATRICES, st.integers(1, 5), NUMBERS)
 def test_zscore_and_minmax_forget_units(X, factor, shift):
-    for step in ("zscore", "minmax"):
+    for step in ("zscore", "minmax", "centre"):
         np.testing.assert_allclose(preprocess(X * factor + shift, [step]), preprocess(X, [step]), atol=1e-9)
 
 
 @given(MATRICES)
 def test_zscore_and_minmax_are_projections(X):
-    for step in ("zscore", "minmax", "binarize", "drop-constant"):
+    for step in ("zscore", "centre", "minmax", "binarize", "drop-constant"):
         once = preprocess(X, [step])
         np.testing.assert_allclose(preprocess(once, [step]), once, atol=1e-9)
 
@@ -110,7 +121,10 @@ def test_pca_sign_of_a_tie_is_that_of_the_first_entry():
     np.testing.assert_allclose(preprocess(X, ["pca:2"]), expected, atol=1e-12)
 
 
-@given(ANY_MATRICES, st.sampled_from(["zscore", "minmax", "binarize", "log1p", "pca:1", "divide:3", "drop-constant"]))
+@given(
+    ANY_MATRICES,
+    st.sampled_from(["zscore", "centre", "minmax", "binarize", "log1p", "pca:1", "divide:3", "drop-constant"]),
+)
 def test_the_result_is_finite_or_an_input_error(X, step):
     try:
         Z = preprocess(X, [step])

@@ -99,8 +99,8 @@ class BoxLoss(Loss):
         """
         if np.isinf(self.high).all():
             rise = cp.Variable(s.shape, name="rise")
-            return cp.sum_squares(cp.multiply(np.sqrt(0.5 / self.curvature), rise)), s + rise == self.offset
+            return cp.sum_squares(cp.multiply(np.sqrt(0.5 / self.curvature), rise)), self.offset - s - rise == 0
         rise, fall = cp.Variable(s.shape, nonneg=True, name="rise"), cp.Variable(s.shape, nonneg=True, name="fall")
         reached = s + rise - fall
-        constraint = reached >= self.offset if (self.low >= 0.0).all() else reached == self.offset
+        constraint = reached >= self.offset if (self.low >= 0.0).all() else self.offset - reached == 0
         return self.high @ rise - self.low @ fall, constraint

@@ -37,8 +37,12 @@ __all__ = ["FactoredLagrangian"]
 FIRST_WIDTH, SHRINK, LAST_WIDTH = 1.0, 0.4, 0.01
 #: A round ends when a step promises less than this share of the gap.
 ENOUGH = 0.02
+#: Rows of the factor are left out below this share of the largest eigenvalue.
+SMALL = 1e-6
+#: What is left of complementarity is to fall by this factor from certificate to certificate.
+LOOK = 0.3
 #: Newton steps of a round, and conjugate gradients of a step.
-STEPS, CG_STEPS = 30, 60
+STEPS, CG_STEPS = 40, 200
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,7 @@ class _Run:
         self.rank = min(rank, self.cone.d)
         self.width = FIRST_WIDTH
         self.centre: Any = None
-        self.radius = 1.0
+        self.radius = np.inf
         self.products = 0
 
     def metric(self, B: Array) -> Array:
@@ -140,13 +144,28 @@ class _Run:
 
     def follow(self, max_rounds: int) -> None:
         B = self._start()
+        self.radius = float(np.linalg.norm(B))
+        certified = np.inf
         for _ in range(max_rounds):
             at = self._solve(self.at(B))
-            B = at.B
-            if self._look(at):
-                return
+            loose = self.loose(at)
+            if loose <= LOOK * certified or self.monitor.out_of_time:
+                if self._look(at):
+                    return
+                certified = min(self.monitor.upper_bound - self.monitor.lower_bound, loose)
+            B = self._compressed(at.B)
             self.centre = self.images.centre(at.here)
             self.width = max(LAST_WIDTH, SHRINK * self.width)
+
+    def loose(self, at: _Point) -> float:
+        """What is left of complementarity: the gap but for what the multipliers lack in feasibility."""
+        return at.here.exact - sum(at.here.duals) - _complement(at.here)
+
+    def _compressed(self, B: Array) -> Array:
+        """The same metric with fewer rows, where some do not matter."""
+        values, vectors = np.linalg.eigh(B @ B.T)
+        kept = values > SMALL * values[-1]
+        return np.ascontiguousarray(vectors[:, kept].T @ B)
 
     def _start(self) -> Array:
         """What parts dissimilar pairs most, for what it costs, at its best scale."""
@@ -183,10 +202,13 @@ class _Run:
         """Newton's method on the problem of this round."""
         for _ in range(STEPS):
             gradient = self.gradient(at)
+            before = self.products
             step, promise, length = _steihaug(self.product(at), gradient, self.radius)
-            gap = self.monitor.upper_bound - self.monitor.lower_bound
-            limit = ENOUGH * gap if np.isfinite(gap) else 1e-3 * at.value
             there = self.at(at.B + step)
+            loose = self.loose(at)
+            limit = ENOUGH * max(loose, 1e-8 * at.value)
+            if VERBOSE:
+                print(f"   w {self.width:.3g} value {at.value:.9f} promise {promise:.2e} gain {at.value-there.value:.2e} len {length:.2e} rad {self.radius:.2e} cg {self.products-before} kinks {at.here.kinks} loose {loose:.2e} |B| {np.linalg.norm(at.B):.2e}")
             gained = at.value - there.value
             ratio = gained / promise if promise > 0.0 else 0.0
             if ratio < 0.25:
@@ -216,6 +238,14 @@ class _Run:
         return monitor.iterate(
             width=self.width, rank=len(at.B), kinks=at.here.kinks, products=self.products, share=share
         )
+
+
+VERBOSE = False
+
+
+def _complement(here: ImagePass) -> float:
+    """``-<S, M>`` of the multipliers at the images."""
+    return -float(np.vdot(here.G, here.laplacian(here.G)))
 
 
 def _slope(regularizer: Any, gram: Array) -> Array:

@@ -13,7 +13,17 @@ from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
-from convexmetric.methods import VARIANTS, RankingProblem, RelativeComparisonProblem, TripletProblem, Variant
+from convexmetric.kernels import KernelSpan
+from convexmetric.methods import (
+    VARIANTS,
+    PairMarginProblem,
+    RankingProblem,
+    RelativeComparisonProblem,
+    SimilarityRegressionProblem,
+    TripletProblem,
+    Variant,
+    balanced_pairs,
+)
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
 from convexmetric.risks import CutDual, SmoothedPairs
@@ -24,6 +34,7 @@ from convexmetric.solvers import (
     ConicCuttingPlanes,
     CuttingPlanes,
     DualAscent,
+    DualNewton,
     Exact,
     InteriorPoint,
     LowRankDescent,
@@ -50,11 +61,14 @@ __all__ = [
     "CutDual",
     "CuttingPlanes",
     "DualAscent",
+    "DualNewton",
     "Exact",
     "Instance",
     "InteriorPoint",
+    "KernelSpan",
     "LowRankDescent",
     "MetricProblem",
+    "PairMarginProblem",
     "Progress",
     "ProjectedSubgradient",
     "Projection",
@@ -63,6 +77,7 @@ __all__ = [
     "RetrievalScores",
     "Screened",
     "SemismoothNewton",
+    "SimilarityRegressionProblem",
     "SmoothedNewton",
     "SmoothedPairs",
     "Solution",
@@ -71,6 +86,7 @@ __all__ = [
     "Validation",
     "Variant",
     "audit",
+    "balanced_pairs",
     "certify",
     "cross_validate",
     "cross_validate_queries",

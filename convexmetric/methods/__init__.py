@@ -1,7 +1,17 @@
 """The papers: one file each, with its problem, letters and statement, and nothing else."""
 
+from convexmetric.methods.pair_margin import PairMarginProblem, SimilarityRegressionProblem, balanced_pairs
 from convexmetric.methods.ranking import RankingProblem
 from convexmetric.methods.relative_comparisons import RelativeComparisonProblem
 from convexmetric.methods.triplets import VARIANTS, TripletProblem, Variant
 
-__all__ = ["VARIANTS", "RankingProblem", "RelativeComparisonProblem", "TripletProblem", "Variant"]
+__all__ = [
+    "VARIANTS",
+    "PairMarginProblem",
+    "RankingProblem",
+    "RelativeComparisonProblem",
+    "SimilarityRegressionProblem",
+    "TripletProblem",
+    "Variant",
+    "balanced_pairs",
+]

@@ -6,6 +6,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
@@ -25,6 +26,7 @@ __all__ = [
     "ConicCuttingPlanes",
     "CuttingPlanes",
     "DualAscent",
+    "DualNewton",
     "Exact",
     "InteriorPoint",
     "LowRankDescent",

@@ -10,6 +10,7 @@ from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
@@ -37,6 +38,7 @@ class Exact(Solver):
             ColumnGeneration(least=4_000),
             DualAscent(max_steps=600),
             ColumnGeneration(least=100),
+            DualNewton(),
             InteriorPoint(),
             SemismoothNewton(),
             SmoothedNewton(),

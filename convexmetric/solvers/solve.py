@@ -24,6 +24,7 @@ from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.display import ProgressBar
 from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
@@ -39,6 +40,7 @@ __all__ = ["SOLVERS", "solve"]
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
     "dual-ascent": DualAscent,
+    "dual-newton": DualNewton,
     "column-generation": ColumnGeneration,
     "interior-point": InteriorPoint,
     "semismooth-newton": SemismoothNewton,

@@ -202,7 +202,7 @@ def _projected(
         dimensions = int(np.sum(values > values.size * np.finfo(float).eps * np.abs(values).max()))
         if not dimensions:
             raise InputError(
-                f"no eigenvalue is positive at c = {c:g}: similar pairs are too far apart; lower c, or give d"
+                f"no eigenvalue is positive at c = {c:g}: dissimilar pairs are missing or too near; lower c, or give d"
             )
     else:
         if isinstance(d, bool) or not isinstance(d, int | np.integer) or not 1 <= d <= values.size:

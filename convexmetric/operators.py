@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,6 @@ from convexmetric.embeddings import Embedding, StorableEmbedding, embedding_from
 from convexmetric.errors import InputError
 from convexmetric.metric_files import check_solution_path, read_arrays, write_arrays
 from convexmetric.solution import Solution
-from convexmetric.threads import blas_threads_for
 
 __all__ = ["SimilarityOperator", "verdicts"]
 
@@ -113,15 +113,7 @@ class SimilarityOperator:
             If an argument is malformed or has other features.
         """
         images = self.transform(X)
-        others = images if X2 is None else self.transform(X2)
-        if images.shape[1] == 0:
-            return np.zeros((len(images), len(others)))
-        centre = others.mean(axis=0)
-        with blas_threads_for(float(images.size) * len(others)):
-            D = squared_distances(images - centre, others - centre)
-        if X2 is None:
-            np.fill_diagonal(D, 0.0)
-        return D
+        return squared_distances(images, images if X2 is None else self.transform(X2))
 
     def distances(self, X: Any, X2: Any = None) -> Array:
         """``(n, n2)`` array of ``||T x - T x'||``."""
@@ -219,12 +211,50 @@ class SimilarityOperator:
 
 
 def squared_distances(A: Array, B: Array) -> Array:
-    """``(n, n2)`` squared distances between the rows of two matrices; accurate where rows lie around zero."""
-    D = A @ B.T
-    D *= -2.0
-    D += np.einsum("ij,ij->i", A, A)[:, None]
-    D += np.einsum("ij,ij->i", B, B)
-    return np.asarray(np.maximum(D, 0.0, out=D))
+    """``(n, n2)`` squared distances between the rows of two matrices.
+
+    Each is summed from the differences of its two rows and depends on nothing else: equal rows are at distance zero,
+    the distance from x to x' is that from x' to x, ties are ties, and nothing is lost far from the origin.
+    """
+    D = np.empty((len(A), len(B)))
+    _fill(np.ascontiguousarray(A), np.ascontiguousarray(B), D)
+    return D
+
+
+def listed_squared_distances(Z: Array, pairs: np.ndarray) -> Array:
+    """``||z_i - z_j||^2`` of listed pairs: the same numbers as :func:`squared_distances`."""
+    found = np.empty(len(pairs))
+    _fill_listed(np.ascontiguousarray(Z), pairs, found)
+    return found
+
+
+#: Rows that stay in the cache while the others pass by.
+TILE = 16
+#: Sums of squares may be taken in any order, always the same one.
+FASTMATH = {"reassoc", "contract"}
+
+
+@numba.njit(parallel=True, cache=True, nogil=True, fastmath=FASTMATH)
+def _fill(A, B, D):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for tile in numba.prange((A.shape[0] + TILE - 1) // TILE):
+        for j in range(B.shape[0]):
+            for i in range(tile * TILE, min((tile + 1) * TILE, A.shape[0])):
+                total = 0.0
+                for k in range(A.shape[1]):
+                    difference = A[i, k] - B[j, k]
+                    total += difference * difference
+                D[i, j] = total
+
+
+@numba.njit(parallel=True, cache=True, nogil=True, fastmath=FASTMATH)
+def _fill_listed(Z, pairs, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(found.size):
+        i, j = pairs[t, 0], pairs[t, 1]
+        total = 0.0
+        for k in range(Z.shape[1]):
+            difference = Z[i, k] - Z[j, k]
+            total += difference * difference
+        found[t] = total
 
 
 def verdicts(squared: Array) -> NDArray[np.int8]:

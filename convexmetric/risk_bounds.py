@@ -61,9 +61,9 @@ from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.operators import SimilarityOperator
+from convexmetric.operators import SimilarityOperator, listed_squared_distances
 from convexmetric.problem import checked_weight
-from convexmetric.verification import Margin, codes_of, loss_of, margins, pair_distances, signs
+from convexmetric.verification import Margin, codes_of, loss_of, margins, signs
 
 __all__ = ["RiskBound", "affine_risk_bound", "independent_pairs", "risk_bound", "transfer_bound"]
 
@@ -302,7 +302,7 @@ def _sample(T: SimilarityOperator, X: Any, pairs: ArrayLike, y: ArrayLike) -> tu
     points = T.coordinates(X if T.embedding is not None else as_points(X))
     listed = ListedPairs(pairs, points.shape[0]).pairs
     r = signs(y, len(listed))
-    return pair_distances(points, listed), pair_distances(points @ T.components.T, listed), r
+    return listed_squared_distances(points, listed), listed_squared_distances(points @ T.components.T, listed), r
 
 
 def _check_diameter(squared: Array) -> None:

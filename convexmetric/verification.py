@@ -34,9 +34,8 @@ from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array, real_array
 from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
-from convexmetric.operators import squared_distances, verdicts
+from convexmetric.operators import listed_squared_distances, squared_distances, verdicts
 from convexmetric.problem import checked_weight
-from convexmetric.threads import blas_threads_for
 
 __all__ = [
     "RocCurve",
@@ -51,8 +50,6 @@ __all__ = [
 
 #: Bytes of distances held at a time.
 BLOCK_BYTES = 32 * 2**20
-#: Listed pairs whose differences are held at a time.
-BLOCK_PAIRS = 2**16
 
 Margin = float | tuple[float, float]
 
@@ -91,7 +88,7 @@ def empirical_risk(
     """
     Z = images(T, X)
     listed, r = ListedPairs(pairs, len(Z)).pairs, signs(y, np.shape(pairs)[0])
-    losses = loss_of(pair_distances(Z, listed), r, None if margin is None else margins(margin))
+    losses = loss_of(listed_squared_distances(Z, listed), r, None if margin is None else margins(margin))
     return float(np.mean([losses[kind].mean() for kind in _kinds(r)])) if balanced else float(losses.mean())
 
 
@@ -145,7 +142,7 @@ def empirical_risk_from_labels(
         similar = n_pairs // 2 if balanced else rng.binomial(n_pairs, sizes[0] / sizes.sum())
         counts = np.array([similar, n_pairs - similar])
         means = [
-            float(loss_of(pair_distances(Z, kind.sample(rng, count)), r, gammas).mean()) if count else 0.0
+            float(loss_of(listed_squared_distances(Z, kind.sample(rng, count)), r, gammas).mean()) if count else 0.0
             for kind, count, r in zip(kinds, counts, (1.0, -1.0), strict=True)
         ]
         sizes = counts.astype(np.float64)
@@ -212,7 +209,7 @@ def verifier_errors(T: Embedding | None, X: Any, y: ArrayLike, *, balanced: bool
     codes = codes_of(y, n)
     rejected, accepted = np.empty(n), np.empty(n)
     for rows in _row_blocks(n):
-        verdict = verdicts(_distances(Z[rows], Z))
+        verdict = verdicts(squared_distances(Z[rows], Z))
         same = codes[rows, None] == codes
         # A point is at distance zero from itself: similar, and no error.
         verdict[np.arange(len(verdict)), np.arange(rows.start, rows.stop)] = 1
@@ -353,7 +350,7 @@ def single_prototype_error(
     for _ in range(int(n_draws)):
         prototypes = rng.integers(starts, stops)
         tests = np.delete(np.arange(len(Z)), prototypes)
-        D = _distances(Z[tests], Z[prototypes])
+        D = squared_distances(Z[tests], Z[prototypes])
         nearest = D.min(axis=1, keepdims=True) == D
         right = nearest[np.arange(len(tests)), own[tests]] / nearest.sum(axis=1)
         total += 1.0 - float(right.mean())
@@ -369,7 +366,7 @@ def _expected_prototype_error(Z: Array, starts: np.ndarray, stops: np.ndarray) -
     n, counts = len(Z), stops - starts
     right = 0.0
     for rows in _row_blocks(n):
-        D = _distances(Z[rows], Z)
+        D = squared_distances(Z[rows], Z)
         own = np.searchsorted(stops, np.arange(rows.start, rows.stop), side="right")
         right += _right(D, rows.start, own, starts, stops, nodes, weights)
     # A point is no prototype with probability 1 - 1/count, and the number of points that are none is always the same.
@@ -427,7 +424,7 @@ def _right(D, first, own, starts, stops, nodes, weights):  # type: ignore[no-unt
 
 
 def images(T: Embedding | None, X: Any) -> Array:
-    """``T x`` of all points, or the points themselves, around their mean.
+    """``T x`` of all points, or the points themselves.
 
     Raises
     ------
@@ -439,8 +436,7 @@ def images(T: Embedding | None, X: Any) -> Array:
             f"T must be a SimilarityOperator, anything with transform(X), or None for raw inputs, "
             f"got {type(T).__name__}"
         )
-    Z = real_array(as_points(X) if T is None else T.transform(X), "images")
-    return np.asarray(Z - Z.mean(axis=0))
+    return real_array(as_points(X) if T is None else T.transform(X), "images")
 
 
 def codes_of(y: ArrayLike, n: int) -> NDArray[np.int64]:
@@ -488,16 +484,6 @@ def margins(margin: Margin) -> tuple[float, float]:
     return checked_weight(margin, "margin"), checked_weight(margin, "margin")
 
 
-def pair_distances(Z: Array, pairs: np.ndarray) -> Array:
-    """``||z_i - z_j||^2`` of listed pairs."""
-    found = np.empty(len(pairs))
-    for first in range(0, len(pairs), BLOCK_PAIRS):
-        i, j = pairs[first : first + BLOCK_PAIRS].T
-        V = Z[i] - Z[j]
-        found[first : first + BLOCK_PAIRS] = np.einsum("ij,ij->i", V, V)
-    return found
-
-
 def loss_of(squared: Array, r: Any, gammas: tuple[float, float] | None) -> Array:
     """0/1 loss, or hinge, of squared distances and signs."""
     t = r * (1.0 - squared)
@@ -529,15 +515,10 @@ def _blocks(Z: Array, stops: np.ndarray, same: bool) -> Iterator[Array]:
             last = min(first + step, stop)
             if not same:
                 if stop < n:
-                    yield _distances(Z[first:last], Z[stop:]).ravel()
+                    yield squared_distances(Z[first:last], Z[stop:]).ravel()
             elif stop - first > 1:
-                D = _distances(Z[first:last], Z[first:stop])
+                D = squared_distances(Z[first:last], Z[first:stop])
                 yield D[np.arange(stop - first) > np.arange(last - first)[:, None]]
-
-
-def _distances(A: Array, B: Array) -> Array:
-    with blas_threads_for(float(A.size) * len(B)):
-        return squared_distances(A, B)
 
 
 def _row_blocks(n: int) -> Iterator[slice]:

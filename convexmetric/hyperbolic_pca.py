@@ -18,7 +18,7 @@ dimensions make the bound worse.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
@@ -34,7 +34,7 @@ from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
 from convexmetric.operators import SimilarityOperator
 from convexmetric.problem import checked_weight
-from convexmetric.risk_bounds import RiskBound, affine_risk_bound
+from convexmetric.risk_bounds import RiskBound, affine_risk_bound, checked_probability
 from convexmetric.verification import codes_of, signs
 
 __all__ = ["HyperbolicPCA", "hyperbolic_pca", "hyperbolic_pca_from_labels"]
@@ -55,6 +55,8 @@ class HyperbolicPCA:
     c : float
     mean_eta : float
         Weighted mean of eta over the pairs.
+    d_given : bool
+        Whether d was given, or is the number of positive eigenvalues.
     """
 
     operator: SimilarityOperator
@@ -62,6 +64,7 @@ class HyperbolicPCA:
     value: float
     c: float
     mean_eta: float
+    d_given: bool
 
     @property
     def empirical_bound(self) -> float:
@@ -73,10 +76,15 @@ class HyperbolicPCA:
     ) -> RiskBound:
         """Bound on the risk by theorem 16, for independent pairs; see :func:`affine_risk_bound`.
 
-        It holds for all projections on as many dimensions, so that the pairs may be those that P was learned from.
+        It holds for all projections on d dimensions, so that the pairs may be those that P was learned from, if c was
+        not chosen by them. Where d was, every d has a share ``delta / (d (d + 1))``: their sum over all d is delta.
         """
-        radius = self.c**2 * sqrt(len(self.operator.components))
-        return affine_risk_bound(self.operator, X, pairs, y, c=self.c, radius=radius, delta=delta, balanced=balanced)
+        d = len(self.operator.components)
+        share = checked_probability(delta) / (1 if self.d_given else d * (d + 1))
+        bound = affine_risk_bound(
+            self.operator, X, pairs, y, c=self.c, radius=self.c**2 * sqrt(d), delta=share, balanced=balanced
+        )
+        return replace(bound, delta=float(delta))
 
 
 def hyperbolic_pca(
@@ -216,4 +224,5 @@ def _projected(
         value=float(values[:dimensions].sum()),
         c=c,
         mean_eta=mean_eta,
+        d_given=d is not None,
     )

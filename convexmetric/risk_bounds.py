@@ -59,6 +59,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
 from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.operators import SimilarityOperator, listed_squared_distances
@@ -156,7 +157,7 @@ def risk_bound(
     """
     before, after, r = _sample(T, X, pairs, y)
     inside, outside = margins(margin)
-    m, failing = r.size, _probability(delta)
+    m, failing = r.size, checked_probability(delta)
     empirical = float(loss_of(after, r, (inside, outside)).mean())
     if radius is None:
         norm, factor, share = max(1.0, T.norm), 4.0, failing / (2.0 * max(1.0, T.norm))
@@ -211,7 +212,7 @@ def affine_risk_bound(
     """
     before, after, r = _sample(T, X, pairs, y)
     _check_diameter(before)
-    failing, m = _probability(delta), r.size
+    failing, m = checked_probability(delta), r.size
     scale, ball = checked_weight(c, "c"), checked_weight(radius, "radius")
     if scale**2 < 2.0 * (1.0 - ROUNDING):
         raise InputError(f"c must be at least sqrt(2), where theorem 16 holds, got {c!r}")
@@ -254,7 +255,7 @@ def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: i
         raise InputError(f"risk must be a number from 0 to 1, got {risk!r}")
     if isinstance(n_operators, bool) or not isinstance(n_operators, int | np.integer) or n_operators < 1:
         raise InputError(f"n_operators must be a positive integer, got {n_operators!r}")
-    size, failing = checked_weight(m, "m"), _probability(delta)
+    size, failing = checked_weight(m, "m"), checked_probability(delta)
     complexity = sqrt((log(n_operators) + log(1.0 / failing)) / (2.0 * size))
     alone = sqrt(log(1.0 / failing) / (2.0 * size))
     source = "section 5.2" if n_operators == 1 else f"section 5.2, {n_operators} operators"
@@ -285,8 +286,8 @@ def independent_pairs(y: ArrayLike, *, balanced: bool = True) -> float:
     InputError
         If the labels are malformed, or make no pair similar or none dissimilar.
     """
-    labels = np.asarray(y)
-    codes = codes_of(labels, labels.shape[0] if labels.ndim else 0)
+    labels = as_labels(y)
+    codes = codes_of(labels, labels.size)
     n, counts = codes.size, np.bincount(codes)
     if not balanced:
         return float(n // 2)
@@ -314,7 +315,8 @@ def _check_diameter(squared: Array) -> None:
         )
 
 
-def _probability(delta: float) -> float:
+def checked_probability(delta: float) -> float:
+    """``delta`` as a number between 0 and 1, or an :class:`InputError`."""
     if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0.0 < delta < 1.0:
         raise InputError(f"delta must be a probability between 0 and 1, got {delta!r}")
     return float(delta)

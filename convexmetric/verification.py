@@ -87,7 +87,8 @@ def empirical_risk(
         If an argument is malformed, or a balance is asked for and one kind of pairs is missing.
     """
     Z = images(T, X)
-    listed, r = ListedPairs(pairs, len(Z)).pairs, signs(y, np.shape(pairs)[0])
+    listed = ListedPairs(pairs, len(Z)).pairs
+    r = signs(y, len(listed))
     losses = loss_of(listed_squared_distances(Z, listed), r, None if margin is None else margins(margin))
     return float(np.mean([losses[kind].mean() for kind in _kinds(r)])) if balanced else float(losses.mean())
 
@@ -165,10 +166,10 @@ def balanced_error(verdict: ArrayLike, y: ArrayLike) -> float:
     InputError
         If an argument is malformed, or one kind of pairs is missing.
     """
-    judged = real_array(verdict, "verdict")
-    r = signs(np.ravel(np.asarray(y)), judged.size)
-    if np.shape(y) != judged.shape:
-        raise InputError(f"verdict and y must have the same shape, got {judged.shape} and {np.shape(y)}")
+    judged, truth = real_array(verdict, "verdict"), real_array(y, "y")
+    if truth.shape != judged.shape:
+        raise InputError(f"verdict and y must have the same shape, got {judged.shape} and {truth.shape}")
+    r = signs(truth.ravel(), judged.size)
     if not np.isin(judged, (-1.0, 0.0, 1.0)).all():
         raise InputError("verdict must hold 1 (similar), 0 (undecided) and -1 (dissimilar) only")
     return float(np.mean([np.mean(judged.ravel()[kind] != r[kind]) for kind in _kinds(r)]))
@@ -230,7 +231,7 @@ class RocCurve:
     false_positive_rate, true_positive_rate : (k,) arrays
         Shares of dissimilar and of similar pairs at most as far apart as each threshold: exact, from (0, 0) to (1, 1).
     thresholds : (k,) array
-        Distances; the first is minus infinity.
+        Distances; the first is minus infinity, the last infinity.
     area : float
         Probability that a similar pair is nearer than a dissimilar one, ties counted half, over all such couples: the
         area under the whole curve, of which the points above are some.

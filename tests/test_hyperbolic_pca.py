@@ -119,6 +119,18 @@ def test_more_features_than_points(labelled):
     assert np.sum((T.T @ T) * A) == pytest.approx(4.0 * values[:3].sum())
 
 
+def test_a_dimension_chosen_by_the_pairs_has_its_price():
+    _, X, pairs, y = sample(6)
+    X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
+    chosen = cm.hyperbolic_pca(X, pairs, y, c=1.5)
+    d = len(chosen.operator.components)
+    given = cm.hyperbolic_pca(X, pairs, y, c=1.5, d=d)
+    found = chosen.risk_bound(X, pairs, y, delta=0.1)
+    assert found.delta == 0.1
+    assert found.value == pytest.approx(given.risk_bound(X, pairs, y, delta=0.1 / (d * (d + 1))).value)
+    assert found.complexity == pytest.approx(2 * 1.5**2 * np.sqrt(d) / np.sqrt(len(pairs)))
+
+
 class Span:
     """Coordinates in the span of points under a kernel."""
 

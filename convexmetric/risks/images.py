@@ -107,24 +107,25 @@ class ImageRisk(Protocol):
 
 
 class ListedImages:
-    """Listed pairs with losses on bounded boxes.
+    """Listed pairs; losses whose box has no ends are smooth and stay as they are.
 
     Parameters
     ----------
     pairs : PairDistances
     loss : BoxLoss
-        With finite ends.
     """
 
     def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
         self.X, self.pairs, self.loss = pairs.X, pairs, loss
         self.size = np.maximum(np.abs(loss.low), np.abs(loss.high))
+        bounded = np.isfinite(self.size)
+        self.middle = 0.5 * np.add(loss.low, loss.high, out=np.zeros_like(self.size), where=bounded)
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Pass over the list."""
         loss, signs, (i, j) = self.loss, self.pairs.signs, self.pairs.pairs.T
         s = signs * np.sum((G[i] - G[j]) ** 2, axis=1)
-        middle = 0.5 * (loss.low + loss.high) if centre is None else centre
+        middle = self.middle if centre is None else centre
         bend = width / self.size
         with np.errstate(divide="ignore", invalid="ignore"):
             u = (loss.offset - s + middle * bend) / (loss.curvature + bend)
@@ -148,7 +149,10 @@ class ListedImages:
     def pull(self) -> Array:
         """Over the pairs that are similar, or whose distance is measured."""
         i, j = self.pairs.pairs.T
-        costs = np.where(self.pairs.signs < 0.0, self.size, 0.0)
+        loss = self.loss
+        costs = np.maximum(0.0, np.where(self.pairs.signs < 0.0, loss.high, -loss.low))
+        smooth = np.isinf(costs)
+        costs[smooth] = 1.0 / loss.curvature[smooth]
         weights = self._symmetric(i, j, costs)
         S = self.X.T @ (np.asarray(weights.sum(axis=1))[:, None] * self.X - weights @ self.X)
         return np.asarray(0.5 * (S + S.T))

@@ -117,6 +117,7 @@ CALLS = [
     ("cm.load_problem('ranking-auc-wine-c2')", errors.InputError, "did you mean"),
     ("cm.datasets.load('whine')", errors.InputError, "wine"),
     ("cm.datasets.preprocess(X, ['standardise'])", errors.InputError, "standardise"),
+    ("cm.datasets.preprocess(0 * X, ['unit'])", errors.InputError, "rows that are not 0"),
     ("cm.knn_error(np.eye(3), X, y, X[:, :2], y)", errors.InputError, "queries have 2 features, but X has 3"),
     ("cm.knn_error(np.eye(3), X, y, X, y, k=13)", errors.InputError, "k must be between 1 and the number of points"),
     ("cm.knn_error(np.eye(3), X, y, X, y, k='3')", errors.InputError, "k must be"),

@@ -67,7 +67,7 @@ def test_steps_are_those_of_the_table(norm, as_printed, refresh, n_pairs):
     theta, steps = 0.05, 300
     run = run_of(instance, learning_rate=theta, refresh=refresh, as_printed=as_printed, start=1.0)
     X, V = run.X, run.V.copy()
-    reg = instance.reg / np.sqrt(instance.count)
+    reg = instance.regularizer.reg
     pairs, numbers = run.drawn(0)
     r = -numbers[:, 0]
     for step, ((i, j), sign) in enumerate(zip(pairs[:steps], r[:steps], strict=True)):

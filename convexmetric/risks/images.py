@@ -109,7 +109,7 @@ class ImageRisk(Protocol):
 
 
 class ListedImages:
-    """Listed pairs; losses whose box has no ends are smooth and stay as they are.
+    """Listed pairs.
 
     Parameters
     ----------
@@ -119,9 +119,10 @@ class ListedImages:
 
     def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
         self.X, self.pairs, self.loss = pairs.X, pairs, loss
+        self.bounded = np.isfinite(loss.high)
+        self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
+        #: What a unit of width is to each: the end of its box, or nothing where a parabola does the smoothing.
         self.size = np.maximum(np.abs(loss.low), np.abs(loss.high))
-        bounded = np.isfinite(self.size)
-        self.middle = 0.5 * np.add(loss.low, loss.high, out=np.zeros_like(self.size), where=bounded)
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Pass over the list."""
@@ -138,7 +139,17 @@ class ListedImages:
         weights = self._symmetric(i, j, signs * u)
         on = np.flatnonzero((u > loss.low) & (u < loss.high))
         kinks = self._symmetric(i[on], j[on], 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size))
-        return ImagePass(G, value, loss.value(s), (adding, float(duals.sum()) - adding), weights, u, kinks.indptr, kinks.indices, kinks.data)
+        return ImagePass(
+            G,
+            value,
+            loss.value(s),
+            (adding, float(duals.sum()) - adding),
+            weights,
+            u,
+            kinks.indptr,
+            kinks.indices,
+            kinks.data,
+        )
 
     def centre(self, here: ImagePass) -> Array | None:
         """The multipliers themselves."""
@@ -153,10 +164,8 @@ class ListedImages:
     def pull(self) -> Array:
         """Over the pairs that are similar, or whose distance is measured."""
         i, j = self.pairs.pairs.T
-        loss = self.loss
-        costs = np.maximum(0.0, np.where(self.pairs.signs < 0.0, loss.high, -loss.low))
-        smooth = np.isinf(costs)
-        costs[smooth] = 1.0 / loss.curvature[smooth]
+        costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
+        costs = np.where((self.pairs.signs < 0.0) | (self.loss.low < 0.0), costs, 0.0)
         weights = self._symmetric(i, j, costs)
         return _scatter(self.X, weights)
 

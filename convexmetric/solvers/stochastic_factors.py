@@ -331,7 +331,7 @@ class _Run:
     def gather(self) -> None:
         """Add what is met to the means."""
         images = self.source.images
-        self.slopes = self.slopes + images.listed_multipliers(images.at(self.X @ self.V.T, 0.0))
+        self.slopes = self.slopes + images.scaled_multipliers(images.at(self.X @ self.V.T, 0.0), 1.0)
         if self.settings.average:
             self.metrics = self.metrics + self.V.T @ self.V
         self.count += 1
@@ -343,7 +343,7 @@ class _Run:
         here = images.at(self.X @ self.V.T, WIDTH)
         objective = here.exact + problem.penalty(M)
         self.monitor.primal(M, objective)
-        self.bound(images.listed_multipliers(here), M)
+        self.bound(images.scaled_multipliers(here, 1.0), M)
         if self.count:
             self.bound(self.slopes / self.count, M)
             if self.settings.average:

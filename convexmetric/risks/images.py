@@ -138,7 +138,8 @@ class ListedImages:
         value = float(duals.sum()) - float(s @ u) - 0.5 * float(bend @ (u - middle) ** 2)
         weights = self._symmetric(i, j, signs * u)
         on = np.flatnonzero((u > loss.low) & (u < loss.high))
-        kinks = self._symmetric(i[on], j[on], 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size))
+        curvature = 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size)
+        kinks = self._symmetric(i[on], j[on], curvature)
         return ImagePass(
             G,
             value,

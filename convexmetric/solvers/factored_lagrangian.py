@@ -4,8 +4,9 @@ r"""Augmented Lagrangian on a factor of the metric, for any number of pairs and 
 
 where phi is the risk as a function of the images of the points, its hinges smoothed over a width w around centres v
 (:mod:`convexmetric.risks.images`). Each problem is solved by Newton's method with a trust region (conjugate gradients
-of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks. In M this is the
-proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum, whatever the width.
+of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks. In M this
+is the proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum, whatever
+the width.
 
 Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
 \delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
@@ -86,9 +87,9 @@ class FactoredLagrangian(Solver):
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Rounds until the certified gap closes."""
         images = _images(problem)
-        if images is None:
-            raise SolverError("the augmented Lagrangian needs losses of pairs whose conjugates are parabolas on boxes")
-        _Run(problem, images, monitor, self.rank).follow(self.max_rounds)
+        if images is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius | Trace):
+            raise SolverError("the augmented Lagrangian needs losses of pairs, and a Frobenius norm or a trace")
+        _Run(problem, images, problem.regularizer, monitor, self.rank).follow(self.max_rounds)
 
 
 def _images(problem: MetricProblem) -> ImageRisk | None:
@@ -117,10 +118,16 @@ class _Point:
 class _Run:
     """The state of one solve."""
 
-    def __init__(self, problem: MetricProblem, images: ImageRisk, monitor: Monitor, rank: int) -> None:
+    def __init__(
+        self,
+        problem: MetricProblem,
+        images: ImageRisk,
+        regularizer: Frobenius | SquaredFrobenius | Trace,
+        monitor: Monitor,
+        rank: int,
+    ) -> None:
         self.problem, self.images, self.monitor = problem, images, monitor
-        self.cone, self.regularizer = problem.cone, problem.regularizer
-        self.reg = float(self.regularizer.reg)
+        self.cone, self.regularizer, self.reg = problem.cone, regularizer, float(regularizer.reg)
         pull = images.pull()
         delta = self.reg if isinstance(self.regularizer, Trace) else 0.3 * self.reg
         values, self.vectors = np.linalg.eigh(pull)
@@ -238,12 +245,8 @@ class _Run:
 
     def _grown(self, B: Array, S: Array) -> Array:
         """The factor with new rows where the objective falls to second order, if there are such."""
-        Z = (
-            self.scale[:, None]
-            * (self.vectors.T @ (_slope(self.regularizer, self.metric(B)) - S) @ self.vectors)
-            * self.scale
-        )
-        values, vectors = np.linalg.eigh(Z)
+        Z = _slope(self.regularizer, self.metric(B)) - S
+        values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
         new = vectors[:, values < -1e-6].T[: max(0, self.rank - len(B))]
         return np.ascontiguousarray(np.vstack([B, 1e-3 * np.linalg.norm(B) * new]))
 
@@ -270,7 +273,7 @@ def _complement(here: ImagePass) -> float:
     return -float(np.vdot(here.G, here.laplacian(here.G)))
 
 
-def _slope(regularizer: Any, gram: Array) -> Array:
+def _slope(regularizer: Frobenius | SquaredFrobenius | Trace, gram: Array) -> Array:
     """The gradient of the regularizer at a metric or a Gram matrix."""
     if isinstance(regularizer, Trace):
         return regularizer.reg * np.eye(len(gram))
@@ -280,7 +283,7 @@ def _slope(regularizer: Any, gram: Array) -> Array:
     return np.asarray(regularizer.reg / norm * gram) if norm > 0.0 else np.zeros_like(gram)
 
 
-def _bend(regularizer: Any, gram: Array, change: Array) -> Array:
+def _bend(regularizer: Frobenius | SquaredFrobenius | Trace, gram: Array, change: Array) -> Array:
     """The change of that gradient."""
     if isinstance(regularizer, Trace):
         return np.zeros_like(gram)

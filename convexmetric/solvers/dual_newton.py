@@ -186,7 +186,7 @@ class _Run:
         """Multipliers at one share of their boxes, such that the norm is somewhat too large."""
         loss = self.loss
         size = np.where(np.isfinite(loss.high), loss.high, np.abs(loss.offset) / np.maximum(loss.curvature, 1e-300))
-        least = np.where(np.isfinite(loss.low), loss.low, 0.0)
+        least = loss.clip(np.zeros_like(loss.low))
         low, high = 0.0, 1.0
         best = None
         for _ in range(12):
@@ -265,6 +265,9 @@ class _Run:
         if not free.size:
             return False
         system = _System(here, self.pairs, free, loss.curvature[free], eta)
+        if not system.diagonal.max() > 0.0:
+            # Nothing of S is positive: its norm says nothing about the length of a step.
+            return False
         while self.ridge <= LARGEST_RIDGE:
             if self._searched(system, free, F):
                 self.ridge = max(RIDGE, DECAY * self.ridge)
@@ -294,7 +297,7 @@ class _Run:
             there = self.at(loss.clip(here.u + length * du))
             promised = float(gradient @ (there.u - here.u))
             gained = self.dual_value(there, wanted) - before
-            if promised > 0.0 and gained >= GAIN * promised:
+            if there.p > 0 and promised > 0.0 and gained >= GAIN * promised:
                 self.here, self.eta = there, wanted
                 return True
             length *= 0.3

@@ -169,6 +169,9 @@ class _Run:
                 certified = min(gap, loose)
                 if gap > INFEASIBLE * loose:
                     B = self._grown(B, S)
+                    # Zero is a fixed point of all that follows: leave it with steps as long as the rows.
+                    self.radius = max(self.radius, float(np.linalg.norm(B)))
+                    certified = gap
             self.centre = self.images.centre(at.here)
             self.width = max(LAST_WIDTH, SHRINK * self.width)
 
@@ -248,7 +251,7 @@ class _Run:
         Z = _slope(self.regularizer, self.metric(B)) - S
         values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
         new = vectors[:, values < -1e-6].T[: max(0, self.rank - len(B))]
-        return np.ascontiguousarray(np.vstack([B, 1e-3 * np.linalg.norm(B) * new]))
+        return np.ascontiguousarray(np.vstack([B, 1e-3 * max(1.0, float(np.linalg.norm(B))) * new]))
 
     def _look(self, at: _Point) -> Array:
         """Offer the metric and what the multipliers prove, and give their S."""

@@ -112,7 +112,7 @@ def naive(squares, r, weights, gammas, norm, reg, d, m):
 
 OPTIONS = {
     "CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
-    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 300_000},
+    "SCS": {"eps_abs": 1e-11, "eps_rel": 1e-11, "max_iters": 500_000, "scale": 10.0},
 }
 
 

@@ -74,7 +74,8 @@ class BoxLoss(Loss):
     def values(self, s: Array) -> Array:
         """``l_t(s_t)``, by the multiplier that attains it."""
         u = self.subgradient(s)
-        return (self.offset - s) * u - 0.5 * self.curvature * u * u
+        with np.errstate(over="ignore"):
+            return np.asarray(u * (self.offset - s - 0.5 * self.curvature * u))
 
     def subgradient(self, s: Array) -> Array:
         """The maximiser: an end of the box where kappa is zero."""
@@ -90,7 +91,8 @@ class BoxLoss(Loss):
 
     def dual_values(self, u: Array) -> Array:
         """``mu u - kappa u^2 / 2``."""
-        return self.offset * u - 0.5 * self.curvature * u * u
+        with np.errstate(over="ignore"):
+            return np.asarray(u * (self.offset - 0.5 * self.curvature * u))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: what is missing to mu is ``rise - fall`` and costs ``b rise - a fall``, or ``rise^2 / (2 kappa)``.

@@ -239,10 +239,18 @@ class PairMarginProblem(_PairProblem):
         problem._finish(risk, codes.size, codes.size, reg, norm)
         return problem
 
+    @property
+    def _weighing(self) -> str:
+        """What a mean over all pairs is."""
+        if not isinstance(self.risk, LabelledPairRisk):
+            return ""
+        same, other = self.risk.same.weight * self.margin[0], self.risk.other.weight * self.margin[1]
+        return "" if np.isclose(same, other) else "; similar ones weigh as much as others"
+
     def __str__(self) -> str:
         space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
         count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else self.m
-        listed = f"all {count} pairs" if self.pairs is None else f"{count} pairs"
+        listed = f"{count} pairs" if self.pairs is not None else f"all {count} pairs"
         inside, outside = self.margin
         return (
             f"Operator-valued large-margin classifier (Maurer 2008)\n"
@@ -251,15 +259,16 @@ class PairMarginProblem(_PairProblem):
             f"  subject to  A positive semidefinite\n"
             f"\n"
             f"  A         {self.cone.d} {space}\n"
-            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; m = {self.m}\n"
+            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; m = {self.m}{self._weighing}\n"
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others"
         )
 
     def _repr_latex_(self) -> str:
+        mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pairs is not None else r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
         return (
-            r"$$\min_{A \succeq 0}\quad \frac1m \sum_{i=1}^m h_{\gamma_{r_i}}"
-            r"\big(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)\big)"
-            rf" + \frac{{{self.reg:g}}}{{\sqrt m}} {self._norm_latex()}$$"
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
+            r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
+            rf"& + \frac{{{self.reg:g}}}{{\sqrt{{m}}}} {self._norm_latex()}\end{{aligned}}$$"
             rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m},\quad "
             rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
         )
@@ -315,7 +324,7 @@ class SimilarityRegressionProblem(_PairProblem):
             raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {loss!r}")
         if not isinstance(as_printed, bool | np.bool_):
             raise InputError(f"as_printed must be True or False, got {as_printed!r}")
-        self.loss, self.y0 = loss, checked_weight(y0, "y0")
+        self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
         weights = np.full(targets.size, 1.0 / targets.size)
         if loss == "weighted":
             scale = targets - self.y0 if as_printed else targets + self.y0
@@ -328,7 +337,7 @@ class SimilarityRegressionProblem(_PairProblem):
         self._finish(SeparableRisk(distances, made(weights, targets)), len(features), targets.size, reg, norm)
 
     def __str__(self) -> str:
-        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y + {self.y0:g})^2"}
+        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {self._shift()})^2"}
         return (
             f"Similarity regression (Maurer 2008, section 4.1)\n"
             f"\n"
@@ -341,10 +350,17 @@ class SimilarityRegressionProblem(_PairProblem):
         )
 
     def _repr_latex_(self) -> str:
+        loss = {"squared": "(y_i - t_i)^2", "absolute": "|y_i - t_i|"}
+        loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {self._shift()})^2}}"
         return (
-            r"$$\min_{A \succeq 0}\quad \frac1m \sum_{i=1}^m \ell(y_i, \langle Q_{x_i - x'_i}, A\rangle)"
-            rf" + \frac{{{self.reg:g}}}{{\sqrt m}} {self._norm_latex()}$$"
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & \frac{{1}}{{m}} \sum_{{i=1}}^m {loss[self.loss]} \\"
+            rf"& + \frac{{{self.reg:g}}}{{\sqrt{{m}}}} {self._norm_latex()}\end{{aligned}}$$"
+            rf"$$t_i = \langle Q_{{x_i - x'_i}}, A\rangle,\quad "
+            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m}$$"
         )
+
+    def _shift(self) -> str:
+        return f"{'-' if self.as_printed else '+'} {self.y0:g}"
 
 
 def balanced_pairs(

@@ -221,7 +221,7 @@ def _hinges(block, norms, first, codes, numbers, width, centre, sums, counts):  
                 continue
             kind = 0 if codes[i] == codes[j] else 1
             sign, weight, margin = numbers[kind, 0], numbers[kind, 1], numbers[kind, 2]
-            t = margin - sign * max(0.0, norms[i] + norms[j] - 2.0 * block[r, j])
+            t = margin - sign * (norms[i] + norms[j] - 2.0 * block[r, j])
             if numbers[kind, 3] > 0.0:
                 a, value, plain = 1.0, t, t
             else:

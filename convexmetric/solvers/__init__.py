@@ -18,6 +18,7 @@ from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.solve import SOLVERS, solve
 from convexmetric.solvers.stochastic_batch import StochasticBatch
+from convexmetric.solvers.stochastic_factors import StochasticFactors
 
 __all__ = [
     "CONIC_SOLVERS",
@@ -39,6 +40,7 @@ __all__ = [
     "SmoothedNewton",
     "Solver",
     "StochasticBatch",
+    "StochasticFactors",
     "screen",
     "solve",
     "solve_path",

@@ -189,7 +189,7 @@ class _Run:
         loss = self.loss
         parabola = np.abs(loss.offset) / np.maximum(loss.curvature, np.finfo(float).tiny)
         size = np.where(np.isfinite(loss.high), loss.high, parabola)
-        least = np.where(np.isfinite(loss.low), loss.low, 0.0)
+        least = loss.clip(np.zeros_like(loss.low))
         share, here = 1.0, self.at(size)
         for _ in range(START_STEPS):
             if self.squared or here.norm <= START * self.reg:
@@ -268,6 +268,9 @@ class _Run:
         if not free.size:
             return False
         system = _System(here, self.pairs, free, loss.curvature[free], eta)
+        if not system.diagonal.max() > 0.0:
+            # Nothing of S is positive: its norm says nothing about the length of a step.
+            return False
         while self.ridge <= LARGEST_RIDGE:
             if self._searched(system, free, F):
                 self.ridge = max(RIDGE, DECAY * self.ridge)
@@ -298,7 +301,7 @@ class _Run:
             there = self.at(loss.clip(here.u + length * du))
             promised = float(gradient @ (there.u - here.u))
             gained = self.dual_value(there, wanted) - before
-            if promised > 0.0 and gained >= GAIN * promised:
+            if there.p > 0 and promised > 0.0 and gained >= GAIN * promised:
                 self.here, self.eta = there, wanted
                 return True
             length *= 0.3

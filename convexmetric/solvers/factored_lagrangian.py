@@ -41,7 +41,9 @@ ENOUGH = 0.02
 WIDEST, FINEST = 0.3, 2e-4
 #: Eigenvalues from which new rows are made, where those of what pulls pairs together are about 1.
 LEAST = 1e-7
-#: Rows of the factor are left out below this share of the largest eigenvalue.
+#: Size, in units of that of the start, at which a factor is zero.
+VANISHED = 1e-4
+#: Rows of the factor are left out below this share of its squared size.
 SMALL = 1e-9
 #: Where the gap is so many times what is left of complementarity, rows may be missing.
 INFEASIBLE = 5.0
@@ -161,7 +163,7 @@ class _Run:
 
     def follow(self, max_rounds: int) -> None:
         B = self._start()
-        self.radius = float(np.linalg.norm(B))
+        self.radius = self.least_size = float(np.linalg.norm(B))
         self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
         certified = np.inf
         for number in range(max_rounds):
@@ -179,8 +181,15 @@ class _Run:
                     self.enough = max(FINEST, SHRINK * self.enough)
                     self.last_width = min(WIDEST, self.last_width / SHRINK)
                     self.width = max(self.width, self.last_width / SHRINK)
+                    # Zero is a fixed point of all that follows: leave it with steps as long as the rows.
+                    self.radius = max(self.radius, 1e-3 * self.size(B))
+                    certified = gap
             self.centre = self.images.centre(at.here)
             self.width = max(self.last_width, SHRINK * self.width)
+
+    def size(self, B: Array) -> float:
+        """Of a factor; not below that of the start, as the factor may be zero on the way."""
+        return max(float(np.linalg.norm(B)), self.least_size)
 
     def loose(self, at: _Point) -> float:
         """What is left of complementarity: the gap but for what the multipliers lack in feasibility."""
@@ -189,7 +198,8 @@ class _Run:
     def _compressed(self, B: Array) -> Array:
         """The same metric with fewer rows, where some do not matter."""
         values, vectors = np.linalg.eigh(B @ B.T)
-        kept = values > SMALL * values[-1]
+        kept = values > SMALL * self.size(B) ** 2
+        kept[-1] = True
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 
     def _start(self) -> Array:
@@ -247,20 +257,32 @@ class _Run:
                 self.radius = 2.0 * self.radius
             if gained > 0.0:
                 at = there
-            if promise <= limit or self.radius < SHORTEST * np.linalg.norm(at.B) or self.monitor.out_of_time:
+            if promise <= limit or self.radius < SHORTEST * self.size(at.B) or self.monitor.out_of_time:
                 break
-        self.radius = max(self.radius, 1e3 * SHORTEST * float(np.linalg.norm(at.B)))
+        self.radius = max(self.radius, 1e3 * SHORTEST * self.size(at.B))
         return at
 
     def _grown(self, B: Array, S: Array) -> Array:
         """The factor with new rows where the objective falls to second order, if there are such."""
+        if np.linalg.norm(B) <= VANISHED * self.least_size:
+            return self._afresh(S)
         Z = _slope(self.regularizer, self.metric(B)) - S
         values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
         falling = np.flatnonzero(values < -LEAST)[: max(0, self.rank - len(B))]
         new = (vectors[:, falling] * np.sqrt(-values[falling])).T
-        sizes = np.linalg.norm(B) * np.geomspace(1e-4, 1.0, 13)
+        sizes = self.size(B) * np.geomspace(1e-4, 1.0, 13)
         grown = [np.ascontiguousarray(np.vstack([B, size * new])) for size in sizes]
         return min(grown, key=lambda B: self.at(B).value)
+
+    def _afresh(self, S: Array) -> Array:
+        """From zero, where norms have no slope: the factor of ``[S]_+`` at its best scale."""
+        values, vectors = np.linalg.eigh(S)
+        rows = np.sqrt(np.maximum(values[::-1][: self.rank], 0.0))[:, None] * vectors[:, ::-1][:, : self.rank].T
+        B = np.ascontiguousarray((rows @ self.vectors) / self.scale)
+        sizes = np.geomspace(1e-4, 1e4, 33) * self.least_size / max(float(np.linalg.norm(B)), np.finfo(float).tiny)
+        B = B * min(sizes, key=lambda size: self.at(size * B).value)
+        self.radius = self.least_size = float(np.linalg.norm(B))
+        return B
 
     def _look(self, at: _Point) -> Array:
         """Offer the metric and what the multipliers prove, and give their S."""

@@ -33,6 +33,7 @@ from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.stochastic_batch import StochasticBatch
+from convexmetric.solvers.stochastic_factors import StochasticFactors
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["SOLVERS", "solve"]
@@ -52,6 +53,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "low-rank-descent": LowRankDescent,
     "subgradient": ProjectedSubgradient,
     "stochastic-batch": StochasticBatch,
+    "stochastic-factors": StochasticFactors,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
 
@@ -80,9 +82,9 @@ def solve(
         ``"exact"``, which is the default and chooses among the next six; ``"dual-ascent"``,
         ``"column-generation"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
         ``"cutting-planes"``; ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``,
-        ``"low-rank-descent"`` (a local one), a conic solver
-        (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
-        its own such as ``CuttingPlanes(groups=64)``.
+        ``"stochastic-factors"`` and ``"low-rank-descent"`` (local ones), a conic solver (``"clarabel"``, ``"scs"``,
+        ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of its own such as
+        ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
         Limit on iterations (oracle passes, for cutting planes).
     max_seconds : float, optional

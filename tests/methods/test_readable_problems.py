@@ -26,6 +26,13 @@ def test_text_states_sizes_formula_and_source(name):
         assert f"{problem.count} triplets on 11 points" in text
         assert ("mean_S1" in text) == (problem.intra > 0)
         assert ("mean_S2" in text) == (problem.inter > 0)
+    elif isinstance(problem, cm.PairMarginProblem):
+        assert "Maurer 2008" in text
+        assert f"{'17' if problem.pairs is not None else 'all 36'} pairs of 9 points" in text
+        assert ("tr A" if problem.norm == "trace" else "||A||_2") in text
+    elif isinstance(problem, cm.SimilarityRegressionProblem):
+        assert "section 4.1" in text
+        assert "m = 14 pairs of 9 points" in text
     else:
         assert "Schultz & Joachims 2003" in text
         assert f"{problem.cone.d} weights" in text

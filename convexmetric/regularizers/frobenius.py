@@ -47,14 +47,14 @@ class Frobenius(Regularizer):
         theta = self.largest_share(S, G, cone)
         return -np.inf if theta is None else theta * value
 
-    def largest_share(self, S: Array, G: Array, cone: Cone) -> float | None:
-        """The largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, or hardly less; None if none is found."""
+    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = NEAR) -> float | None:
+        """The largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, less ``near``; None if none is found."""
         theta = 1.0
         for _ in range(STEPS):
             positive = cone.project(theta * S - G)
             norm = float(np.linalg.norm(positive))
             slope = cone.inner(positive, S)
-            if norm <= self.reg * (1.0 + NEAR) or slope <= 0.0:
+            if norm <= self.reg * (1.0 + near) or slope <= 0.0:
                 break
             theta = max(0.0, theta - (norm - self.reg) * norm / slope)
         if norm <= self.reg:

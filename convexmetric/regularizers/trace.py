@@ -18,6 +18,9 @@ from convexmetric.regularizers.base import Regularizer, checked_reg
 
 __all__ = ["Trace"]
 
+#: How near the largest feasible share of a dual point is looked for.
+NEAR = 1e-14
+
 
 @dataclass(frozen=True)
 class Trace(Regularizer):
@@ -41,8 +44,8 @@ class Trace(Regularizer):
         share = self.largest_share(S, G, cone)
         return -np.inf if share is None else max(0.0, share * value)
 
-    def largest_share(self, S: Array, G: Array, cone: Cone) -> float | None:
-        """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, or one hardly smaller; None if none.
+    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = NEAR) -> float | None:
+        """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, or less by ``near``; None if none.
 
         lambda_max is convex along theta, so that the feasible ones form an interval, which contains 0, and a chord from
         there makes up for what the root lacks.
@@ -56,7 +59,7 @@ class Trace(Regularizer):
 
         if excess(1.0) <= 0.0:
             return 1.0
-        theta = float(brentq(excess, 0.0, 1.0, xtol=1e-14, rtol=1e-14)) if least < self.reg else 0.0
+        theta = float(brentq(excess, 0.0, 1.0, xtol=near, rtol=NEAR)) if least < self.reg else 0.0
         above = excess(theta)
         return theta if above <= 0.0 else theta * (self.reg - least) / (above + self.reg - least)
 

@@ -17,6 +17,7 @@ Nothing of the size of a metric occurs: images may have any number of coordinate
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numba
@@ -65,24 +66,31 @@ class ImagePass:
         """Number of pairs on the kink."""
         return len(self.other) // 2
 
+    @cached_property
+    def _degrees(self) -> Array:
+        return np.asarray(self.weights.sum(axis=1)).reshape(-1, 1)
+
+    @cached_property
+    def _single(self) -> tuple[Any, Any, Any, Any]:
+        """Images, weights, degrees and curvature in single precision, which is enough for products."""
+        arrays = self.G, self.weights, self._degrees, self.curvature
+        return tuple(array.astype(np.float32) for array in arrays)  # type: ignore[return-value]
+
     def laplacian(self, H: Array) -> Array:
         """``Lap(sigma u) H``."""
-        degrees = np.asarray(self.weights.sum(axis=1)).reshape(-1, 1)
-        return np.asarray(degrees * H - self.weights @ H)
+        return np.asarray(self._degrees * H - self.weights @ H)
 
     def gradient(self) -> Array:
         """Of the smoothed risk in the images."""
         return -2.0 * self.laplacian(self.G)
 
-    def curved(self, H: Array) -> Array:
-        """The positive part of the second derivative: ``4 Lap(h) G``."""
+    def product(self, H: Any) -> Any:
+        """The second derivative along H, in single precision."""
+        G, weights, degrees, curvature = self._single
+        H = np.ascontiguousarray(H, dtype=np.float32)
         out = np.empty_like(H)
-        _curved(self.G, np.ascontiguousarray(H), self.start, self.other, self.curvature, out)
-        return out
-
-    def product(self, H: Array) -> Array:
-        """The second derivative."""
-        return self.curved(H) - 2.0 * self.laplacian(H)
+        _curved(G, H, self.start, self.other, curvature, out)
+        return out - np.float32(2.0) * (degrees * H - weights @ H)
 
     def sides(self, X: Array) -> tuple[Array, Array]:
         """``X^T Lap(sigma u) X`` over the pairs that add to it, and minus that over the others."""
@@ -190,13 +198,13 @@ def _scatter(X: Array, weights: Any) -> Array:
 def _curved(G, H, start, other, curvature, out):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for i in numba.prange(len(G)):
         g, h = G[i], H[i]
-        total = np.zeros(g.size)
+        total = np.zeros(g.size, dtype=G.dtype)
         for at in range(start[i], start[i + 1]):
             j = other[at]
-            dot = 0.0
+            dot = np.float32(0.0)
             for k in range(g.size):
                 dot += (g[k] - G[j, k]) * (h[k] - H[j, k])
-            weight = 4.0 * curvature[at] * dot
+            weight = np.float32(4.0) * curvature[at] * dot
             for k in range(g.size):
                 total[k] += weight * (g[k] - G[j, k])
         out[i] = total

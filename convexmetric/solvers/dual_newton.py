@@ -236,7 +236,8 @@ class _Run:
             value += problem.penalty(M)
         self.monitor.primal(M, value)
         if not self.squared and problem.G is None and self.monitor.gap > ROUGH:
-            bound = max(0.0, self.loss.dual_value(here.u)) * min(1.0, self.reg / here.norm)
+            share = 1.0 if here.norm <= self.reg else self.reg / here.norm
+            bound = share * max(0.0, self.loss.dual_value(here.u))
             self.monitor.dual(bound, lambda: here.u)
             return self._count()
         u = self._repaired(here)

@@ -35,12 +35,20 @@ __all__ = ["FactoredLagrangian"]
 
 #: First width, and the factor by which it shrinks from round to round down to the last one.
 FIRST_WIDTH, SHRINK, LAST_WIDTH = 1.0, 0.4, 0.01
-#: A round ends when a step promises less than this share of the gap.
+#: A round ends when a step promises less than this share of what is left of complementarity.
 ENOUGH = 0.02
+#: Where the multipliers lack in feasibility instead, the last width grows and that share falls, up to these limits.
+WIDEST, FINEST = 0.3, 2e-4
+#: Eigenvalues from which new rows are made, where those of what pulls pairs together are about 1.
+LEAST = 1e-7
+#: Norm below which a factor says nothing about the size of new rows.
+SMALLEST = 1e-2
 #: Rows of the factor are left out below this share of the largest eigenvalue.
-SMALL = 1e-6
+SMALL = 1e-9
 #: Where the gap is so many times what is left of complementarity, rows may be missing.
-INFEASIBLE = 10.0
+INFEASIBLE = 5.0
+#: The scale of the multipliers is looked for to this share of the gap.
+NEAR = 0.02
 #: Shortest step, in units of the factor.
 SHORTEST = 1e-7
 #: What is left of complementarity is to fall by this factor from certificate to certificate.
@@ -64,7 +72,7 @@ class FactoredLagrangian(Solver):
     name: ClassVar[str] = "factored-lagrangian"
 
     rank: int = 64
-    max_rounds: int = 60
+    max_rounds: int = 500
 
     def __post_init__(self) -> None:
         for name in ("rank", "max_rounds"):
@@ -134,8 +142,9 @@ class _Run:
         #: Whitened points, and the diagonal that takes Gram matrices back.
         self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
         self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
+        self.single = self.X.astype(np.float32)
         self.rank = min(rank, self.cone.d)
-        self.width = FIRST_WIDTH
+        self.width, self.last_width, self.enough = FIRST_WIDTH, LAST_WIDTH, ENOUGH
         self.centre: Any = None
         self.radius = np.inf
         self.products = 0
@@ -169,11 +178,13 @@ class _Run:
                 certified = min(gap, loose)
                 if gap > INFEASIBLE * loose:
                     B = self._grown(B, S)
-                    # Zero is a fixed point of all that follows: leave it with steps as long as the rows.
-                    self.radius = max(self.radius, float(np.linalg.norm(B)))
-                    certified = gap
+                    # Zero is a fixed point of all that follows: leave it by steps as long as the rows, and look again.
+                    self.radius, certified = max(self.radius, float(np.linalg.norm(B))), gap
+                    self.enough = max(FINEST, SHRINK * self.enough)
+                    self.last_width = min(WIDEST, self.last_width / SHRINK)
+                    self.width = max(self.width, self.last_width / SHRINK)
             self.centre = self.images.centre(at.here)
-            self.width = max(LAST_WIDTH, SHRINK * self.width)
+            self.width = max(self.last_width, SHRINK * self.width)
 
     def loose(self, at: _Point) -> float:
         """What is left of complementarity: the gap but for what the multipliers lack in feasibility."""
@@ -219,9 +230,8 @@ class _Run:
             self.products += 1
             change = step @ weights.T
             bent = _bend(self.regularizer, at.gram, change + change.T)
-            return np.asarray(
-                at.here.product(self.X @ step.T).T @ self.X + 2.0 * (omega @ step) * square + 2.0 * bent @ weights
-            )
+            images = at.here.product(self.single @ step.T.astype(np.float32))
+            return np.asarray(images.T @ self.single + 2.0 * (omega @ step) * square + 2.0 * bent @ weights)
 
         return product
 
@@ -232,7 +242,7 @@ class _Run:
             step, promise, length = _steihaug(self.product(at), gradient, self.radius)
             there = self.at(at.B + step)
             loose = self.loose(at)
-            limit = ENOUGH * max(loose, 1e-8 * at.value)
+            limit = self.enough * max(loose, 1e-8 * at.value)
             gained = at.value - there.value
             ratio = gained / promise if promise > 0.0 else 0.0
             if ratio < 0.25:
@@ -250,8 +260,11 @@ class _Run:
         """The factor with new rows where the objective falls to second order, if there are such."""
         Z = _slope(self.regularizer, self.metric(B)) - S
         values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
-        new = vectors[:, values < -1e-6].T[: max(0, self.rank - len(B))]
-        return np.ascontiguousarray(np.vstack([B, 1e-3 * max(1.0, float(np.linalg.norm(B))) * new]))
+        falling = np.flatnonzero(values < -LEAST)[: max(0, self.rank - len(B))]
+        new = (vectors[:, falling] * np.sqrt(-values[falling])).T
+        sizes = max(SMALLEST, float(np.linalg.norm(B))) * np.geomspace(1e-4, 1.0, 13)
+        grown = [np.ascontiguousarray(np.vstack([B, size * new])) for size in sizes]
+        return min(grown, key=lambda B: self.at(B).value)
 
     def _look(self, at: _Point) -> Array:
         """Offer the metric and what the multipliers prove, and give their S."""
@@ -262,9 +275,11 @@ class _Run:
         adding, taking = at.here.sides(self.images.X)
         share = 1.0
         if not isinstance(self.regularizer, SquaredFrobenius):
-            share = self.regularizer.largest_share(adding, taking, self.cone) or 0.0
+            near = max(1e-12, NEAR * min(self.loose(at) / value, monitor.gap))
+            share = self.regularizer.largest_share(adding, taking, self.cone, near) or 0.0
         point = DualPoint(share * at.here.duals[0] + at.here.duals[1], share * adding - taking)
-        bound = problem.bound(point.value, point.S, M)
+        feasible = not isinstance(self.regularizer, SquaredFrobenius)
+        bound = point.value if feasible else problem.bound(point.value, point.S, M)
         multipliers = self.images.scaled_multipliers(at.here, share)
         monitor.dual(bound, lambda: multipliers, point)
         monitor.iterate(width=self.width, rank=len(at.B), kinks=at.here.kinks, products=self.products)

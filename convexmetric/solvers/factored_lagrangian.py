@@ -41,15 +41,9 @@ ENOUGH = 0.02
 WIDEST, FINEST = 0.3, 2e-4
 #: Eigenvalues from which new rows are made, where those of what pulls pairs together are about 1.
 LEAST = 1e-7
-<<<<<<< HEAD
 #: Size, in units of that of the start, at which a factor is zero.
 VANISHED = 1e-4
 #: Rows of the factor are left out below this share of its squared size.
-=======
-#: Norm below which a factor says nothing about the size of new rows.
-SMALLEST = 1e-2
-#: Rows of the factor are left out below this share of the largest eigenvalue.
->>>>>>> stochastic-factors
 SMALL = 1e-9
 #: Where the gap is so many times what is left of complementarity, rows may be missing.
 INFEASIBLE = 5.0
@@ -184,20 +178,12 @@ class _Run:
                 certified = min(gap, loose)
                 if gap > INFEASIBLE * loose:
                     B = self._grown(B, S)
-<<<<<<< HEAD
                     self.enough = max(FINEST, SHRINK * self.enough)
                     self.last_width = min(WIDEST, self.last_width / SHRINK)
                     self.width = max(self.width, self.last_width / SHRINK)
                     # Zero is a fixed point of all that follows: leave it with steps as long as the rows.
                     self.radius = max(self.radius, 1e-3 * self.size(B))
                     certified = gap
-=======
-                    # Zero is a fixed point of all that follows: leave it by steps as long as the rows, and look again.
-                    self.radius, certified = max(self.radius, float(np.linalg.norm(B))), gap
-                    self.enough = max(FINEST, SHRINK * self.enough)
-                    self.last_width = min(WIDEST, self.last_width / SHRINK)
-                    self.width = max(self.width, self.last_width / SHRINK)
->>>>>>> stochastic-factors
             self.centre = self.images.centre(at.here)
             self.width = max(self.last_width, SHRINK * self.width)
 
@@ -284,7 +270,6 @@ class _Run:
         values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
         falling = np.flatnonzero(values < -LEAST)[: max(0, self.rank - len(B))]
         new = (vectors[:, falling] * np.sqrt(-values[falling])).T
-<<<<<<< HEAD
         sizes = self.size(B) * np.geomspace(1e-4, 1.0, 13)
         grown = [np.ascontiguousarray(np.vstack([B, size * new])) for size in sizes]
         return min(grown, key=lambda B: self.at(B).value)
@@ -298,11 +283,6 @@ class _Run:
         B = B * min(sizes, key=lambda size: self.at(size * B).value)
         self.radius = self.least_size = float(np.linalg.norm(B))
         return B
-=======
-        sizes = max(SMALLEST, float(np.linalg.norm(B))) * np.geomspace(1e-4, 1.0, 13)
-        grown = [np.ascontiguousarray(np.vstack([B, size * new])) for size in sizes]
-        return min(grown, key=lambda B: self.at(B).value)
->>>>>>> stochastic-factors
 
     def _look(self, at: _Point) -> Array:
         """Offer the metric and what the multipliers prove, and give their S."""

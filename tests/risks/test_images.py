@@ -29,19 +29,11 @@ def test_derivatives_are_those_of_the_value(name, seed, width, centred):
     ahead, behind = (risk.at(G + sign * step * H, width, centre) for sign in (1.0, -1.0))
     assert np.vdot(here.gradient(), H) == pytest.approx((ahead.value - behind.value) / (2 * step), abs=1e-3 * scale)
     if ahead.kinks == behind.kinks == here.kinks:
-<<<<<<< HEAD
         np.testing.assert_allclose(
             here.product(H), (ahead.gradient() - behind.gradient()) / (2 * step), atol=2e-4 * scale / width
         )
         bent = here.product(H) + 2.0 * here.laplacian(H)
         assert np.vdot(H, bent) >= -1e-5 * scale / width
-=======
-        # Products are in single precision.
-        product, expected = here.product(H), (ahead.gradient() - behind.gradient()) / (2 * step)
-        np.testing.assert_allclose(product, expected, atol=1e-4 * scale / width)
-        bent = product + 2.0 * here.laplacian(H)
-        assert np.vdot(H, bent) >= -1e-6 * max(scale, np.abs(product).max())
->>>>>>> stochastic-factors
 
 
 @pytest.mark.parametrize("name", NAMES)

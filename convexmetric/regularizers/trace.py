@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
+from scipy.optimize import brentq
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
@@ -37,16 +38,27 @@ class Trace(Regularizer):
             top = cone.largest(S)
             theta = 1.0 if top <= self.reg else self.reg / top
             return max(0.0, theta * value)
-        if cone.largest(-G) > self.reg:
-            return -np.inf
-        if cone.largest(S - G) <= self.reg:
-            return max(0.0, value)
-        # The feasible theta form an interval that contains 0, because lambda_max is convex along it.
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if cone.largest(middle * S - G) <= self.reg else (low, middle)
-        return max(0.0, low * value)
+        theta = self.largest_share(S, G, cone)
+        return -np.inf if theta is None else max(0.0, theta * value)
+
+    def largest_share(self, S: Array, G: Array, cone: Cone) -> float | None:
+        """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, or one hardly smaller; None if none.
+
+        lambda_max is convex along theta, so that the feasible ones form an interval, which contains 0, and a chord from
+        there makes up for what the root lacks.
+        """
+        least = cone.largest(-G)
+        if least > self.reg:
+            return None
+
+        def excess(theta: float) -> float:
+            return cone.largest(theta * S - G) - self.reg
+
+        if excess(1.0) <= 0.0:
+            return 1.0
+        theta = float(brentq(excess, 0.0, 1.0, xtol=1e-14, rtol=1e-14)) if least < self.reg else 0.0
+        above = excess(theta)
+        return theta if above <= 0.0 else theta * (self.reg - least) / (above + self.reg - least)
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg * tr M``."""

@@ -38,8 +38,10 @@ class ImagePass:
     ----------
     G : (n, r) array
         Images of the points.
-    value, exact, dual : float
-        Of the smoothed risk, of the risk itself, and what the multipliers say: ``R >= dual - <S, M>``.
+    value, exact : float
+        Of the smoothed risk, and of the risk itself.
+    duals : (float, float)
+        What the multipliers say, ``R >= sum(duals) - <S, M>``: those that add to S, and those that take from it.
     weights : (n, n) array or sparse matrix
         ``sigma u`` for every pair, symmetric.
     multipliers : (T,) array or None
@@ -51,7 +53,7 @@ class ImagePass:
     G: Array
     value: float
     exact: float
-    dual: float
+    duals: tuple[float, float]
     weights: Any
     multipliers: Array | None
     start: np.ndarray
@@ -82,10 +84,10 @@ class ImagePass:
         """The second derivative."""
         return self.curved(H) - 2.0 * self.laplacian(H)
 
-    def S(self, X: Array) -> Array:
-        """``X^T Lap(sigma u) X``."""
-        S = X.T @ self.laplacian(X)
-        return np.asarray(0.5 * (S + S.T))
+    def sides(self, X: Array) -> tuple[Array, Array]:
+        """``X^T Lap(sigma u) X`` over the pairs that add to it, and minus that over the others."""
+        adding, taking = (_positive(sign * self.weights) for sign in (1.0, -1.0))
+        return _scatter(X, adding), _scatter(X, taking)
 
 
 class ImageRisk(Protocol):
@@ -99,8 +101,8 @@ class ImageRisk(Protocol):
     def centre(self, here: ImagePass) -> Any:
         """The multipliers of a pass as centres of the next."""
 
-    def listed_multipliers(self, here: ImagePass) -> Array:
-        """The multipliers of a pass in the order of the risk's dual points."""
+    def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
+        """The multipliers of a pass in the order of the risk's dual points, those that add to S scaled."""
 
     def pull(self) -> Array:
         """``X^T Lap(b) X`` over the pairs whose distances cost: about the curvature of the risk across the optimum."""
@@ -129,33 +131,45 @@ class ListedImages:
         with np.errstate(divide="ignore", invalid="ignore"):
             u = (loss.offset - s + middle * bend) / (loss.curvature + bend)
         u = loss.clip(u) if width > 0.0 else loss.subgradient(s)
-        dual = loss.dual_value(u)
-        value = dual - float(s @ u) - 0.5 * float(bend @ (u - middle) ** 2)
+        duals = loss.dual_values(u)
+        adding = float(duals[signs * u > 0.0].sum())
+        value = float(duals.sum()) - float(s @ u) - 0.5 * float(bend @ (u - middle) ** 2)
         weights = self._symmetric(i, j, signs * u)
         on = np.flatnonzero((u > loss.low) & (u < loss.high))
         kinks = self._symmetric(i[on], j[on], 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size))
-        return ImagePass(G, value, loss.value(s), dual, weights, u, kinks.indptr, kinks.indices, kinks.data)
+        return ImagePass(G, value, loss.value(s), (adding, float(duals.sum()) - adding), weights, u, kinks.indptr, kinks.indices, kinks.data)
 
     def centre(self, here: ImagePass) -> Array | None:
         """The multipliers themselves."""
         return here.multipliers
 
-    def listed_multipliers(self, here: ImagePass) -> Array:
-        """The multipliers themselves."""
-        assert here.multipliers is not None
-        return here.multipliers
+    def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
+        """The multipliers, those that add to S scaled."""
+        u = here.multipliers
+        assert u is not None
+        return np.where(self.pairs.signs * u > 0.0, share * u, u)
 
     def pull(self) -> Array:
         """Over the pairs that are similar, or whose distance is measured."""
         i, j = self.pairs.pairs.T
         costs = np.where(self.pairs.signs < 0.0, self.size, 0.0)
         weights = self._symmetric(i, j, costs)
-        S = self.X.T @ (np.asarray(weights.sum(axis=1))[:, None] * self.X - weights @ self.X)
-        return np.asarray(0.5 * (S + S.T))
+        return _scatter(self.X, weights)
 
     def _symmetric(self, i: np.ndarray, j: np.ndarray, values: Array) -> sp.csr_array:
         n = len(self.X)
         return sp.csr_array((np.r_[values, values], (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+
+
+def _positive(weights: Any) -> Any:
+    return weights.maximum(0.0) if sp.issparse(weights) else np.maximum(weights, 0.0)
+
+
+def _scatter(X: Array, weights: Any) -> Array:
+    """``X^T Lap(weights) X``."""
+    degrees = np.asarray(weights.sum(axis=1)).reshape(-1, 1)
+    S = X.T @ (degrees * X - weights @ X)
+    return np.asarray(0.5 * (S + S.T))
 
 
 @numba.njit(parallel=True, cache=True, nogil=True, fastmath=True)

@@ -109,7 +109,7 @@ class LabelledPairRisk(Risk):
         """The violated pairs of every group of points, added up."""
         n_groups = int(groups.max()) + 1
         sums, weights = self._whole(self.cone.times(self.X, M), self.X, 0.0)[:2]
-        values, offsets = (group_sums(column, groups, n_groups) for column in (sums[:, 1], sums[:, 2]))
+        values, offsets = (group_sums(column, groups, n_groups) for column in (sums[:, 1], sums[:, 2] + sums[:, 3]))
         upper = np.triu(weights)
         normals = np.empty((n_groups, self.cone.size))
         for g in range(n_groups):
@@ -124,8 +124,8 @@ class LabelledPairRisk(Risk):
         other, curvature = np.empty(start[-1], dtype=np.int64), np.empty(start[-1])
         if start[-1]:
             _list_kinks(weights, self.codes, self._numbers, width, start, other, curvature)
-        value, exact, dual = map(float, sums.sum(axis=0))
-        return ImagePass(G, value, exact, dual, weights, None, start, other, curvature)
+        value, exact, adding, taking = map(float, sums.sum(axis=0))
+        return ImagePass(G, value, exact, (adding, taking), weights, None, start, other, curvature)
 
     def centre(self, here: ImagePass) -> Array:
         """Slopes of the hinges, in single precision: any number is good as a centre."""
@@ -133,13 +133,28 @@ class LabelledPairRisk(Risk):
         _slopes_of(here.weights, self.codes, self._numbers, centre)
         return centre
 
-    def listed_multipliers(self, here: ImagePass) -> Array:
-        """Pairs (i, j), i < j, by i and then j."""
-        return np.abs(np.concatenate([here.weights[i, i + 1 :] for i in range(self.parts)]))
+    def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
+        """Pairs (i, j), i < j, by i and then j, those that add to S scaled."""
+        weights = np.concatenate([here.weights[i, i + 1 :] for i in range(self.parts)])
+        return np.where(weights > 0.0, share * weights, -weights)
 
     def pull(self) -> Array:
         """All pairs of equal labels."""
         return self._adjoint(np.where(self.codes[:, None] == self.codes, self.same.weight, 0.0))
+
+    def signs(self) -> Array:
+        """Of the squared distances in the margins, pair by pair."""
+        return self._each(0)
+
+    def box(self) -> BoxLoss:
+        """The hinges of all pairs, pair by pair."""
+        return BoxLoss.hinge(self._each(1), self._each(2), self._each(3) > 0.0)
+
+    def _each(self, column: int) -> Array:
+        """A number of the hinge of every pair (i, j), i < j, by i and then j."""
+        same, other = self._numbers[:, column]
+        codes = self.codes
+        return np.concatenate([np.where(codes[i] == codes[i + 1 :], same, other) for i in range(self.parts)])
 
     def listed(self) -> SeparableRisk:
         """The same risk with all pairs (i, j), i < j, in a list.
@@ -183,7 +198,7 @@ class LabelledPairRisk(Risk):
     def _passes(
         self, P: Array, Q: Array, width: float, centre: Array | None = None
     ) -> Iterator[tuple[slice, Array, Array, np.ndarray]]:
-        """Blocks of rows with their weights; a row's smoothed, exact and dual value and its kinks.
+        """Blocks of rows with their weights; a row's smoothed and exact value, its two dual values, and its kinks.
 
         Squared distances are those of the inner products ``<p_i, q_j>``.
         """
@@ -194,7 +209,7 @@ class LabelledPairRisk(Risk):
             for first in range(0, n, BLOCK):
                 rows = slice(first, min(first + BLOCK, n))
                 block = P[rows] @ Q.T
-                sums, counts = np.empty((len(block), 3)), np.empty(len(block), dtype=np.int64)
+                sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)
                 before = nothing if centre is None else centre[rows]
                 _hinges(block, norms, first, self.codes, self._numbers, width, before, sums, counts)
                 yield rows, block, sums, counts
@@ -202,7 +217,7 @@ class LabelledPairRisk(Risk):
     def _whole(self, P: Array, Q: Array, width: float, centre: Array | None = None) -> tuple[Array, Array, np.ndarray]:
         """All of :meth:`_passes` at once."""
         n = self.parts
-        sums, weights, counts = np.empty((n, 3)), np.empty((n, n)), np.empty(n, dtype=np.int64)
+        sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
         for rows, block, block_sums, block_counts in self._passes(P, Q, width, centre):
             weights[rows], sums[rows], counts[rows] = block, block_sums, block_counts
         return sums, weights, counts
@@ -212,7 +227,7 @@ class LabelledPairRisk(Risk):
 def _hinges(block, norms, first, codes, numbers, width, centre, sums, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for r in numba.prange(len(block)):
         i = first + r
-        smoothed = exact = dual = 0.0
+        smoothed = exact = adding = taking = 0.0
         kinks = 0
         for j in range(norms.size):
             if j == i:
@@ -237,8 +252,11 @@ def _hinges(block, norms, first, codes, numbers, width, centre, sums, counts):  
             if j > i:
                 smoothed += weight * value
                 exact += weight * plain
-                dual += weight * a * margin
-        sums[r, 0], sums[r, 1], sums[r, 2] = smoothed, exact, dual
+                if sign > 0.0:
+                    adding += weight * a * margin
+                else:
+                    taking += weight * a * margin
+        sums[r, 0], sums[r, 1], sums[r, 2], sums[r, 3] = smoothed, exact, adding, taking
         counts[r] = kinks
 
 

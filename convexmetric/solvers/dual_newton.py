@@ -22,7 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numba
 import numpy as np
+import scipy.sparse as sp
 
 from convexmetric.comparisons import PairDistances
 from convexmetric.cones import PSDCone
@@ -31,13 +33,15 @@ from convexmetric.errors import SolverError
 from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius
-from convexmetric.risks import DualPoint, SeparableRisk
+from convexmetric.risks import DualPoint, LabelledPairRisk, SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
 
 __all__ = ["DualNewton"]
 
 #: The start has a norm so many times too large.
 START = 1.5
+#: Pairs at a time.
+BLOCK = 4_096
 #: Accuracy of the linear systems, and steps after which they end.
 ACCURACY, CG_STEPS = 1e-3, 100
 #: Largest factor by which eta changes in a step.
@@ -78,15 +82,69 @@ class DualNewton(Solver):
         parts = _parts(problem)
         if parts is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius):
             raise SolverError("Newton's method on the dual needs listed pairs and a Frobenius norm")
-        _Run(problem, *parts, problem.regularizer, monitor, self.max_steps).follow()
+        _Run(problem, parts, problem.regularizer, monitor, self.max_steps).follow()
 
 
-def _parts(problem: MetricProblem) -> tuple[PairDistances, BoxLoss] | None:
+class _Listed:
+    """Pairs in a list."""
+
+    def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
+        self.pairs, self.loss, self.X, self.signs = pairs, loss, pairs.X, pairs.signs
+
+    def ends(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both points of some pairs."""
+        i, j = self.pairs.pairs[rows].T
+        return i, j
+
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t D_t``."""
+        return self.pairs.adjoint(u)
+
+    def forms(self, images: Array) -> Array:
+        """Signed squared distances between images."""
+        i, j = self.pairs.pairs.T
+        return np.asarray(self.signs * np.sum((images[i] - images[j]) ** 2, axis=1))
+
+
+class _Labelled:
+    """All pairs, in the order of the risk's multipliers."""
+
+    def __init__(self, risk: LabelledPairRisk) -> None:
+        self.risk, self.X, self.loss = risk, risk.X, risk.box()
+        self.signs = risk.signs()
+        self.first = np.concatenate([[0], np.cumsum(np.arange(risk.parts - 1, 0, -1))])
+
+    def ends(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both points of some pairs."""
+        i = np.searchsorted(self.first, rows, side="right") - 1
+        return i, rows - self.first[i] + i + 1
+
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t D_t``."""
+        point = self.risk.dual_point(u)
+        assert point is not None
+        return point.S
+
+    def forms(self, images: Array) -> Array:
+        """Signed squared distances between images."""
+        gram = images @ images.T
+        norms = np.diag(gram)
+        n = len(gram)
+        q = np.empty(len(self.signs))
+        for i in range(n - 1):
+            a = self.first[i]
+            q[a : a + n - 1 - i] = norms[i] + norms[i + 1 :] - 2.0 * gram[i, i + 1 :]
+        return np.asarray(self.signs * np.maximum(q, 0.0))
+
+
+def _parts(problem: MetricProblem) -> _Listed | _Labelled | None:
     risk = problem.risk
+    if isinstance(risk, LabelledPairRisk):
+        return _Labelled(risk)
     if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
         return None
     loss = risk.loss.box(risk.parts)
-    return None if loss is None else (risk.comparisons, loss)
+    return None if loss is None else _Listed(risk.comparisons, loss)
 
 
 @dataclass
@@ -112,16 +170,15 @@ class _Run:
     def __init__(
         self,
         problem: MetricProblem,
-        pairs: PairDistances,
-        loss: BoxLoss,
+        pairs: _Listed | _Labelled,
         regularizer: Frobenius | SquaredFrobenius,
         monitor: Monitor,
         max_steps: int,
     ) -> None:
-        self.problem, self.pairs, self.loss, self.monitor, self.max_steps = problem, pairs, loss, monitor, max_steps
+        self.problem, self.pairs, self.loss, self.monitor, self.max_steps = problem, pairs, pairs.loss, monitor, max_steps
+        loss = pairs.loss
         self.squared = isinstance(regularizer, SquaredFrobenius)
         self.reg = float(regularizer.reg)
-        self.V = pairs.differences(slice(None))
         self.movable = loss.low < loss.high
         self.ridge = RIDGE
         monitor.state = lambda: {"u": self.here.u, "eta": np.array(self.eta)}
@@ -134,8 +191,8 @@ class _Run:
         values, vectors = np.linalg.eigh(S)
         values, vectors = values[::-1], vectors[:, ::-1]
         p = int((values > 0.0).sum())
-        near = self.V @ vectors[:, :p]
-        q = self.pairs.signs * ((near * near) @ values[:p])
+        near = self.pairs.X @ vectors[:, :p]
+        q = self.pairs.forms(near * np.sqrt(values[:p]))
         return _Point(u, values, np.ascontiguousarray(vectors), p, near, q)
 
     def dual_value(self, at: _Point, eta: float) -> float:
@@ -234,7 +291,7 @@ class _Run:
         self.free_count = len(free)
         if not free.size:
             return False
-        system = _System(here, self.V[free], here.near[free], self.pairs.signs[free], loss.curvature[free], eta)
+        system = _System(here, self.pairs, free, loss.curvature[free], eta)
         while self.ridge <= LARGEST_RIDGE:
             if self._searched(system, free, F):
                 self.ridge = max(RIDGE, DECAY * self.ridge)
@@ -274,26 +331,37 @@ class _Run:
 class _System:
     """``(kappa + eta K) x = b`` over the free multipliers."""
 
-    def __init__(self, at: _Point, V: Array, near: Array, signs: Array, curvature: Array, eta: float) -> None:
+    def __init__(self, at: _Point, pairs: _Listed | _Labelled, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
-        self.signs, self.curvature, self.eta = signs, curvature, eta
-        self.near = near.astype(np.float32)
-        self.far = (V @ at.vectors[:, p:]).astype(np.float32)
+        self.signs, self.curvature, self.eta = pairs.signs[free].astype(np.float32), curvature, eta
+        self.near = at.near.astype(np.float32)
+        self.far = (pairs.X @ at.vectors[:, p:]).astype(np.float32)
+        self.i, self.j = pairs.ends(free)
         positive = at.values[:p]
         self.phi = (positive[:, None] / (positive[:, None] - at.values[p:])).astype(np.float32)
-        near2, far2 = self.near**2, self.far**2
-        diagonal = near2.sum(axis=1, dtype=np.float64) ** 2
-        diagonal += 2.0 * np.einsum("tk,tk->t", near2, far2 @ self.phi.T)
-        self.diagonal = curvature + eta * diagonal
+        self.diagonal = curvature + eta * self._diagonal()
         self.ridge = 0.0
+
+    def _diagonal(self) -> Array:
+        """Of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
+        diagonal = np.empty(len(self.i))
+        for first in range(0, len(self.i), BLOCK):
+            i, j = self.i[first : first + BLOCK], self.j[first : first + BLOCK]
+            near, far = (self.near[i] - self.near[j]) ** 2, (self.far[i] - self.far[j]) ** 2
+            border = np.einsum("tk,tk->t", near, far @ self.phi.T)
+            diagonal[first : first + BLOCK] = near.sum(axis=1, dtype=np.float64) ** 2 + 2.0 * border
+        return diagonal
 
     def product(self, x: Array) -> Array:
         """``(kappa + eta K) x``."""
-        weighted = self.near * (self.signs * x).astype(np.float32)[:, None]
-        inner, border = weighted.T @ self.near, (weighted.T @ self.far) * self.phi
-        forms = np.einsum("tk,tk->t", self.near @ inner, self.near)
-        forms += 2.0 * np.einsum("tk,tk->t", self.near @ border, self.far)
-        return (self.curvature + self.ridge) * x + self.eta * self.signs * forms.astype(np.float64)
+        n, weights = len(self.near), self.signs * x.astype(np.float32)
+        T = sp.csr_array((np.r_[weights, weights], (np.r_[self.i, self.j], np.r_[self.j, self.i])), shape=(n, n))
+        moved = np.asarray(T.sum(axis=1)).reshape(-1, 1) * self.near - T @ self.near
+        inner, border = moved.T @ self.near, (moved.T @ self.far) * self.phi
+        images = self.near @ inner + 2.0 * (self.far @ border.T)
+        forms = np.empty(len(x), dtype=np.float32)
+        _forms(self.near, images, self.i, self.j, forms)
+        return np.asarray((self.curvature + self.ridge) * x + self.eta * (self.signs * forms).astype(np.float64))
 
     def solve(self, b: Array) -> Array:
         """Conjugate gradients, preconditioned by the diagonal."""
@@ -313,3 +381,13 @@ class _System:
             before, square = square, float(residual @ z)
             p = z + square / before * p
         return x
+
+
+@numba.njit(parallel=True, cache=True, nogil=True, fastmath=True)
+def _forms(near, images, i, j, forms):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(len(i)):
+        a, b = i[t], j[t]
+        dot = np.float32(0.0)
+        for k in range(near.shape[1]):
+            dot += (near[a, k] - near[b, k]) * (images[a, k] - images[b, k])
+        forms[t] = dot

@@ -1,0 +1,295 @@
+r"""Augmented Lagrangian on a factor of the metric, for any number of pairs and spans of thousands of dimensions.
+
+.. math:: \min_{B} \; \phi_w(X B^\top; v) + \Omega(B^\top B)
+
+where phi is the risk as a function of the images of the points, its hinges smoothed over a width w around centres v
+(:mod:`convexmetric.risks.images`). Each problem is solved by Newton's method with a trust region (conjugate gradients
+of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks. In M this is the
+proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum, whatever the width.
+
+Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
+\delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
+M is decomposed on the way but once a round, for the certificate: :math:`[S]_+` at the multipliers, those that add to
+S at their largest feasible scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from convexmetric.comparisons import PairDistances
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
+from convexmetric.risks import DualPoint, ImagePass, ImageRisk, LabelledPairRisk, ListedImages, SeparableRisk
+from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["FactoredLagrangian"]
+
+#: First width, and the factor by which it shrinks from round to round down to the last one.
+FIRST_WIDTH, SHRINK, LAST_WIDTH = 1.0, 0.4, 0.01
+#: A round ends when a step promises less than this share of the gap.
+ENOUGH = 0.02
+#: Rows of the factor are left out below this share of the largest eigenvalue.
+SMALL = 1e-6
+#: What is left of complementarity is to fall by this factor from certificate to certificate.
+LOOK = 0.3
+#: Newton steps of a round, and conjugate gradients of a step.
+STEPS, CG_STEPS = 40, 200
+
+
+@dataclass(frozen=True)
+class FactoredLagrangian(Solver):
+    """Exact for pairs under full metrics with a Frobenius norm or a trace, where the optimum has a low rank.
+
+    Parameters
+    ----------
+    rank : int
+        Rows of the factor at most.
+    max_rounds : int
+        Rounds after which it gives up; what it found is kept.
+    """
+
+    name: ClassVar[str] = "factored-lagrangian"
+
+    rank: int = 64
+    max_rounds: int = 60
+
+    def __post_init__(self) -> None:
+        for name in ("rank", "max_rounds"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise InputError(f"{name} must be a positive integer, got {value!r}")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs bounded losses of pairs, full metrics, and a Frobenius norm or a trace."""
+        if _images(problem) is None:
+            return "its risk is not a sum of losses of pairs with bounded multipliers"
+        if not isinstance(problem.cone, PSDCone):
+            return "its metrics are diagonal"
+        if not isinstance(problem.regularizer, Frobenius | SquaredFrobenius | Trace):
+            return "its regularizer is neither a Frobenius norm nor a trace"
+        if problem.G is not None:
+            return "it has a linear term"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Rounds until the certified gap closes."""
+        images = _images(problem)
+        if images is None:
+            raise SolverError("the augmented Lagrangian needs losses of pairs with bounded multipliers")
+        _Run(problem, images, monitor, self.rank).follow(self.max_rounds)
+
+
+def _images(problem: MetricProblem) -> ImageRisk | None:
+    """The problem's risk as a function of images."""
+    risk = problem.risk
+    if isinstance(risk, LabelledPairRisk):
+        return risk
+    if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
+        return None
+    loss = risk.loss.box(risk.parts)
+    if loss is None or not np.isfinite(loss.high).all():
+        return None
+    return ListedImages(risk.comparisons, loss)
+
+
+@dataclass
+class _Point:
+    """A factor with its pass."""
+
+    B: Array
+    here: ImagePass
+    value: float
+    gram: Array
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(self, problem: MetricProblem, images: ImageRisk, monitor: Monitor, rank: int) -> None:
+        self.problem, self.images, self.monitor = problem, images, monitor
+        self.cone, self.regularizer = problem.cone, problem.regularizer
+        self.reg = float(self.regularizer.reg)
+        pull = images.pull()
+        delta = self.reg if isinstance(self.regularizer, Trace) else 0.3 * self.reg
+        values, self.vectors = np.linalg.eigh(pull)
+        #: Whitened points, and the diagonal that takes Gram matrices back.
+        self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
+        self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
+        self.rank = min(rank, self.cone.d)
+        self.width = FIRST_WIDTH
+        self.centre: Any = None
+        self.radius = np.inf
+        self.products = 0
+
+    def metric(self, B: Array) -> Array:
+        """In the problem's coordinates."""
+        factor = (B * self.scale) @ self.vectors.T
+        return np.asarray(factor.T @ factor)
+
+    def at(self, B: Array) -> _Point:
+        """The smoothed objective at a factor."""
+        here = self.images.at(self.X @ B.T, self.width, self.centre)
+        scaled = B * self.scale
+        gram = scaled @ scaled.T
+        return _Point(B, here, here.value + self.regularizer.value(gram, self.cone), gram)
+
+    def follow(self, max_rounds: int) -> None:
+        B = self._start()
+        self.radius = float(np.linalg.norm(B))
+        certified = np.inf
+        for _ in range(max_rounds):
+            at = self._solve(self.at(B))
+            loose = self.loose(at)
+            if loose <= LOOK * certified or self.monitor.out_of_time:
+                if self._look(at):
+                    return
+                certified = min(self.monitor.upper_bound - self.monitor.lower_bound, loose)
+            B = self._compressed(at.B)
+            self.centre = self.images.centre(at.here)
+            self.width = max(LAST_WIDTH, SHRINK * self.width)
+
+    def loose(self, at: _Point) -> float:
+        """What is left of complementarity: the gap but for what the multipliers lack in feasibility."""
+        return at.here.exact - sum(at.here.duals) - _complement(at.here)
+
+    def _compressed(self, B: Array) -> Array:
+        """The same metric with fewer rows, where some do not matter."""
+        values, vectors = np.linalg.eigh(B @ B.T)
+        kept = values > SMALL * values[-1]
+        return np.ascontiguousarray(vectors[:, kept].T @ B)
+
+    def _start(self) -> Array:
+        """What parts dissimilar pairs most, for what it costs, at its best scale."""
+        apart = self.images.at(np.zeros((len(self.X), 1)), 0.0)
+        adding, _ = apart.sides(self.X)
+        values, vectors = np.linalg.eigh(adding)
+        gains = values[::-1][: self.rank]
+        rows = vectors[:, ::-1][:, : self.rank].T
+        kept = max(1, int((gains > 1.0).sum()))
+        B = rows[:kept] * np.sqrt(np.maximum(gains[:kept] - 1.0, 0.1))[:, None]
+        scales = np.geomspace(1e-3, 1e3, 25)
+        return np.ascontiguousarray(B * min(scales, key=lambda scale: self.at(scale * B).value))
+
+    def gradient(self, at: _Point) -> Array:
+        """Of the smoothed objective in the factor."""
+        omega = _slope(self.regularizer, at.gram)
+        return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2
+
+    def product(self, at: _Point) -> Callable[[Array], Array]:
+        """The second derivative at a point."""
+        omega, weights, square = _slope(self.regularizer, at.gram), at.B * self.scale**2, self.scale**2
+
+        def product(step: Array) -> Array:
+            self.products += 1
+            change = step @ weights.T
+            bent = _bend(self.regularizer, at.gram, change + change.T)
+            return np.asarray(
+                at.here.product(self.X @ step.T).T @ self.X + 2.0 * (omega @ step) * square + 2.0 * bent @ weights
+            )
+
+        return product
+
+    def _solve(self, at: _Point) -> _Point:
+        """Newton's method on the problem of this round."""
+        for _ in range(STEPS):
+            gradient = self.gradient(at)
+            before = self.products
+            step, promise, length = _steihaug(self.product(at), gradient, self.radius)
+            there = self.at(at.B + step)
+            loose = self.loose(at)
+            limit = ENOUGH * max(loose, 1e-8 * at.value)
+            if VERBOSE:
+                print(f"   w {self.width:.3g} value {at.value:.9f} promise {promise:.2e} gain {at.value-there.value:.2e} len {length:.2e} rad {self.radius:.2e} cg {self.products-before} kinks {at.here.kinks} loose {loose:.2e} |B| {np.linalg.norm(at.B):.2e}")
+            gained = at.value - there.value
+            ratio = gained / promise if promise > 0.0 else 0.0
+            if ratio < 0.25:
+                self.radius = 0.25 * length
+            elif ratio > 0.75 and length > 0.99 * self.radius:
+                self.radius = 2.0 * self.radius
+            if gained > 0.0:
+                at = there
+            if promise <= limit or self.radius < 1e-12 or self.monitor.out_of_time:
+                break
+        return at
+
+    def _look(self, at: _Point) -> bool:
+        """Offer the metric and what the multipliers prove; True if the solve must stop."""
+        problem, monitor = self.problem, self.monitor
+        value = at.here.exact + self.regularizer.value(at.gram, self.cone)
+        M = self.metric(at.B)
+        monitor.primal(M, value)
+        adding, taking = at.here.sides(self.images.X)
+        share = 1.0
+        if not isinstance(self.regularizer, SquaredFrobenius):
+            share = self.regularizer.largest_share(adding, taking, self.cone) or 0.0
+        point = DualPoint(share * at.here.duals[0] + at.here.duals[1], share * adding - taking)
+        bound = problem.bound(point.value, point.S, M)
+        multipliers = self.images.scaled_multipliers(at.here, share)
+        monitor.dual(bound, lambda: multipliers, point)
+        return monitor.iterate(
+            width=self.width, rank=len(at.B), kinks=at.here.kinks, products=self.products, share=share
+        )
+
+
+VERBOSE = False
+
+
+def _complement(here: ImagePass) -> float:
+    """``-<S, M>`` of the multipliers at the images."""
+    return -float(np.vdot(here.G, here.laplacian(here.G)))
+
+
+def _slope(regularizer: Any, gram: Array) -> Array:
+    """The gradient of the regularizer on Gram matrices."""
+    if isinstance(regularizer, Trace):
+        return regularizer.reg * np.eye(len(gram))
+    if isinstance(regularizer, SquaredFrobenius):
+        return regularizer.reg * gram
+    norm = np.linalg.norm(gram)
+    return np.asarray(regularizer.reg / norm * gram) if norm > 0.0 else np.zeros_like(gram)
+
+
+def _bend(regularizer: Any, gram: Array, change: Array) -> Array:
+    """The change of that gradient."""
+    if isinstance(regularizer, Trace):
+        return np.zeros_like(gram)
+    if isinstance(regularizer, SquaredFrobenius):
+        return regularizer.reg * change
+    norm = np.linalg.norm(gram)
+    if norm == 0.0:
+        return np.zeros_like(gram)
+    return np.asarray(regularizer.reg / norm * (change - gram * (np.vdot(gram, change) / norm**2)))
+
+
+def _steihaug(product: Callable[[Array], Array], gradient: Array, radius: float) -> tuple[Array, float, float]:
+    """A step in a ball that descends the quadratic model, what it promises, and its length."""
+    step, residual = np.zeros_like(gradient), gradient.copy()
+    direction = -residual
+    square = start = float(np.vdot(residual, residual))
+    image_of_step = np.zeros_like(gradient)
+    for _ in range(CG_STEPS):
+        if square <= 1e-6 * start or square == 0.0:
+            break
+        image = product(direction)
+        curvature = float(np.vdot(direction, image))
+        length = square / curvature if curvature > 0.0 else np.inf
+        a, b, c = (float(np.vdot(*pair)) for pair in ((direction, direction), (step, direction), (step, step)))
+        if length == np.inf or c + 2.0 * length * b + length**2 * a >= radius**2:
+            length = (-b + np.sqrt(max(0.0, b * b + a * (radius**2 - c)))) / a
+            step, image_of_step = step + length * direction, image_of_step + length * image
+            break
+        step, image_of_step = step + length * direction, image_of_step + length * image
+        residual = residual + length * image
+        before, square = square, float(np.vdot(residual, residual))
+        direction = -residual + square / before * direction
+    promise = -float(np.vdot(gradient, step)) - 0.5 * float(np.vdot(step, image_of_step))
+    return step, promise, float(np.linalg.norm(step))

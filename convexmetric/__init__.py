@@ -12,6 +12,7 @@ from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
+from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
 from convexmetric.kernels import KernelSpan
 from convexmetric.methods import (
@@ -24,8 +25,10 @@ from convexmetric.methods import (
     Variant,
     balanced_pairs,
 )
+from convexmetric.operators import SimilarityOperator
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
+from convexmetric.risk_bounds import RiskBound, affine_risk_bound, independent_pairs, risk_bound, transfer_bound
 from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
@@ -36,6 +39,7 @@ from convexmetric.solvers import (
     DualAscent,
     DualNewton,
     Exact,
+    FactoredLagrangian,
     InteriorPoint,
     LowRankDescent,
     ProjectedSubgradient,
@@ -47,7 +51,18 @@ from convexmetric.solvers import (
     solve,
     solve_path,
 )
+from convexmetric.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
 from convexmetric.validation import Validation, cross_validate, cross_validate_queries
+from convexmetric.verification import (
+    RocCurve,
+    balanced_error,
+    empirical_risk,
+    empirical_risk_from_labels,
+    roc_area,
+    roc_curve,
+    single_prototype_error,
+    verifier_errors,
+)
 
 __version__ = "0.1.0"
 
@@ -63,20 +78,27 @@ __all__ = [
     "DualAscent",
     "DualNewton",
     "Exact",
+    "FactoredLagrangian",
+    "HyperbolicPCA",
     "Instance",
     "InteriorPoint",
     "KernelSpan",
     "LowRankDescent",
     "MetricProblem",
+    "OperatorChoice",
     "PairMarginProblem",
+    "PairSample",
     "Progress",
     "ProjectedSubgradient",
     "Projection",
     "RankingProblem",
     "RelativeComparisonProblem",
     "RetrievalScores",
+    "RiskBound",
+    "RocCurve",
     "Screened",
     "SemismoothNewton",
+    "SimilarityOperator",
     "SimilarityRegressionProblem",
     "SmoothedNewton",
     "SmoothedPairs",
@@ -85,20 +107,35 @@ __all__ = [
     "TripletProblem",
     "Validation",
     "Variant",
+    "affine_risk_bound",
     "audit",
+    "balanced_error",
     "balanced_pairs",
     "certify",
+    "choose_operator",
+    "concatenate_tasks",
     "cross_validate",
     "cross_validate_queries",
     "datasets",
+    "empirical_risk",
+    "empirical_risk_from_labels",
     "errors",
+    "hyperbolic_pca",
+    "hyperbolic_pca_from_labels",
+    "independent_pairs",
     "knn_error",
     "list_problems",
     "load_instance",
     "load_problem",
     "make_projection",
     "retrieval_scores",
+    "risk_bound",
+    "roc_area",
+    "roc_curve",
     "screen",
+    "single_prototype_error",
     "solve",
     "solve_path",
+    "transfer_bound",
+    "verifier_errors",
 ]

@@ -13,9 +13,9 @@ the :math:`e_k` are an orthonormal basis of that span, and the last sums the coo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from scipy.spatial.distance import cdist
 
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones.base import Array
+from convexmetric.embeddings import storable
 from convexmetric.errors import InputError
 
 __all__ = ["KERNELS", "Kernel", "KernelSpan", "kernel_matrix", "unit_rbf"]
@@ -95,6 +96,7 @@ def kernel_matrix(points: Any, kernel: Kernel | ArrayLike) -> Array:
     return 0.5 * (K + K.T)
 
 
+@storable
 @dataclass(frozen=True)
 class KernelSpan:
     """Coordinates in the span of the differences of points under a kernel.
@@ -110,6 +112,8 @@ class KernelSpan:
     coordinates : (n, r) array
         Of the points; differences within a component are those of :meth:`transform`.
     """
+
+    stored_as: ClassVar[str] = "kernel-span"
 
     kernel: Kernel | None = field(repr=False)
     points: Any = field(repr=False)
@@ -167,6 +171,40 @@ class KernelSpan:
                 f"got {values.shape[1]}"
             )
         return np.ascontiguousarray(values @ self.coefficients)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Name, points and coefficients, for files.
+
+        Raises
+        ------
+        InputError
+            If the kernel is a function, or its points are sparse.
+        """
+        if callable(self.kernel):
+            raise InputError(f"a kernel that is a function cannot be stored; use {', '.join(map(repr, KERNELS))}")
+        if sp.issparse(self.points):
+            raise InputError("the span of sparse points cannot be stored; make it from X.toarray()")
+        points = {} if self.kernel is None else {"points": self.points}
+        return points | {"kernel": np.array(self.kernel or ""), "coefficients": self.coefficients}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> KernelSpan:
+        """The span that :meth:`arrays` named, without the coordinates of its points.
+
+        Raises
+        ------
+        InputError
+            If the arrays do not fit.
+        """
+        coefficients, kernel = as_points(arrays["coefficients"], "coefficients"), str(arrays["kernel"])
+        if not kernel:
+            return cls(None, None, coefficients, np.zeros((0, coefficients.shape[1])))
+        if kernel not in KERNELS:
+            raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
+        points = as_points(arrays["points"], "points")
+        if len(points) != len(coefficients):
+            raise InputError(f"there are {len(points)} points and {len(coefficients)} rows of coefficients")
+        return cls(kernel, points, coefficients, np.zeros((0, coefficients.shape[1])))
 
 
 def _centred(K: Array, pairs: np.ndarray | None) -> Array:

@@ -21,6 +21,8 @@ X_nan[3, 1] = np.nan
 contradictory = np.array([[0, 1, 4], [0, 4, 1]])
 graph = np.eye(12, k=1) + np.eye(12, k=-1)
 margins = cm.TripletProblem(X, triplets)
+T = cm.SimilarityOperator(np.eye(3) / 4.0)
+pairs, r = np.array([[0, 1], [0, 4], [5, 6]]), np.array([1, -1, 1])
 
 NAMES = {
     "np": np,
@@ -35,6 +37,9 @@ NAMES = {
     "contradictory": contradictory,
     "graph": graph,
     "margins": margins,
+    "T": T,
+    "pairs": pairs,
+    "r": r,
     "inf": np.inf,
     "nan": np.nan,
 }
@@ -162,6 +167,53 @@ CALLS = [
     ("margins.with_reg(inf)", errors.InputError, "reg must be finite"),
     ("margins.objective(np.eye(4))", errors.InputError, r"R must have shape \(3, 3\)"),
     ("margins.dual_bound(np.ones(4))", errors.DualError, r"shape \(3,\), one a \(query, near, far\)"),
+    ("cm.SimilarityOperator([1.0, 2.0])", errors.InputError, "components must have shape"),
+    ("cm.SimilarityOperator([[nan]])", errors.InputError, "components contains NaN"),
+    ("cm.SimilarityOperator(np.eye(3), embedding='rbf')", errors.InputError, "embedding must have a method"),
+    ("cm.SimilarityOperator.of(ranking)", errors.InputError, "solution must be what solve returns"),
+    ("cm.SimilarityOperator.load('T.npz')", errors.InputError, "there is no such file"),
+    ("T.save('T.pkl')", errors.InputError, "an operator is saved as .npz"),
+    ("T.verify(X[:, :2])", errors.InputError, "X has 2 features, but the operator takes 3"),
+    ("T.essential_rank(1.0)", errors.InputError, "share must be"),
+    ("cm.empirical_risk(np.eye(3), X, pairs, r)", errors.InputError, "T must be a SimilarityOperator"),
+    ("cm.empirical_risk(T, X, [[0, 12]], [1])", errors.InputError, "pairs points to row 12"),
+    ("cm.empirical_risk(T, X, [[0, 0]], [1])", errors.InputError, r"pairs\[0\] repeats one"),
+    ("cm.empirical_risk(T, X, pairs, r[:-1])", errors.InputError, "y must have one number a pair"),
+    ("cm.empirical_risk(T, X, pairs, [0, 1, 1])", errors.InputError, r"\+1 \(similar\) and -1"),
+    ("cm.empirical_risk(T, X, pairs, [1, 1, 1], balanced=True)", errors.InputError, "no pair dissimilar"),
+    ("cm.empirical_risk(T, X, pairs, r, margin=0.0)", errors.InputError, "margin must be positive"),
+    ("cm.empirical_risk(T, X, pairs, r, margin=(1.0, 2.0, 3.0))", errors.InputError, r"\(similar, dissimilar\)"),
+    ("cm.empirical_risk_from_labels(T, X, y[:-1])", errors.InputError, "y must have one label a point"),
+    ("cm.empirical_risk_from_labels(T, X, np.zeros(12))", errors.InputError, "one class only"),
+    (
+        "cm.empirical_risk_from_labels(T, X, y, n_pairs=1)",
+        errors.InputError,
+        "n_pairs must be an integer of at least 2",
+    ),
+    ("cm.balanced_error([1, 2], [1, -1])", errors.InputError, "verdict must hold"),
+    ("cm.balanced_error([1, 1], [[1], [-1]])", errors.InputError, "verdict and y must have the same shape"),
+    ("cm.verifier_errors(T, X, np.arange(12))", errors.InputError, "no class with two members"),
+    ("cm.roc_area(None, X_nan, y)", errors.InputError, "X contains NaN"),
+    ("cm.roc_curve(T, X, y, n_points=1)", errors.InputError, "n_points must be"),
+    ("cm.single_prototype_error(T, X, y, n_draws=0)", errors.InputError, "n_draws must be"),
+    ("cm.single_prototype_error(T, X, y, random_state='seed')", errors.InputError, "random_state must be"),
+    ("cm.risk_bound(None, X, pairs, r)", errors.InputError, "T must be a SimilarityOperator"),
+    ("cm.risk_bound(T, X, pairs, r)", errors.InputError, "needs a diameter of at most 1"),
+    ("cm.risk_bound(T, 0.1 * X, pairs, r, delta=1.0)", errors.InputError, "delta must be a probability"),
+    ("cm.risk_bound(T, 0.1 * X, pairs, r, radius=0.1)", errors.InputError, "radius must be at least"),
+    ("cm.affine_risk_bound(T, 0.1 * X, pairs, r, c=1.2, radius=1.0)", errors.InputError, "c must be at least"),
+    ("cm.transfer_bound(1.1, 10)", errors.InputError, "risk must be a number from 0 to 1"),
+    ("cm.transfer_bound(0.1, 10, n_operators=0)", errors.InputError, "n_operators must be a positive integer"),
+    ("cm.independent_pairs(0.5)", errors.InputError, "y must be one-dimensional"),
+    ("cm.choose_operator([], X, y)", errors.InputError, "operators is empty"),
+    ("cm.choose_operator({'wine': X}, X, y)", errors.InputError, r"operators\[wine\] must be"),
+    ("cm.choose_operator([T], X, y, threshold=2)", errors.InputError, "threshold must be"),
+    ("cm.concatenate_tasks([])", errors.InputError, "tasks is empty"),
+    ("cm.concatenate_tasks([(X, pairs)])", errors.InputError, r"tasks\[0\] must be \(X, pairs, y\)"),
+    ("cm.hyperbolic_pca(X, pairs, r, d=4)", errors.InputError, "d must be an integer from 1 to 3"),
+    ("cm.hyperbolic_pca(X, pairs, r, c=1.0)", errors.InputError, "c must be above 1"),
+    ("cm.hyperbolic_pca(X, pairs, [1, 1, 1])", errors.InputError, "no eigenvalue is positive"),
+    ("cm.hyperbolic_pca_from_labels(X, y[:-1])", errors.InputError, "y must have one label a point"),
 ]
 
 
@@ -179,7 +231,8 @@ def page():
     lines = [
         "# What bad input gets",
         "",
-        "Generated by `python tests/bad_calls.py`. `X` has 12 points and 3 features, `y` three classes of four.",
+        "Generated by `python tests/bad_calls.py`. `X` has 12 points and 3 features, `y` three classes of four, "
+        "`T` is an operator on 3 features, `pairs` has three pairs and `r` says which are similar.",
         "",
         "| call | error | message |",
         "|---|---|---|",

@@ -65,7 +65,7 @@ class _PairProblem(MetricProblem):
     reg: float
     norm: str
     n_points: int
-    count: int
+    m: int
 
     @staticmethod
     def _spanned(points: Any, kernel: Any, pairs: np.ndarray | None) -> tuple[Array, KernelSpan | None]:
@@ -76,15 +76,15 @@ class _PairProblem(MetricProblem):
         span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
         return span.coordinates, span
 
-    def _finish(self, risk: Risk, n_points: int, count: int, reg: float, norm: str) -> None:
+    def _finish(self, risk: Risk, n_points: int, m: int, reg: float, norm: str) -> None:
         if not isinstance(norm, str) or norm not in NORMS:
             raise InputError(f"norm must be one of {', '.join(map(repr, NORMS))}, got {norm!r}")
         self.reg, self.norm = checked_weight(reg, "reg"), norm
-        self.n_points, self.count = n_points, count
+        self.n_points, self.m = n_points, m
         super().__init__(risk, self._regularizer())
 
     def _regularizer(self) -> Regularizer:
-        return NORMS[self.norm](float(self.reg / np.sqrt(self.count)))
+        return NORMS[self.norm](float(self.reg / np.sqrt(self.m)))
 
     def with_reg(self, reg: float) -> _PairProblem:
         """The same problem with another lambda, sharing all data."""
@@ -209,7 +209,7 @@ class PairMarginProblem(_PairProblem):
         random_state : int, numpy.random.Generator or None
             Of the draws.
         reg, margin, norm, kernel
-            As for the class; of all pairs m is their number, n (n - 1) / 2.
+            As for the class. Of all pairs m is the number n of points: no more of them are independent (section 6.4).
 
         Raises
         ------
@@ -226,20 +226,23 @@ class PairMarginProblem(_PairProblem):
         problem = cls.__new__(cls)
         problem.pairs, problem.margin = None, _margins(margin)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
-        m = codes.size * (codes.size - 1) // 2
+        count = codes.size * (codes.size - 1) // 2
         features, problem.span = cls._spanned(points, kernel, None)
-        shares = (0.5 / problem.n_similar, 0.5 / (m - problem.n_similar)) if balanced else (1.0 / m, 1.0 / m)
+        shares = (
+            (0.5 / problem.n_similar, 0.5 / (count - problem.n_similar)) if balanced else (1.0 / count, 1.0 / count)
+        )
         same, other = (
             PairHinge(share / gamma, gamma - r, similar=r > 0)
             for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
         )
         risk = LabelledPairRisk(features, codes, same, other, PSDCone(features.shape[1]))
-        problem._finish(risk, codes.size, m, reg, norm)
+        problem._finish(risk, codes.size, codes.size, reg, norm)
         return problem
 
     def __str__(self) -> str:
         space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
-        listed = "all pairs" if self.pairs is None else "pairs"
+        count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else self.m
+        listed = f"all {count} pairs" if self.pairs is None else f"{count} pairs"
         inside, outside = self.margin
         return (
             f"Operator-valued large-margin classifier (Maurer 2008)\n"
@@ -248,7 +251,7 @@ class PairMarginProblem(_PairProblem):
             f"  subject to  A positive semidefinite\n"
             f"\n"
             f"  A         {self.cone.d} {space}\n"
-            f"  S         m = {self.count} {listed} of {self.n_points} points, {self.n_similar} similar\n"
+            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; m = {self.m}\n"
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others"
         )
 
@@ -257,7 +260,7 @@ class PairMarginProblem(_PairProblem):
             r"$$\min_{A \succeq 0}\quad \frac1m \sum_{i=1}^m h_{\gamma_{r_i}}"
             r"\big(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)\big)"
             rf" + \frac{{{self.reg:g}}}{{\sqrt m}} {self._norm_latex()}$$"
-            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.count},\quad "
+            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m},\quad "
             rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
         )
 
@@ -334,7 +337,7 @@ class SimilarityRegressionProblem(_PairProblem):
             f"  subject to  A positive semidefinite\n"
             f"\n"
             f"  A         {self.cone.d} coordinates\n"
-            f"  S         m = {self.count} pairs of {self.n_points} points"
+            f"  S         m = {self.m} pairs of {self.n_points} points"
         )
 
     def _repr_latex_(self) -> str:

@@ -48,7 +48,7 @@ class Frobenius(Regularizer):
         return -np.inf if theta is None else theta * value
 
     def largest_share(self, S: Array, G: Array, cone: Cone) -> float | None:
-        """The largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, or one hardly smaller; None if none is found."""
+        """The largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, or hardly less; None if none is found."""
         theta = 1.0
         for _ in range(STEPS):
             positive = cone.project(theta * S - G)

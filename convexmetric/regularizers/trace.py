@@ -38,8 +38,8 @@ class Trace(Regularizer):
             top = cone.largest(S)
             theta = 1.0 if top <= self.reg else self.reg / top
             return max(0.0, theta * value)
-        theta = self.largest_share(S, G, cone)
-        return -np.inf if theta is None else max(0.0, theta * value)
+        share = self.largest_share(S, G, cone)
+        return -np.inf if share is None else max(0.0, share * value)
 
     def largest_share(self, S: Array, G: Array, cone: Cone) -> float | None:
         """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, or one hardly smaller; None if none.

@@ -109,24 +109,26 @@ class ImageRisk(Protocol):
 
 
 class ListedImages:
-    """Listed pairs with losses on bounded boxes.
+    """Listed pairs.
 
     Parameters
     ----------
     pairs : PairDistances
     loss : BoxLoss
-        With finite ends.
     """
 
     def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
         self.X, self.pairs, self.loss = pairs.X, pairs, loss
+        self.bounded = np.isfinite(loss.high)
+        self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
+        #: What a unit of width is to each: the end of its box, or nothing where a parabola does the smoothing.
         self.size = np.maximum(np.abs(loss.low), np.abs(loss.high))
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Pass over the list."""
         loss, signs, (i, j) = self.loss, self.pairs.signs, self.pairs.pairs.T
         s = signs * np.sum((G[i] - G[j]) ** 2, axis=1)
-        middle = 0.5 * (loss.low + loss.high) if centre is None else centre
+        middle = self.middle if centre is None else centre
         bend = width / self.size
         with np.errstate(divide="ignore", invalid="ignore"):
             u = (loss.offset - s + middle * bend) / (loss.curvature + bend)
@@ -136,8 +138,19 @@ class ListedImages:
         value = float(duals.sum()) - float(s @ u) - 0.5 * float(bend @ (u - middle) ** 2)
         weights = self._symmetric(i, j, signs * u)
         on = np.flatnonzero((u > loss.low) & (u < loss.high))
-        kinks = self._symmetric(i[on], j[on], 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size))
-        return ImagePass(G, value, loss.value(s), (adding, float(duals.sum()) - adding), weights, u, kinks.indptr, kinks.indices, kinks.data)
+        curvature = 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size)
+        kinks = self._symmetric(i[on], j[on], curvature)
+        return ImagePass(
+            G,
+            value,
+            loss.value(s),
+            (adding, float(duals.sum()) - adding),
+            weights,
+            u,
+            kinks.indptr,
+            kinks.indices,
+            kinks.data,
+        )
 
     def centre(self, here: ImagePass) -> Array | None:
         """The multipliers themselves."""
@@ -152,7 +165,8 @@ class ListedImages:
     def pull(self) -> Array:
         """Over the pairs that are similar, or whose distance is measured."""
         i, j = self.pairs.pairs.T
-        costs = np.where(self.pairs.signs < 0.0, self.size, 0.0)
+        costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
+        costs = np.where((self.pairs.signs < 0.0) | (self.loss.low < 0.0), costs, 0.0)
         weights = self._symmetric(i, j, costs)
         return _scatter(self.X, weights)
 

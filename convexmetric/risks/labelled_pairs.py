@@ -142,20 +142,6 @@ class LabelledPairRisk(Risk):
         """All pairs of equal labels."""
         return self._adjoint(np.where(self.codes[:, None] == self.codes, self.same.weight, 0.0))
 
-    def signs(self) -> Array:
-        """Of the squared distances in the margins, pair by pair."""
-        return self._each(0)
-
-    def box(self) -> BoxLoss:
-        """The hinges of all pairs, pair by pair."""
-        return BoxLoss.hinge(self._each(1), self._each(2), self._each(3) > 0.0)
-
-    def _each(self, column: int) -> Array:
-        """A number of the hinge of every pair (i, j), i < j, by i and then j."""
-        same, other = self._numbers[:, column]
-        codes = self.codes
-        return np.concatenate([np.where(codes[i] == codes[i + 1 :], same, other) for i in range(self.parts)])
-
     def listed(self) -> SeparableRisk:
         """The same risk with all pairs (i, j), i < j, in a list.
 

@@ -8,6 +8,7 @@ from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.path import solve_path
@@ -28,6 +29,7 @@ __all__ = [
     "DualAscent",
     "DualNewton",
     "Exact",
+    "FactoredLagrangian",
     "InteriorPoint",
     "LowRankDescent",
     "Monitor",

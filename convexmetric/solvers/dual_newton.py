@@ -33,7 +33,7 @@ from convexmetric.errors import SolverError
 from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius
-from convexmetric.risks import DualPoint, LabelledPairRisk, SeparableRisk
+from convexmetric.risks import DualPoint, SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
 
 __all__ = ["DualNewton"]
@@ -106,41 +106,8 @@ class _Listed:
         return np.asarray(self.signs * np.sum((images[i] - images[j]) ** 2, axis=1))
 
 
-class _Labelled:
-    """All pairs, in the order of the risk's multipliers."""
-
-    def __init__(self, risk: LabelledPairRisk) -> None:
-        self.risk, self.X, self.loss = risk, risk.X, risk.box()
-        self.signs = risk.signs()
-        self.first = np.concatenate([[0], np.cumsum(np.arange(risk.parts - 1, 0, -1))])
-
-    def ends(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Both points of some pairs."""
-        i = np.searchsorted(self.first, rows, side="right") - 1
-        return i, rows - self.first[i] + i + 1
-
-    def adjoint(self, u: Array) -> Array:
-        """``sum_t u_t D_t``."""
-        point = self.risk.dual_point(u)
-        assert point is not None
-        return point.S
-
-    def forms(self, images: Array) -> Array:
-        """Signed squared distances between images."""
-        gram = images @ images.T
-        norms = np.diag(gram)
-        n = len(gram)
-        q = np.empty(len(self.signs))
-        for i in range(n - 1):
-            a = self.first[i]
-            q[a : a + n - 1 - i] = norms[i] + norms[i + 1 :] - 2.0 * gram[i, i + 1 :]
-        return np.asarray(self.signs * np.maximum(q, 0.0))
-
-
-def _parts(problem: MetricProblem) -> _Listed | _Labelled | None:
+def _parts(problem: MetricProblem) -> _Listed | None:
     risk = problem.risk
-    if isinstance(risk, LabelledPairRisk):
-        return _Labelled(risk)
     if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
         return None
     loss = risk.loss.box(risk.parts)
@@ -170,12 +137,18 @@ class _Run:
     def __init__(
         self,
         problem: MetricProblem,
-        pairs: _Listed | _Labelled,
+        pairs: _Listed,
         regularizer: Frobenius | SquaredFrobenius,
         monitor: Monitor,
         max_steps: int,
     ) -> None:
-        self.problem, self.pairs, self.loss, self.monitor, self.max_steps = problem, pairs, pairs.loss, monitor, max_steps
+        self.problem, self.pairs, self.loss, self.monitor, self.max_steps = (
+            problem,
+            pairs,
+            pairs.loss,
+            monitor,
+            max_steps,
+        )
         loss = pairs.loss
         self.squared = isinstance(regularizer, SquaredFrobenius)
         self.reg = float(regularizer.reg)
@@ -331,7 +304,7 @@ class _Run:
 class _System:
     """``(kappa + eta K) x = b`` over the free multipliers."""
 
-    def __init__(self, at: _Point, pairs: _Listed | _Labelled, free: np.ndarray, curvature: Array, eta: float) -> None:
+    def __init__(self, at: _Point, pairs: _Listed, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
         self.signs, self.curvature, self.eta = pairs.signs[free].astype(np.float32), curvature, eta
         self.near = at.near.astype(np.float32)

@@ -11,6 +11,7 @@ from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.dual_newton import DualNewton
+from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
@@ -39,6 +40,7 @@ class Exact(Solver):
             DualAscent(max_steps=600),
             ColumnGeneration(least=100),
             DualNewton(),
+            FactoredLagrangian(),
             InteriorPoint(),
             SemismoothNewton(),
             SmoothedNewton(),

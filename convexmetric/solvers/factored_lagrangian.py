@@ -4,8 +4,9 @@ r"""Augmented Lagrangian on a factor of the metric, for any number of pairs and 
 
 where phi is the risk as a function of the images of the points, its hinges smoothed over a width w around centres v
 (:mod:`convexmetric.risks.images`). Each problem is solved by Newton's method with a trust region (conjugate gradients
-of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks. In M this is the
-proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum, whatever the width.
+of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks. In M this
+is the proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum, whatever
+the width.
 
 Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
 \delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
@@ -29,7 +30,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
 from convexmetric.risks import DualPoint, ImagePass, ImageRisk, LabelledPairRisk, ListedImages, SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.threads import blas_threads_for
 
 __all__ = ["FactoredLagrangian"]
 
@@ -39,6 +39,10 @@ FIRST_WIDTH, SHRINK, LAST_WIDTH = 1.0, 0.4, 0.01
 ENOUGH = 0.02
 #: Rows of the factor are left out below this share of the largest eigenvalue.
 SMALL = 1e-6
+#: Where the gap is so many times what is left of complementarity, rows may be missing.
+INFEASIBLE = 10.0
+#: Shortest step, in units of the factor.
+SHORTEST = 1e-7
 #: What is left of complementarity is to fall by this factor from certificate to certificate.
 LOOK = 0.3
 #: Newton steps of a round, and conjugate gradients of a step.
@@ -69,9 +73,9 @@ class FactoredLagrangian(Solver):
                 raise InputError(f"{name} must be a positive integer, got {value!r}")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs bounded losses of pairs, full metrics, and a Frobenius norm or a trace."""
+        """Needs losses of pairs, full metrics, and a Frobenius norm or a trace."""
         if _images(problem) is None:
-            return "its risk is not a sum of losses of pairs with bounded multipliers"
+            return "its risk is not a sum of losses of pairs whose conjugates are parabolas on boxes"
         if not isinstance(problem.cone, PSDCone):
             return "its metrics are diagonal"
         if not isinstance(problem.regularizer, Frobenius | SquaredFrobenius | Trace):
@@ -83,9 +87,9 @@ class FactoredLagrangian(Solver):
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Rounds until the certified gap closes."""
         images = _images(problem)
-        if images is None:
-            raise SolverError("the augmented Lagrangian needs losses of pairs with bounded multipliers")
-        _Run(problem, images, monitor, self.rank).follow(self.max_rounds)
+        if images is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius | Trace):
+            raise SolverError("the augmented Lagrangian needs losses of pairs, and a Frobenius norm or a trace")
+        _Run(problem, images, problem.regularizer, monitor, self.rank).follow(self.max_rounds)
 
 
 def _images(problem: MetricProblem) -> ImageRisk | None:
@@ -96,7 +100,7 @@ def _images(problem: MetricProblem) -> ImageRisk | None:
     if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
         return None
     loss = risk.loss.box(risk.parts)
-    if loss is None or not np.isfinite(loss.high).all():
+    if loss is None:
         return None
     return ListedImages(risk.comparisons, loss)
 
@@ -114,10 +118,16 @@ class _Point:
 class _Run:
     """The state of one solve."""
 
-    def __init__(self, problem: MetricProblem, images: ImageRisk, monitor: Monitor, rank: int) -> None:
+    def __init__(
+        self,
+        problem: MetricProblem,
+        images: ImageRisk,
+        regularizer: Frobenius | SquaredFrobenius | Trace,
+        monitor: Monitor,
+        rank: int,
+    ) -> None:
         self.problem, self.images, self.monitor = problem, images, monitor
-        self.cone, self.regularizer = problem.cone, problem.regularizer
-        self.reg = float(self.regularizer.reg)
+        self.cone, self.regularizer, self.reg = problem.cone, regularizer, float(regularizer.reg)
         pull = images.pull()
         delta = self.reg if isinstance(self.regularizer, Trace) else 0.3 * self.reg
         values, self.vectors = np.linalg.eigh(pull)
@@ -145,15 +155,20 @@ class _Run:
     def follow(self, max_rounds: int) -> None:
         B = self._start()
         self.radius = float(np.linalg.norm(B))
+        self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
         certified = np.inf
-        for _ in range(max_rounds):
+        for number in range(max_rounds):
             at = self._solve(self.at(B))
             loose = self.loose(at)
-            if loose <= LOOK * certified or self.monitor.out_of_time:
-                if self._look(at):
-                    return
-                certified = min(self.monitor.upper_bound - self.monitor.lower_bound, loose)
             B = self._compressed(at.B)
+            if loose <= LOOK * certified or self.monitor.out_of_time or number == max_rounds - 1:
+                S = self._look(at)
+                if self.monitor.stopped:
+                    return
+                gap = self.monitor.upper_bound - self.monitor.lower_bound
+                certified = min(gap, loose)
+                if gap > INFEASIBLE * loose:
+                    B = self._grown(B, S)
             self.centre = self.images.centre(at.here)
             self.width = max(LAST_WIDTH, SHRINK * self.width)
 
@@ -168,7 +183,16 @@ class _Run:
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 
     def _start(self) -> Array:
-        """What parts dissimilar pairs most, for what it costs, at its best scale."""
+        """Where an earlier run stood, or what parts dissimilar pairs most for what it costs, at its best scale."""
+        left = self.monitor.left_by(FactoredLagrangian.name)
+        if left:
+            try:
+                self.width, B = float(left["width"]), np.asarray(left["B"], dtype=np.float64)
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(f"the checkpoint's factor is damaged ({error}); remove it to start again") from error
+            if B.ndim != 2 or B.shape[1] != self.cone.d or not (np.isfinite(B).all() and 0.0 < self.width < np.inf):
+                raise InputError("the checkpoint's factor is damaged; remove it to start again")
+            return B
         apart = self.images.at(np.zeros((len(self.X), 1)), 0.0)
         adding, _ = apart.sides(self.X)
         values, vectors = np.linalg.eigh(adding)
@@ -202,13 +226,10 @@ class _Run:
         """Newton's method on the problem of this round."""
         for _ in range(STEPS):
             gradient = self.gradient(at)
-            before = self.products
             step, promise, length = _steihaug(self.product(at), gradient, self.radius)
             there = self.at(at.B + step)
             loose = self.loose(at)
             limit = ENOUGH * max(loose, 1e-8 * at.value)
-            if VERBOSE:
-                print(f"   w {self.width:.3g} value {at.value:.9f} promise {promise:.2e} gain {at.value-there.value:.2e} len {length:.2e} rad {self.radius:.2e} cg {self.products-before} kinks {at.here.kinks} loose {loose:.2e} |B| {np.linalg.norm(at.B):.2e}")
             gained = at.value - there.value
             ratio = gained / promise if promise > 0.0 else 0.0
             if ratio < 0.25:
@@ -217,12 +238,20 @@ class _Run:
                 self.radius = 2.0 * self.radius
             if gained > 0.0:
                 at = there
-            if promise <= limit or self.radius < 1e-12 or self.monitor.out_of_time:
+            if promise <= limit or self.radius < SHORTEST * np.linalg.norm(at.B) or self.monitor.out_of_time:
                 break
+        self.radius = max(self.radius, 1e3 * SHORTEST * float(np.linalg.norm(at.B)))
         return at
 
-    def _look(self, at: _Point) -> bool:
-        """Offer the metric and what the multipliers prove; True if the solve must stop."""
+    def _grown(self, B: Array, S: Array) -> Array:
+        """The factor with new rows where the objective falls to second order, if there are such."""
+        Z = _slope(self.regularizer, self.metric(B)) - S
+        values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
+        new = vectors[:, values < -1e-6].T[: max(0, self.rank - len(B))]
+        return np.ascontiguousarray(np.vstack([B, 1e-3 * np.linalg.norm(B) * new]))
+
+    def _look(self, at: _Point) -> Array:
+        """Offer the metric and what the multipliers prove, and give their S."""
         problem, monitor = self.problem, self.monitor
         value = at.here.exact + self.regularizer.value(at.gram, self.cone)
         M = self.metric(at.B)
@@ -235,12 +264,8 @@ class _Run:
         bound = problem.bound(point.value, point.S, M)
         multipliers = self.images.scaled_multipliers(at.here, share)
         monitor.dual(bound, lambda: multipliers, point)
-        return monitor.iterate(
-            width=self.width, rank=len(at.B), kinks=at.here.kinks, products=self.products, share=share
-        )
-
-
-VERBOSE = False
+        monitor.iterate(width=self.width, rank=len(at.B), kinks=at.here.kinks, products=self.products)
+        return adding - taking
 
 
 def _complement(here: ImagePass) -> float:
@@ -248,8 +273,8 @@ def _complement(here: ImagePass) -> float:
     return -float(np.vdot(here.G, here.laplacian(here.G)))
 
 
-def _slope(regularizer: Any, gram: Array) -> Array:
-    """The gradient of the regularizer on Gram matrices."""
+def _slope(regularizer: Frobenius | SquaredFrobenius | Trace, gram: Array) -> Array:
+    """The gradient of the regularizer at a metric or a Gram matrix."""
     if isinstance(regularizer, Trace):
         return regularizer.reg * np.eye(len(gram))
     if isinstance(regularizer, SquaredFrobenius):
@@ -258,7 +283,7 @@ def _slope(regularizer: Any, gram: Array) -> Array:
     return np.asarray(regularizer.reg / norm * gram) if norm > 0.0 else np.zeros_like(gram)
 
 
-def _bend(regularizer: Any, gram: Array, change: Array) -> Array:
+def _bend(regularizer: Frobenius | SquaredFrobenius | Trace, gram: Array, change: Array) -> Array:
     """The change of that gradient."""
     if isinstance(regularizer, Trace):
         return np.zeros_like(gram)

@@ -26,6 +26,7 @@ from convexmetric.solvers.display import ProgressBar
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
@@ -42,6 +43,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "dual-ascent": DualAscent,
     "dual-newton": DualNewton,
     "column-generation": ColumnGeneration,
+    "factored-lagrangian": FactoredLagrangian,
     "interior-point": InteriorPoint,
     "semismooth-newton": SemismoothNewton,
     "smoothed-newton": SmoothedNewton,

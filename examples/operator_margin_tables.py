@@ -33,8 +33,8 @@ paper's lambda 0.005, the trace norm with 0.001, and the former with 0.01; desce
 loss step lacks, descent-printed without. The kernel is that of section 6.1. Risks are balanced, over all pairs; errors
 are those of the nearest of one random example a category, the same examples for all. Singular values above 2% of the
 largest are counted of T*T (figure 3) and of T, since the paper does not say which it means. The weight of the norm is
-lambda / sqrt(m), smaller the more pairs there are. The paper's risk on rotated digits is that of table 4; table 2 has
-0.55 for it."""
+lambda / sqrt(m), m being the number of pairs drawn, or of images where all pairs take part. The paper's risk on rotated
+digits is that of table 4; table 2 has 0.55 for it."""
 
 
 def main() -> None:

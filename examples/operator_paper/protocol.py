@@ -101,7 +101,7 @@ def fit_of(solution: cm.Solution, operator: cm.SimilarityOperator) -> dict[str, 
         "spectrum": list(values / values[0]),
         "seconds": solution.seconds,
         "status": solution.status,
-        "pairs": problem.count,
+        "m": problem.m,
         "coordinates": problem.cone.d,
     }
 

@@ -38,12 +38,14 @@ from convexmetric.solvers.base import Monitor, Solver
 
 __all__ = ["DualNewton"]
 
-#: The start has a norm so many times too large.
-START = 1.5
+#: The norm at the start is at most so many times too large, if it takes no more steps to get there.
+START, START_STEPS = 2.0, 8
 #: Pairs at a time.
 BLOCK = 4_096
-#: Accuracy of the linear systems, and steps after which they end.
-ACCURACY, CG_STEPS = 1e-3, 100
+#: Gap down to which multipliers are scaled down all together, which takes no eigenvalues.
+ROUGH = 0.1
+#: Accuracy of the linear systems, a share of the gap between two limits, and steps after which they end.
+ACCURACY, FINEST, COARSEST, CG_STEPS = 0.3, 1e-3, 3e-2, 100
 #: Largest factor by which eta changes in a step.
 FACTOR = 4.0
 #: Proximal term in units of the largest diagonal entry: where it starts, its largest value, and the factors by which it
@@ -153,7 +155,7 @@ class _Run:
         self.squared = isinstance(regularizer, SquaredFrobenius)
         self.reg = float(regularizer.reg)
         self.movable = loss.low < loss.high
-        self.ridge = RIDGE
+        self.ridge, self.free = RIDGE, 0
         monitor.state = lambda: {"u": self.here.u, "eta": np.array(self.eta)}
 
     def at(self, u: Array) -> _Point:
@@ -185,22 +187,18 @@ class _Run:
     def _start(self) -> _Point:
         """Multipliers at one share of their boxes, such that the norm is somewhat too large."""
         loss = self.loss
-        size = np.where(np.isfinite(loss.high), loss.high, np.abs(loss.offset) / np.maximum(loss.curvature, 1e-300))
+        parabola = np.abs(loss.offset) / np.maximum(loss.curvature, np.finfo(float).tiny)
+        size = np.where(np.isfinite(loss.high), loss.high, parabola)
         least = np.where(np.isfinite(loss.low), loss.low, 0.0)
-        low, high = 0.0, 1.0
-        best = None
-        for _ in range(12):
-            share = 0.5 * (low + high) if best is not None else 1.0
-            here = self.at(least + share * (size - least))
-            best = here
-            if self.squared or (here.norm <= START * self.reg and (share == 1.0 or here.norm > self.reg)):
+        share, here = 1.0, self.at(size)
+        for _ in range(START_STEPS):
+            if self.squared or here.norm <= START * self.reg:
                 break
-            if here.norm > self.reg:
-                high = share
-            else:
-                low = share
-        assert best is not None
-        return best
+            # The norm is convex in the share, and these are Newton steps towards a smaller one.
+            slope = float(here.q @ (size - least)) / here.norm
+            share = max(0.0, share - (here.norm - self.reg) / slope) if slope > 0.0 else 0.0
+            here = self.at(least + share * (size - least))
+        return here
 
     def _scale(self, at: _Point) -> float:
         """The best multiple of ``[S]_+`` as a metric."""
@@ -237,13 +235,17 @@ class _Run:
         else:
             value += problem.penalty(M)
         self.monitor.primal(M, value)
+        if not self.squared and problem.G is None and self.monitor.gap > ROUGH:
+            bound = max(0.0, self.loss.dual_value(here.u)) * min(1.0, self.reg / here.norm)
+            self.monitor.dual(bound, lambda: here.u)
+            return self._count()
         u = self._repaired(here)
         point = DualPoint(self.loss.dual_value(u), self.pairs.adjoint(u))
-        bound = problem.bound(point.value, point.S, M)
-        self.monitor.dual(bound, lambda: u, point)
-        return self.monitor.iterate(rank=here.p, eta=self.eta, norm=here.norm / self.reg, free=float(self.free_count))
+        self.monitor.dual(problem.bound(point.value, point.S, M), lambda: u, point)
+        return self._count()
 
-    free_count = 0
+    def _count(self) -> bool:
+        return self.monitor.iterate(rank=self.here.p, norm=self.here.norm / self.reg, free=float(self.free))
 
     def _repaired(self, at: _Point) -> Array:
         """One Newton step for the scale of the multipliers that add to S."""
@@ -261,7 +263,7 @@ class _Run:
         inside = (here.u > loss.low) & (here.u < loss.high)
         inward = ((here.u <= loss.low) & (F > 0.0)) | ((here.u >= loss.high) & (F < 0.0))
         free = np.flatnonzero(self.movable & (inside | inward))
-        self.free_count = len(free)
+        self.free = len(free)
         if not free.size:
             return False
         system = _System(here, self.pairs, free, loss.curvature[free], eta)
@@ -276,6 +278,7 @@ class _Run:
         """Take the step of a system, shortened until it ascends; False if it does not."""
         here, loss, eta = self.here, self.loss, self.eta
         system.ridge = self.ridge * system.diagonal.max()
+        system.accuracy = min(COARSEST, max(FINEST, ACCURACY * self.monitor.gap))
         x1 = system.solve(F[free])
         if self.squared:
             wanted, move = eta, x1
@@ -302,38 +305,56 @@ class _Run:
 
 
 class _System:
-    """``(kappa + eta K) x = b`` over the free multipliers."""
+    """``(kappa + eta K) x = b`` over the free multipliers.
+
+    Products run over the differences of the free pairs, or over the points where these are fewer.
+    """
 
     def __init__(self, at: _Point, pairs: _Listed, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
         self.signs, self.curvature, self.eta = pairs.signs[free].astype(np.float32), curvature, eta
-        self.near = at.near.astype(np.float32)
-        self.far = (pairs.X @ at.vectors[:, p:]).astype(np.float32)
         self.i, self.j = pairs.ends(free)
+        self.by_pair = len(free) <= len(pairs.X)
+        near, far = at.near, at.vectors[:, p:]
+        if self.by_pair:
+            near, far = near[self.i] - near[self.j], (pairs.X[self.i] - pairs.X[self.j]) @ far
+        else:
+            far = pairs.X @ far
+        self.near, self.far = near.astype(np.float32), far.astype(np.float32)
         positive = at.values[:p]
         self.phi = (positive[:, None] / (positive[:, None] - at.values[p:])).astype(np.float32)
         self.diagonal = curvature + eta * self._diagonal()
-        self.ridge = 0.0
+        self.ridge, self.accuracy = 0.0, FINEST
 
     def _diagonal(self) -> Array:
         """Of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
         diagonal = np.empty(len(self.i))
         for first in range(0, len(self.i), BLOCK):
-            i, j = self.i[first : first + BLOCK], self.j[first : first + BLOCK]
-            near, far = (self.near[i] - self.near[j]) ** 2, (self.far[i] - self.far[j]) ** 2
+            rows = slice(first, first + BLOCK)
+            near, far = (self._differences(part, rows) ** 2 for part in (self.near, self.far))
             border = np.einsum("tk,tk->t", near, far @ self.phi.T)
-            diagonal[first : first + BLOCK] = near.sum(axis=1, dtype=np.float64) ** 2 + 2.0 * border
+            diagonal[rows] = near.sum(axis=1, dtype=np.float64) ** 2 + 2.0 * border
         return diagonal
+
+    def _differences(self, part: np.ndarray, rows: slice) -> np.ndarray:
+        return part[rows] if self.by_pair else part[self.i[rows]] - part[self.j[rows]]
 
     def product(self, x: Array) -> Array:
         """``(kappa + eta K) x``."""
-        n, weights = len(self.near), self.signs * x.astype(np.float32)
-        T = sp.csr_array((np.r_[weights, weights], (np.r_[self.i, self.j], np.r_[self.j, self.i])), shape=(n, n))
-        moved = np.asarray(T.sum(axis=1)).reshape(-1, 1) * self.near - T @ self.near
+        weights = self.signs * x.astype(np.float32)
+        if self.by_pair:
+            moved = self.near * weights[:, None]
+        else:
+            ends, n = (np.r_[self.i, self.j], np.r_[self.j, self.i]), len(self.near)
+            T = sp.csr_array((np.r_[weights, weights], ends), shape=(n, n))
+            moved = np.asarray(T.sum(axis=1)).reshape(-1, 1) * self.near - T @ self.near
         inner, border = moved.T @ self.near, (moved.T @ self.far) * self.phi
         images = self.near @ inner + 2.0 * (self.far @ border.T)
-        forms = np.empty(len(x), dtype=np.float32)
-        _forms(self.near, images, self.i, self.j, forms)
+        if self.by_pair:
+            forms = np.einsum("tk,tk->t", self.near, images)
+        else:
+            forms = np.empty(len(x), dtype=np.float32)
+            _forms(self.near, images, self.i, self.j, forms)
         return np.asarray((self.curvature + self.ridge) * x + self.eta * (self.signs * forms).astype(np.float64))
 
     def solve(self, b: Array) -> Array:
@@ -342,7 +363,7 @@ class _System:
         scale = self.diagonal + self.ridge
         z = residual / scale
         p, square = z.copy(), float(residual @ z)
-        target = ACCURACY**2 * square
+        target = self.accuracy**2 * square
         for _ in range(CG_STEPS):
             if square <= target:
                 break

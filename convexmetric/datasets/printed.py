@@ -88,7 +88,11 @@ PRINTED = {
     "rotated-scaled-letters": Printed(ROTATED_LETTERS, 200, True, True, 5),
     "rotated-scaled-digits": Printed("012345678", 200, True, True, 6),
 }
-"""Name to contents; a 9 would be a 6 turned over."""
+"""Name to contents.
+
+Of digits that are turned 9 is left out, a 6 turned over. Letters that are scaled are all 52, as in the paper, though
+capitals such as C, S and V are all but enlarged small ones.
+"""
 
 
 def read_printed(name: str) -> Dataset:

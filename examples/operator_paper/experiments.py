@@ -9,7 +9,7 @@ import numpy as np
 
 import convexmetric as cm
 
-__all__ = ["CHOICE", "EXPERIMENTS", "Experiment", "Labelled", "load"]
+__all__ = ["CHOICE", "EXPERIMENTS", "Experiment", "Labelled", "is_there", "load"]
 
 Labelled = tuple[np.ndarray, np.ndarray]
 """Images in rows, and their categories."""
@@ -53,6 +53,15 @@ def load(name: str, images: int | None = None) -> Labelled:
         kept = np.concatenate([_evenly(np.flatnonzero(y == category), images) for category in np.unique(y)])
         X, y = X[kept], y[kept]
     return X, y
+
+
+def is_there(name: str) -> bool:
+    """Whether the images of a task can be had."""
+    try:
+        load(name)
+    except cm.errors.DataNotFoundError:
+        return False
+    return True
 
 
 def _evenly(rows: np.ndarray, count: int) -> np.ndarray:

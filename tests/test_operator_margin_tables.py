@@ -37,14 +37,20 @@ def test_no_category_is_both_learned_and_tested(name, data_folder):
             assert not set(y) & set(y2)
 
 
-def test_a_frame_changes_neither_lengths_nor_angles(data_folder):
+def test_handwritten_letters_are_framed_and_black_on_white(data_folder):
     data = cm.datasets.load("binary-alphadigits")
     small = data.X[data.extras["letters"]]
     X, y = load("handwritten letters")
     assert X.shape == (975, 784)
     assert "O" not in {data.target_names[code] for code in y}
-    np.testing.assert_array_equal(X @ X[:50].T, small @ small[:50].T)
-    assert not X.reshape(-1, 28, 28)[:, :4].any()
+    np.testing.assert_array_equal((1 - X) @ (1 - X[:50]).T, small @ small[:50].T)
+    assert X.reshape(-1, 28, 28)[:, :4].all()
+    for of in EXPERIMENTS.values():
+        for task in (of.train, *of.tests):
+            if not task.startswith(("objects", "people")):
+                images, _ = load(task, 2)
+                assert (images.min(), images.max()) == (0.0, 1.0)
+                assert 0.75 < images.mean() < 0.97
 
 
 def points_and_labels(name):

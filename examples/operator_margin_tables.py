@@ -7,9 +7,10 @@
 Tables 2 and 3 (operators learned from some categories of images, judged on others), table 4 (which letters go with
 which digits), figure 3 (spectra) and figure 5 (ROC curves). Printed characters are rendered here. Handwritten ones are
 binary alphadigits, letters without O, tested on their digits and on those of MNIST; COIL-20, 16 objects to learn from
-and 4 to test on, takes the place of COIL-100; faces are those of the paper. Tables and pictures are written to the
-output folder, and every result is kept there as soon as it is known: the same command goes on where it was interrupted,
-and prints what it has. All but printed characters need the data folder (CONVEXMETRIC_DATA).
+and 4 to test on, takes the place of COIL-100; faces are those of the paper. All characters are black on white, which
+is where the paper's numbers come out. Tables and pictures are written to the output folder, and every result is kept
+there as soon as it is known: the same command goes on where it was interrupted, and prints what it has. All but printed
+characters need the data folder (CONVEXMETRIC_DATA).
 """
 
 from __future__ import annotations

@@ -163,15 +163,17 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--steps", type=int, default=1_000_000, help="of the descent")
+    parser.add_argument("--norms", nargs="+", choices=list(LAMBDA), default=list(LAMBDA), help="for lists and all")
+    parser.add_argument("--counts", type=int, nargs="+", default=[1000, 2000, 4000], help="pairs of lists")
     add_threads_option(parser)
     arguments = parser.parse_args()
     limit_threads(arguments.threads)
     chosen = arguments.parts or parts
     print(f"# Pairs to a relative gap of {arguments.tol:g}\n\n{surroundings('cvxpy', 'clarabel', 'scs')}\n")
     if "lists" in chosen:
-        table([(f"{m:,}, {norm}", (m, norm)) for norm in LAMBDA for m in (1000, 2000, 4000)], arguments)
+        table([(f"{m:,}, {norm}", (m, norm)) for norm in arguments.norms for m in arguments.counts], arguments)
     if "all" in chosen:
-        table([(f"all, {norm}", (None, norm)) for norm in LAMBDA], arguments)
+        table([(f"all, {norm}", (None, norm)) for norm in arguments.norms], arguments)
     if "descent" in chosen:
         descents(arguments)
     if "cvxpy" in chosen:

@@ -350,7 +350,9 @@ class _System:
 
     def product(self, x: Array) -> Array:
         """``(kappa + eta K) x``."""
-        weights = self.signs * x.astype(np.float32)
+        # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
+        size = float(np.abs(x).max()) or 1.0
+        weights = self.signs * (x / size).astype(np.float32)
         if self.by_pair:
             moved = self.near * weights[:, None]
         else:
@@ -364,7 +366,9 @@ class _System:
         else:
             forms = np.empty(len(x), dtype=np.float32)
             _forms(self.near, images, self.i, self.j, forms)
-        return np.asarray((self.curvature + self.ridge) * x + self.eta * (self.signs * forms).astype(np.float64))
+        return np.asarray(
+            (self.curvature + self.ridge) * x + (self.eta * size) * (self.signs * forms).astype(np.float64)
+        )
 
     def solve(self, b: Array) -> Array:
         """Conjugate gradients, preconditioned by the diagonal."""

@@ -239,8 +239,10 @@ class _Run:
             self.products += 1
             change = step @ weights.T
             bent = _bend(self.regularizer, at.gram, change + change.T)
-            images = at.here.product(self.single @ step.T.astype(np.float32))
-            return np.asarray(images.T @ self.single + 2.0 * (omega @ step) * square + 2.0 * bent @ weights)
+            # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
+            size = float(np.abs(step).max()) or 1.0
+            images = at.here.product(self.single @ (step.T / size).astype(np.float32))
+            return np.asarray(size * (images.T @ self.single) + 2.0 * (omega @ step) * square + 2.0 * bent @ weights)
 
         return product
 

@@ -7,7 +7,7 @@ on printed letters, 20 categories of 100 images each in all directions, under th
 - ``lists``: 1,000, 2,000 and 4,000 balanced pairs, Hilbert-Schmidt norm (lambda 0.005) and trace norm (0.001).
 - ``all``: all 1,999,000 pairs, balanced by weights; gaps on the way.
 - ``descent``: a million steps of stochastic descent on vectors, corrected and as printed, on 2,000 pairs and on all:
-  how far above the optimum it ends, at its lambda and at twice its lambda; risk, ROC area and error of the nearest of
+  how far above the optimum of its lambda it ends, and of twice that lambda; risk, ROC area and error of the nearest of
   one example a category on rotated digits, for all of them.
 - ``cvxpy``: CLARABEL and SCS on the textbook statement of instances that they finish.
 
@@ -66,6 +66,7 @@ def solve(kind: str, of: tuple[Any, ...], tol: float, limit: float, solver: Any 
         "gap": solution.gap,
         "value": solution.upper_bound,
         "lower": solution.lower_bound,
+        "doubled": problem.with_reg(2.0 * problem.reg).objective(solution.certificate.M),
         "steps": solution.iterations,
         "rank": solution.rank,
         "tests": digits(solution) if kind == "letters" else {},
@@ -115,16 +116,24 @@ def descents(arguments: argparse.Namespace) -> None:
         rows.append([name, "optimum", f"{optima[0]['value']:.7f}", "1", "-", *tests, seconds(optima[0]["seconds"])])
         for printed in (False, True):
             solver = cm.StochasticFactors(steps=arguments.steps, as_printed=printed, random_state=0)
-            found, doubled = (
-                solved("letters", (count, "frobenius", times), arguments, solver).value for times in (1.0, 2.0)
-            )
+            found = solved("letters", (count, "frobenius"), arguments, solver).value
             tests = [f"{found['tests'][key]:.4f}" for key in ("risk", "area", "error")]
-            # As printed it is meant for half the lambda: the same steps, judged by the other objective.
-            away = [ratio(found["value"], optima[0]["value"]), ratio(doubled["value"], optima[1]["value"])]
+            # As printed it descends the objective of twice the lambda: the same metric, judged by that.
+            away = [ratio(found["value"], optima[0]["value"]), ratio(found["doubled"], optima[1]["value"])]
             label = "as printed" if printed else "corrected"
             rows.append([name, label, f"{found['value']:.7f}", *away, *tests, seconds(found["seconds"])])
             print("...", *rows[-1], flush=True)
-    header = ["pairs", "descent", "objective", "of the optimum", "at 2 lambda", "risk", "area", "error", "seconds"]
+    header = [
+        "pairs",
+        "descent",
+        "objective",
+        "of the optimum",
+        "of that at 2 lambda",
+        "risk",
+        "area",
+        "error",
+        "seconds",
+    ]
     print("\n" + markdown(header, rows) + "\n")
 
 

@@ -12,20 +12,27 @@ from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
+from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
+from convexmetric.kernels import KernelSpan
 from convexmetric.methods import (
     VARIANTS,
     CrossModalProblem,
     Factors,
+    PairMarginProblem,
     RankingProblem,
     RelativeComparisonProblem,
+    SimilarityRegressionProblem,
     TripletProblem,
     Variant,
+    balanced_pairs,
     factor_analysis,
 )
+from convexmetric.operators import SimilarityOperator
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
 from convexmetric.retrieval import RetrievalCurve, retrieval_curve
+from convexmetric.risk_bounds import RiskBound, affine_risk_bound, independent_pairs, risk_bound, transfer_bound
 from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
@@ -34,8 +41,10 @@ from convexmetric.solvers import (
     ConicCuttingPlanes,
     CuttingPlanes,
     DualAscent,
+    DualNewton,
     Exact,
     FactoredDescent,
+    FactoredLagrangian,
     InteriorPoint,
     LowRankDescent,
     LowRankNewton,
@@ -45,11 +54,23 @@ from convexmetric.solvers import (
     SemismoothNewton,
     SmoothedNewton,
     StochasticBatch,
+    StochasticFactors,
     screen,
     solve,
     solve_path,
 )
+from convexmetric.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
 from convexmetric.validation import Validation, cross_validate, cross_validate_queries
+from convexmetric.verification import (
+    RocCurve,
+    balanced_error,
+    empirical_risk,
+    empirical_risk_from_labels,
+    roc_area,
+    roc_curve,
+    single_prototype_error,
+    verifier_errors,
+)
 
 __version__ = "0.1.0"
 
@@ -64,14 +85,21 @@ __all__ = [
     "CutDual",
     "CuttingPlanes",
     "DualAscent",
+    "DualNewton",
     "Exact",
     "FactoredDescent",
+    "FactoredLagrangian",
     "Factors",
+    "HyperbolicPCA",
     "Instance",
     "InteriorPoint",
+    "KernelSpan",
     "LowRankDescent",
     "LowRankNewton",
     "MetricProblem",
+    "OperatorChoice",
+    "PairMarginProblem",
+    "PairSample",
     "Progress",
     "ProjectedSubgradient",
     "Projection",
@@ -80,22 +108,37 @@ __all__ = [
     "RelativeComparisonProblem",
     "RetrievalCurve",
     "RetrievalScores",
+    "RiskBound",
+    "RocCurve",
     "Screened",
     "SemismoothNewton",
+    "SimilarityOperator",
+    "SimilarityRegressionProblem",
     "SmoothedNewton",
     "SmoothedPairs",
     "Solution",
     "StochasticBatch",
+    "StochasticFactors",
     "TripletProblem",
     "Validation",
     "Variant",
+    "affine_risk_bound",
     "audit",
+    "balanced_error",
+    "balanced_pairs",
     "certify",
+    "choose_operator",
+    "concatenate_tasks",
     "cross_validate",
     "cross_validate_queries",
     "datasets",
+    "empirical_risk",
+    "empirical_risk_from_labels",
     "errors",
     "factor_analysis",
+    "hyperbolic_pca",
+    "hyperbolic_pca_from_labels",
+    "independent_pairs",
     "knn_error",
     "list_problems",
     "load_instance",
@@ -103,7 +146,13 @@ __all__ = [
     "make_projection",
     "retrieval_curve",
     "retrieval_scores",
+    "risk_bound",
+    "roc_area",
+    "roc_curve",
     "screen",
+    "single_prototype_error",
     "solve",
     "solve_path",
+    "transfer_bound",
+    "verifier_errors",
 ]

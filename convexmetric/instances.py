@@ -96,7 +96,7 @@ class Instance:
 
     @property
     def needs_data_folder(self) -> bool:
-        """Whether the data set is not one of those that come with scikit-learn."""
+        """Whether the data set is not one of those that need none."""
         return self.data["set"] not in BUNDLED
 
     def problem(self) -> MetricProblem:

@@ -32,7 +32,15 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Solution
 
-__all__ = ["MAX_BYTES", "check_solution_path", "read_certificate", "read_metric", "write_solution"]
+__all__ = [
+    "MAX_BYTES",
+    "check_solution_path",
+    "read_arrays",
+    "read_certificate",
+    "read_metric",
+    "write_arrays",
+    "write_solution",
+]
 
 #: No file is read that is larger than this, or that holds more when decompressed (512 MiB: d = 8192).
 MAX_BYTES = reading.MAX_BYTES
@@ -116,6 +124,18 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
         arrays |= certificate.dual.arrays()
     else:
         arrays["u"] = np.asarray(certificate.dual, dtype=np.float64)
+    write_arrays(path, arrays)
+    return path
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write an NPZ file of arrays, all or nothing.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
@@ -126,10 +146,21 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-    return path
 
 
-def check_solution_path(path: str | os.PathLike[str]) -> Path:
+def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """All arrays of an NPZ file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, too large, damaged, or holds Python objects.
+    """
+    path = _existing(path)
+    return _guarded(path, lambda: reading.read_npz(path))
+
+
+def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") -> Path:
     """Whether a solution can go there, said before hours of solving.
 
     Raises
@@ -139,7 +170,7 @@ def check_solution_path(path: str | os.PathLike[str]) -> Path:
     """
     path = Path(path)
     if path.suffix.lower() != ".npz":
-        raise InputError(f"{path}: a solution is saved as .npz, not as {path.suffix or 'no suffix'!r}")
+        raise InputError(f"{path}: {what} is saved as .npz, not as {path.suffix or 'no suffix'!r}")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}")
     return path
@@ -153,8 +184,7 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
     InputError
         If the file is not such a file, or belongs to another problem.
     """
-    path = _existing(path)
-    arrays = _guarded(path, lambda: reading.read_npz(path))
+    arrays = read_arrays(path)
     metric = next((arrays[letter] for letter in LETTERS if letter in arrays), None)
     if metric is not None and {"witnesses", "weights", "groups"} <= arrays.keys():
         dual: Any = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])

@@ -9,8 +9,9 @@ distance.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
+from convexmetric.embeddings import storable
 from convexmetric.errors import InputError
 
 __all__ = ["KINDS", "Projection", "make_projection"]
@@ -30,6 +32,7 @@ KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
 DENSE_SVD = 2_000
 
 
+@storable
 @dataclass(frozen=True)
 class Projection:
     """``v = L x``.
@@ -40,6 +43,8 @@ class Projection:
     kind : str
         How it was made.
     """
+
+    stored_as: ClassVar[str] = "projection"
 
     L: Any = field(repr=False)
     kind: str
@@ -64,6 +69,40 @@ class Projection:
     def components(self, R: Array) -> Array:
         """``R^(1/2) L``, ``(rank, d)``: distances under R of projected points are ``||R^(1/2) L (x - x')||^2``."""
         return np.asarray(PSDCone(R.shape[0]).factor(R) @ self.L)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """``L`` and ``kind``, for files; a sparse L in the three arrays of CSR."""
+        if not sp.issparse(self.L):
+            return {"kind": np.array(self.kind), "L": self.L}
+        rows = sp.csr_array(self.L)
+        features = np.array(rows.shape[1])
+        return {
+            "kind": np.array(self.kind),
+            "features": features,
+            "data": rows.data,
+            "indices": rows.indices,
+            "indptr": rows.indptr,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Projection:
+        """The projection that :meth:`arrays` named.
+
+        Raises
+        ------
+        InputError
+            If the arrays are none.
+        """
+        if "L" in arrays:
+            return cls(as_points(arrays["L"], "L"), str(arrays["kind"]))
+        try:
+            # Nothing is allocated by a number in the file: there are as many rows as indptr has places.
+            shape = (arrays["indptr"].size - 1, int(arrays["features"]))
+            L = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape, dtype=np.float64)
+            L.check_format(full_check=True)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"data, indices and indptr make no matrix: {error}") from error
+        return cls(as_points(L, "L", sparse=True), str(arrays["kind"]))
 
 
 def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Generator | None = None) -> Projection:

@@ -18,7 +18,14 @@ from convexmetric.losses import Hinge, Logistic
 from convexmetric.measures import AUC
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
+from convexmetric.risks import (
+    LabelledPairRisk,
+    LogisticRankingRisk,
+    PairwiseRisk,
+    RankingRisk,
+    SeparableRisk,
+    SmoothSeparableRisk,
+)
 
 
 def random_triplets(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
@@ -140,6 +147,33 @@ def _triplets(form: str, diagonal: bool) -> Callable[[np.random.Generator], Metr
     return make
 
 
+def _pairs(listed: bool, norm: str, kernel: str | None, margin: Any) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 4: a list with repeated pairs, or all pairs of labels."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        n, y = 9, np.arange(9) % 3
+        X = rng.standard_normal((n, 3)) + 0.7 * y[:, None]
+        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "norm": norm, "kernel": kernel}
+        if not listed:
+            return cm.PairMarginProblem.from_labels(X, y, **options)
+        pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(14)])
+        r = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        return cm.PairMarginProblem(X, np.concatenate([pairs, pairs[:3, ::-1]]), np.concatenate([r, r[:3]]), **options)
+
+    return make
+
+
+def _similarity(loss: str, norm: str) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 4, section 4.1: distances near given values."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X = rng.standard_normal((9, 3))
+        pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(14)])
+        return cm.SimilarityRegressionProblem(X, pairs, rng.random(14), reg=0.2, loss=loss, y0=0.3, norm=norm)
+
+    return make
+
+
 def _later_paper(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
     """A row of a paper that has no method file: triplets, hinge, any cone and penalty, a linear term."""
 
@@ -205,7 +239,21 @@ CROSS_MODAL = {
     f"cross-modal, {form}": _cross_modal(form)
     for form in ("representatives", "all objects", "several labels", "relevance")
 }
-METHODS = RANKING | SOFT | HARD | TRIPLETS | CROSS_MODAL
+PAIRS = {
+    f"pairs, {'listed' if listed else 'all'}, {norm}, {kernel or 'features'}, margin {margin}": _pairs(
+        listed, norm, kernel, margin
+    )
+    for listed in (True, False)
+    for norm in ("frobenius", "trace")
+    for kernel in (None, "unit-rbf")
+    for margin in (1.0, (0.5, 1.5))
+}
+SIMILARITY = {
+    f"similarity, {loss}, {norm}": _similarity(loss, norm)
+    for loss in ("squared", "absolute", "weighted")
+    for norm in ("frobenius", "trace")
+}
+METHODS = RANKING | SOFT | HARD | TRIPLETS | PAIRS | SIMILARITY | CROSS_MODAL
 
 #: Problems with a logistic loss.
 SMOOTH = {
@@ -262,6 +310,8 @@ def multipliers(problem: MetricProblem) -> int:
         return risk.parts
     if isinstance(risk, (PairwiseRisk, LogisticRankingRisk)):
         return int(risk.pairs.sum())
+    if isinstance(risk, LabelledPairRisk):
+        return risk.count
     assert isinstance(risk, RankingRisk)
     relevance = risk.rankings.relevance
     return int((relevance.n_relevant * relevance.n_irrelevant).sum())

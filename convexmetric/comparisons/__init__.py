@@ -1,6 +1,7 @@
 """Comparisons of distances as linear operators on the metric: ``s = D(M)`` and its adjoint."""
 
 from convexmetric.comparisons.base import Comparisons
+from convexmetric.comparisons.pair_distances import PairDistances
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
@@ -11,6 +12,7 @@ __all__ = [
     "Comparisons",
     "DenseBlock",
     "ListedBlock",
+    "PairDistances",
     "Rankings",
     "Relevance",
     "Triplets",

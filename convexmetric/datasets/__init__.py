@@ -1,8 +1,8 @@
-"""Real data sets by name, synthetic matchings, and named preprocessing steps.
+"""Data sets by name, synthetic matchings, and named preprocessing steps.
 
-``load("wine")`` works anywhere; most other sets are read from a folder of plain data files named by the
-environment variable ``CONVEXMETRIC_DATA``. Nothing is ever unpickled, and nothing is downloaded but three
-UCI tables from OpenML, when the folder does not have them.
+``load("wine")`` and ``load("rotated-letters")`` work anywhere; most other sets are read from a folder of plain
+data files named by the environment variable ``CONVEXMETRIC_DATA``. Nothing is ever unpickled, and nothing is
+downloaded but three UCI tables from OpenML, when the folder does not have them.
 """
 
 from .dataset import Dataset, sha256

@@ -1,13 +1,15 @@
-"""Data sets that come with scikit-learn: no folder and no network needed."""
+"""Data sets that need no folder and no network: those that come with scikit-learn, and printed characters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .dataset import Dataset
+from .printed import PRINTED, read_printed
 
 __all__ = ["BUNDLED"]
 
@@ -72,5 +74,6 @@ BUNDLED: dict[str, Callable[[], Dataset]] = {
     "breast-cancer": _breast_cancer,
     "digits": _digits,
     "iris": _iris,
+    **{name: partial(read_printed, name) for name in PRINTED},
 }
 """Name to loader."""

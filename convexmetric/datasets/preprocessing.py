@@ -53,12 +53,14 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
             positive. :math:`1 \le K \le \min(n, d)`.
         ``"divide:N"``
             :math:`x_{ij} / N`, N a positive integer: what the largest possible value is, such as 255 for grey levels.
+        ``"unit"``
+            :math:`x_{ij} / (\sum_j x_{ij}^2)^{1/2}`: rows of unit length; no row may be zero.
         ``"drop-constant"``
             The columns that hold more than one value.
         ``"none"``
             The matrix itself.
 
-        The steps binarize, log1p, divide and drop-constant keep a sparse matrix sparse; zscore, centre, minmax
+        The steps binarize, log1p, divide, unit and drop-constant keep a sparse matrix sparse; zscore, centre, minmax
         and pca need a dense one.
 
     Returns
@@ -70,7 +72,8 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
     ------
     InputError
         ``X`` is not a finite matrix with rows, a step is unknown, or a step cannot be applied: sparse X
-        given to a step that needs dense X, log1p of a number not above -1, K too large, overflow.
+        given to a step that needs dense X, log1p of a number not above -1, unit length of a zero row, K too large,
+        overflow.
 
     Examples
     --------
@@ -187,6 +190,39 @@ def _log1p(X: Matrix) -> Matrix:
     return X
 
 
+def _unit(X: Matrix) -> Matrix:
+    largest = _by_row(np.maximum, X)
+    zero = np.flatnonzero(largest == 0)
+    if len(zero):
+        more = f" (and {len(zero) - 1} more)" if len(zero) > 1 else ""
+        raise InputError(
+            f"Step 'unit' needs rows that are not 0, but row {zero[0]} of X{more} is; leave such rows out."
+        )
+    # Divided by the largest entry first, so that no square overflows and none that matters vanishes.
+    Z = _divide_rows(X, largest)
+    return _divide_rows(Z, np.sqrt(_by_row(np.add, Z * Z)))
+
+
+def _by_row(reduce: np.ufunc, X: Matrix) -> NDArray[np.float64]:
+    """Reduce the moduli of the entries of each row."""
+    if not issparse(X):
+        return reduce.reduce(np.abs(X), axis=1, initial=0.0)
+    found = np.zeros(X.shape[0])
+    reduce.at(found, _rows(X), np.abs(X.data))
+    return found
+
+
+def _divide_rows(X: Matrix, by: NDArray[np.float64]) -> Matrix:
+    if not issparse(X):
+        return X / by[:, None]
+    return csr_array((X.data / by[_rows(X)], X.indices, X.indptr), shape=X.shape)
+
+
+def _rows(X: Matrix) -> NDArray[np.int64]:
+    """The row of each stored entry."""
+    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
 def _drop_constant(X: Matrix) -> Matrix:
     if X.shape[1] == 0:
         return X
@@ -222,6 +258,7 @@ STEPS: dict[str, Callable[[Matrix], Matrix]] = {
     "binarize": _binarize,
     "log1p": _log1p,
     "minmax": _minmax,
+    "unit": _unit,
     "drop-constant": _drop_constant,
     "none": _none,
 }

@@ -69,7 +69,7 @@ def load(name: str, *, data_folder: str | os.PathLike[str] | None = None, downlo
         One of :func:`list_datasets`, or the alias ``wdbc`` (the same data as ``breast-cancer``).
     data_folder : path, optional
         The folder that holds ``<subfolder>/<file>`` of each data set; by default the one named by the
-        environment variable ``CONVEXMETRIC_DATA``. Sets bundled with scikit-learn need none.
+        environment variable ``CONVEXMETRIC_DATA``. Sets bundled with scikit-learn and printed characters need none.
     download : bool
         Whether balance-scale, ionosphere and isolet may come from OpenML when the folder does not have
         them.
@@ -81,7 +81,7 @@ def load(name: str, *, data_folder: str | os.PathLike[str] | None = None, downlo
         extras are those of the reader: ``feature_names``; ``image_shape``; ``adjacency``, ``links``,
         ``page``, ``paper``, ``traffic`` (graphs); ``university``, ``university_names``, ``vocab`` (WebKB);
         ``part`` (isolet); ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters``
-        (alphadigits).
+        (alphadigits); ``angle``, ``scale`` (printed characters).
 
     Raises
     ------

@@ -1,16 +1,20 @@
-r"""The contract of a loss: a convex, nonincreasing function of a comparison's margin.
+r"""The contract of a loss: a convex function of a comparison's margin.
 
-With its conjugate :math:`\ell^*(v) = \sup_s v s - \ell(s)`, every multiplier :math:`u \ge 0` bounds it from below,
-:math:`\ell(s) \ge -\ell^*(-u) - u s`.
+With its conjugate :math:`\ell^*(v) = \sup_s v s - \ell(s)`, every multiplier u bounds it from below,
+:math:`\ell(s) \ge -\ell^*(-u) - u s`. Multipliers are nonnegative where the loss does not increase.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import cvxpy as cp
 
 from convexmetric.cones.base import Array
+
+if TYPE_CHECKING:
+    from convexmetric.losses.box import BoxLoss
 
 __all__ = ["Loss", "SmoothLoss"]
 
@@ -22,6 +26,10 @@ class Loss(ABC):
     def hard(self) -> bool:
         """Whether the loss is a constraint."""
         return False
+
+    def box(self, size: int) -> BoxLoss | None:
+        """The same loss of ``size`` comparisons with boxes written out; None if its conjugate is of another kind."""
+        return None
 
     @abstractmethod
     def values(self, s: Array) -> Array:

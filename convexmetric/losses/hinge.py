@@ -17,6 +17,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses.base import Loss
+from convexmetric.losses.box import BoxLoss
 
 __all__ = ["Hinge"]
 
@@ -44,6 +45,10 @@ class Hinge(Loss):
     def hard(self) -> bool:
         """Whether the loss is a constraint."""
         return bool(np.isinf(self.C))
+
+    def box(self, size: int) -> BoxLoss | None:
+        """With ``[0, C]`` for every comparison; none for hard margins."""
+        return None if self.hard else BoxLoss.hinge(np.full(size, float(self.C)), np.full(size, float(self.margin)))
 
     def values(self, s: Array) -> Array:
         """``C max(0, margin - s_t)``; infinite for a violated hard margin."""

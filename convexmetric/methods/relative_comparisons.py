@@ -23,9 +23,7 @@ from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from convexmetric.comparisons import Triplets
 from convexmetric.comparisons.contradictions import contradiction
@@ -33,6 +31,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
+from convexmetric.kernels import kernel_matrix
 from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius
@@ -189,24 +188,7 @@ class RelativeComparisonProblem(MetricProblem):
 
 
 def _kernel_matrix(points: Any, kernel: Any) -> Array:
-    n, d = points.shape
-    if isinstance(kernel, str):
-        if kernel == "linear":
-            product = points @ points.T
-            values: Any = product.toarray() if sp.issparse(product) else product
-        elif kernel == "rbf":
-            dense = points.toarray() if sp.issparse(points) else points
-            values = np.exp(-cdist(dense, dense, "sqeuclidean") / d)
-        else:
-            raise InputError(f"kernel must be 'linear', 'rbf', a function or a matrix, got {kernel!r}")
-    else:
-        values = kernel(points, points) if callable(kernel) else kernel
-    K = as_points(values, "kernel")
-    if K.shape != (n, n):
-        raise InputError(f"kernel must give an (n, n) = ({n}, {n}) matrix, got shape {K.shape}")
-    if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * np.abs(K).max()):
-        raise InputError("kernel must be symmetric")
-    K = 0.5 * (K + K.T)
+    K = kernel_matrix(points, kernel)
     if not is_positive_semidefinite(K * K):
         raise InputError("kernel must be positive semidefinite; a matrix of similarities may need its diagonal raised")
     return K

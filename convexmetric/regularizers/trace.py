@@ -37,25 +37,33 @@ class Trace(Regularizer):
             top = cone.largest(S)
             theta = 1.0 if top <= self.reg else self.reg / top
             return max(0.0, theta * value)
-        if cone.largest(-G) > self.reg:
-            return -np.inf
+        share = self.largest_share(S, G, cone)
+        return -np.inf if share is None else max(0.0, share * value)
+
+    def largest_share(self, S: Array, G: Array, cone: Cone) -> float | None:
+        """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none.
+
+        lambda_max is convex along theta, so that the feasible ones form an interval, which contains 0. Its other end is
+        a generalised eigenvalue where ``reg I + G`` is positive definite; steps down from there, until the inequality
+        holds as it is evaluated, are for rounding. Elsewhere it is found by bisection.
+        """
+        least = cone.largest(-G)
+        if least > self.reg:
+            return None
         if cone.largest(S - G) <= self.reg:
-            return max(0.0, value)
-        # The largest theta with theta S <= reg I + G is a generalised eigenvalue; steps down from there, until the
-        # inequality holds as it is evaluated, are for rounding.
+            return 1.0
         top = cone.largest_ratio(S, self.reg * cone.identity() + G)
         if np.isfinite(top):
             theta = min(1.0, 1.0 / max(top, np.finfo(float).tiny))
             for shrink in (0.0, 1e-15, 1e-14, 1e-13, 1e-12):
                 theta *= 1.0 - shrink
                 if cone.largest(theta * S - G) <= self.reg:
-                    return max(0.0, theta * value)
-        # The feasible theta form an interval that contains 0, because lambda_max is convex along it.
+                    return theta
         low, high = 0.0, 1.0
         for _ in range(60):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if cone.largest(middle * S - G) <= self.reg else (low, middle)
-        return max(0.0, low * value)
+        return low
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg * tr M``."""

@@ -6,8 +6,10 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.factored_descent import FactoredDescent
+from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.low_rank_newton import LowRankNewton
@@ -19,6 +21,7 @@ from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.solve import SOLVERS, solve
 from convexmetric.solvers.stochastic_batch import StochasticBatch
+from convexmetric.solvers.stochastic_factors import StochasticFactors
 
 __all__ = [
     "CONIC_SOLVERS",
@@ -28,8 +31,10 @@ __all__ = [
     "ConicCuttingPlanes",
     "CuttingPlanes",
     "DualAscent",
+    "DualNewton",
     "Exact",
     "FactoredDescent",
+    "FactoredLagrangian",
     "InteriorPoint",
     "LowRankDescent",
     "LowRankNewton",
@@ -41,6 +46,7 @@ __all__ = [
     "SmoothedNewton",
     "Solver",
     "StochasticBatch",
+    "StochasticFactors",
     "screen",
     "solve",
     "solve_path",

@@ -10,6 +10,8 @@ from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.dual_newton import DualNewton
+from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_newton import LowRankNewton
 from convexmetric.solvers.proximal_gradient import ProximalGradient
@@ -39,6 +41,8 @@ class Exact(Solver):
             ColumnGeneration(least=4_000),
             DualAscent(max_steps=600),
             ColumnGeneration(least=100),
+            DualNewton(crowded=False),
+            FactoredLagrangian(),
             InteriorPoint(),
             SemismoothNewton(),
             SmoothedNewton(),

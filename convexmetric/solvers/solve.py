@@ -24,8 +24,10 @@ from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cutting_planes import CuttingPlanes
 from convexmetric.solvers.display import ProgressBar
 from convexmetric.solvers.dual_ascent import DualAscent
+from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.factored_descent import FactoredDescent
+from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.low_rank_newton import LowRankNewton
@@ -34,6 +36,7 @@ from convexmetric.solvers.proximal_gradient import ProximalGradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.solvers.stochastic_batch import StochasticBatch
+from convexmetric.solvers.stochastic_factors import StochasticFactors
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["SOLVERS", "solve"]
@@ -42,7 +45,9 @@ __all__ = ["SOLVERS", "solve"]
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
     "dual-ascent": DualAscent,
+    "dual-newton": DualNewton,
     "column-generation": ColumnGeneration,
+    "factored-lagrangian": FactoredLagrangian,
     "interior-point": InteriorPoint,
     "semismooth-newton": SemismoothNewton,
     "smoothed-newton": SmoothedNewton,
@@ -54,6 +59,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "factored-descent": FactoredDescent,
     "subgradient": ProjectedSubgradient,
     "stochastic-batch": StochasticBatch,
+    "stochastic-factors": StochasticFactors,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
 
@@ -82,9 +88,10 @@ def solve(
         ``"exact"``, which is the default and chooses among the next eight; ``"dual-ascent"``,
         ``"column-generation"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
         ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
-        ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, ``"low-rank-descent"`` and
-        ``"factored-descent"`` (local ones), a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``,
-        ``"sdpa"``), or a solver object with settings of its own such as ``CuttingPlanes(groups=64)``.
+        ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, ``"stochastic-factors"``,
+        ``"low-rank-descent"`` and ``"factored-descent"`` (local ones), a conic solver (``"clarabel"``, ``"scs"``,
+        ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of its own such as
+        ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
         Limit on iterations (oracle passes, for cutting planes).
     max_seconds : float, optional

@@ -53,7 +53,7 @@ def test_wdbc_is_an_alias():
 def test_list_is_sorted_and_complete():
     names = list_datasets()
     assert names == sorted(set(names))
-    assert len(names) == 17
+    assert len(names) == 23
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ import pytest
 from scipy.sparse import issparse
 
 from convexmetric.datasets import list_datasets, load, sha256
+from convexmetric.datasets.bundled import BUNDLED
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ DIGESTS = {
 
 def test_every_folder_set_is_tested_here():
     assert set(SHAPES) == set(DIGESTS)
-    assert set(SHAPES) | {"wine", "breast-cancer", "digits", "iris"} == set(list_datasets())
+    assert set(SHAPES) | set(BUNDLED) == set(list_datasets())
 
 
 @pytest.mark.parametrize("name", SHAPES)

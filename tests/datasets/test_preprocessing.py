@@ -123,7 +123,7 @@ def test_pca_sign_of_a_tie_is_that_of_the_first_entry():
 
 @given(
     ANY_MATRICES,
-    st.sampled_from(["zscore", "centre", "minmax", "binarize", "log1p", "pca:1", "divide:3", "drop-constant"]),
+    st.sampled_from(["zscore", "centre", "minmax", "binarize", "log1p", "pca:1", "divide:3", "unit", "drop-constant"]),
 )
 def test_the_result_is_finite_or_an_input_error(X, step):
     try:
@@ -212,6 +212,38 @@ def test_x_must_be_a_finite_matrix(X, match):
 
 def test_divide_divides():
     np.testing.assert_array_equal(preprocess([[16.0, 4.0]], ["divide:16"]), [[1.0, 0.25]])
+
+
+@given(MATRICES)
+def test_unit_rows_have_length_one_and_the_same_direction(X):
+    X = np.column_stack([X, np.ones(len(X))])
+    before = X.copy()
+    Z = preprocess(X, ["unit"])
+    lengths = np.sqrt((X**2).sum(axis=1))
+    np.testing.assert_allclose(Z * lengths[:, None], X, rtol=1e-14, atol=0)
+    np.testing.assert_array_equal(X, before)
+    sparse = csr_array(X)
+    np.testing.assert_allclose(preprocess(sparse, ["unit"]).toarray(), Z, rtol=1e-15)
+    np.testing.assert_array_equal(sparse.toarray(), X)
+
+
+@pytest.mark.parametrize("size", [1e-300, 5e-324, 1e300])
+def test_unit_takes_rows_of_any_size(size):
+    Z = preprocess([[size, size]], ["unit"])
+    np.testing.assert_allclose(Z, np.full((1, 2), 0.5**0.5), rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_unit_refuses_rows_of_zeros(kind):
+    with pytest.raises(InputError, match="row 1 of X is; leave"):
+        preprocess(kind([[1.0, 2.0], [0.0, 0.0]]), ["unit"])
+    with pytest.raises(InputError, match=r"row 0 of X \(and 1 more\) is;"):
+        preprocess(kind([[0.0], [3.0], [0.0]]), ["unit"])
+
+
+def test_unit_refuses_rows_without_entries():
+    with pytest.raises(InputError, match=r"row 0 of X \(and 2 more\) is;"):
+        preprocess(np.zeros((3, 0)), ["unit"])
 
 
 def test_log1p_and_pca_say_what_they_need():

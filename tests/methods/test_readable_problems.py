@@ -30,6 +30,13 @@ def test_text_states_sizes_formula_and_source(name):
         assert "BPRHML" in text
         assert "4 x 4: 2 features of X and 2 of Y" in text
         assert f"{problem.count} triples in all" in text
+    elif isinstance(problem, cm.PairMarginProblem):
+        assert "Maurer 2008" in text
+        assert f"{'17' if problem.pairs is not None else 'all 36'} pairs of 9 points" in text
+        assert ("tr A" if problem.norm == "trace" else "||A||_2") in text
+    elif isinstance(problem, cm.SimilarityRegressionProblem):
+        assert "section 4.1" in text
+        assert "m = 14 pairs of 9 points" in text
     else:
         assert "Schultz & Joachims 2003" in text
         assert f"{problem.cone.d} weights" in text

@@ -54,7 +54,7 @@ def test_with_a_map_a_matrix_is_refused_for_it_could_mean_two_things():
         (np.full((3, 3), np.nan), "kernel contains NaN"),
         (np.ones((2, 2)), r"kernel must give an \(n, n\) = \(3, 3\) matrix, got shape \(2, 2\)"),
         (lambda a, b: np.ones(3), "kernel must be two-dimensional"),
-        ("poly", "kernel must be 'linear', 'rbf', a function or a matrix, got 'poly'"),
+        ("poly", "kernel must be 'linear', 'rbf', 'unit-rbf', a function or a matrix, got 'poly'"),
     ],
 )
 def test_malformed_kernels(kernel, message):

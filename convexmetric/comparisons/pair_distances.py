@@ -1,0 +1,107 @@
+r"""Signed squared distances of listed pairs.
+
+.. math:: s_t = \sigma_t \, d_M(x_i, x_j) = \langle M, D_t \rangle, \qquad
+   D_t = \sigma_t (x_i - x_j)(x_i - x_j)^\top, \quad \sigma_t = \pm 1
+
+The adjoint is one weighted graph Laplacian, :math:`\sum_t u_t D_t = X^\top \mathrm{Lap}(\sigma u) X`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.comparisons.base import Comparisons
+from convexmetric.comparisons.pairs import ListedPairs
+from convexmetric.comparisons.points import as_points
+from convexmetric.cones import Cone, PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+
+__all__ = ["PairDistances"]
+
+#: Pairs whose differences are held at a time.
+BLOCK = 4_096
+
+
+class PairDistances(Comparisons):
+    """The linear operator from metrics to signed squared distances, and its adjoint.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Points in rows.
+    pairs : (T, 2) int array
+        Rows ``(i, j)``; the same pair may come more than once.
+    signs : (T,) array
+        +1 or -1.
+    cone : Cone
+        Where the metric lives.
+
+    Raises
+    ------
+    InputError
+        If the pairs are empty, malformed or out of range, or name one point twice.
+    """
+
+    def __init__(self, X: Any, pairs: Any, signs: Array, cone: Cone) -> None:
+        self.X = as_points(X)
+        if self.X.shape[1] != cone.d:
+            raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
+        self.cone = cone
+        self.pairs = ListedPairs(pairs, self.X.shape[0]).pairs
+        self.signs = np.asarray(signs, dtype=np.float64)
+
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+        return self.X, self.pairs, self.signs, self.cone
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def differences(self, rows: np.ndarray | slice) -> Array:
+        """``x_i - x_j`` of some pairs."""
+        i, j = self.pairs[rows].T
+        return np.asarray(self.X[i] - self.X[j])
+
+    @property
+    def rows(self) -> Array:
+        """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``."""
+        V = self.differences(slice(None))
+        outer = self.cone.outer_rows(V) if isinstance(self.cone, PSDCone) else V * V
+        return np.asarray(self.signs[:, None] * outer)
+
+    def forward(self, M: Array) -> Array:
+        """``s = D(M)``, shape ``(T,)``."""
+        images = self.cone.times(self.X, M)
+        s = np.empty(len(self))
+        for first in range(0, len(self), BLOCK):
+            i, j = self.pairs[first : first + BLOCK].T
+            s[first : first + BLOCK] = np.einsum("tk,tk->t", images[i] - images[j], self.X[i] - self.X[j])
+        return self.signs * s
+
+    def laplacian(self, u: Array) -> sp.csr_array:
+        """``Lap(sigma u)``, ``(n, n)``."""
+        n, (i, j) = self.X.shape[0], self.pairs.T
+        weights = self.signs * u
+        T = sp.csr_array((np.concatenate([weights, weights]), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+        return sp.csr_array(sp.diags_array(np.asarray(T.sum(axis=1)).ravel()) - T)
+
+    def adjoint(self, u: Array) -> Array:
+        """``X^T Lap(sigma u) X``."""
+        if not isinstance(self.cone, PSDCone):
+            S = self.cone.zeros()
+            for first in range(0, len(self), BLOCK):
+                rows = slice(first, first + BLOCK)
+                S = S + self.cone.outer_sum(self.differences(rows), (self.signs * u)[rows])
+            return S
+        S = self.X.T @ (self.laplacian(u) @ self.X)
+        return np.asarray(0.5 * (S + S.T))
+
+    def expression(self, M: cp.Variable) -> cp.Expression:
+        """CVXPY expression of :meth:`forward`."""
+        V = self.differences(slice(None))
+        return cp.multiply(self.signs, self.cone.quadratic_form_expressions(V, M))

@@ -1,0 +1,108 @@
+r"""Losses whose conjugate is a parabola on a box: weighted hinges, absolute and squared errors.
+
+.. math:: \ell_t(s) = \max_{a_t \le u \le b_t} \; (\mu_t - s) u - \tfrac12 \kappa_t u^2, \qquad
+   -\ell_t^*(-u) = \mu_t u - \tfrac12 \kappa_t u^2 \quad \text{for } a_t \le u \le b_t, \text{ else } -\infty
+
+==================================  =========  ===================  ===================
+loss                                mu         box                  kappa
+==================================  =========  ===================  ===================
+c max(0, mu - s)                    mu         [0, c]               0
+c (mu - s)                          mu         [c, c]               0
+c abs(y - s)                        y          [-c, c]              0
+c (y - s)^2                         y          all numbers          1 / (2 c)
+==================================  =========  ===================  ===================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.losses.base import Loss
+
+__all__ = ["BoxLoss"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoxLoss(Loss):
+    """A loss of its own for every comparison.
+
+    Attributes
+    ----------
+    offset : (T,) array
+        mu.
+    low, high : (T,) array
+        Ends of the box; infinite for a squared error.
+    curvature : (T,) array
+        kappa; positive where the box is not bounded.
+    """
+
+    offset: Array
+    low: Array
+    high: Array
+    curvature: Array
+
+    @classmethod
+    def hinge(cls, weights: Array, margins: Array, linear: np.ndarray | None = None) -> BoxLoss:
+        """``c_t max(0, mu_t - s_t)``; ``c_t (mu_t - s_t)`` where ``linear``, for margins that can never be kept."""
+        low = np.zeros_like(weights) if linear is None else np.where(linear, weights, 0.0)
+        return cls(margins, low, weights, np.zeros_like(weights))
+
+    @classmethod
+    def absolute_error(cls, weights: Array, targets: Array) -> BoxLoss:
+        """``c_t abs(y_t - s_t)``."""
+        return cls(targets, -weights, weights, np.zeros_like(weights))
+
+    @classmethod
+    def squared_error(cls, weights: Array, targets: Array) -> BoxLoss:
+        """``c_t (y_t - s_t)^2``."""
+        infinite = np.full_like(weights, np.inf)
+        return cls(targets, -infinite, infinite, 0.5 / weights)
+
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+        return self.offset, self.low, self.high, self.curvature
+
+    def box(self, size: int) -> BoxLoss:
+        """Itself."""
+        return self
+
+    def values(self, s: Array) -> Array:
+        """``l_t(s_t)``, by the multiplier that attains it."""
+        u = self.subgradient(s)
+        with np.errstate(over="ignore"):
+            return np.asarray(u * (self.offset - s - 0.5 * self.curvature * u))
+
+    def subgradient(self, s: Array) -> Array:
+        """The maximiser: an end of the box where kappa is zero."""
+        slope = self.offset - s
+        free = self.curvature > 0.0
+        u = np.where(slope > 0.0, self.high, self.low)
+        u[free] = np.clip(slope[free] / self.curvature[free], self.low[free], self.high[free])
+        return u
+
+    def clip(self, u: Array) -> Array:
+        """Nearest point of the box."""
+        return np.clip(u, self.low, self.high)
+
+    def dual_values(self, u: Array) -> Array:
+        """``mu u - kappa u^2 / 2``."""
+        with np.errstate(over="ignore"):
+            return np.asarray(u * (self.offset - 0.5 * self.curvature * u))
+
+    def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
+        """CVXPY: what is missing to mu is ``rise - fall`` and costs ``b rise - a fall``, or ``rise^2 / (2 kappa)``.
+
+        At least so much where no box has negative multipliers, exactly so much elsewhere.
+        """
+        if np.isinf(self.high).all():
+            rise = cp.Variable(s.shape, name="rise")
+            return cp.sum_squares(cp.multiply(np.sqrt(0.5 / self.curvature), rise)), self.offset - s - rise == 0
+        rise, fall = cp.Variable(s.shape, nonneg=True, name="rise"), cp.Variable(s.shape, nonneg=True, name="fall")
+        reached = s + rise - fall
+        constraint = reached >= self.offset if (self.low >= 0.0).all() else self.offset - reached == 0
+        return self.high @ rise - self.low @ fall, constraint

@@ -1,0 +1,451 @@
+r"""Learning similarity with operator-valued large-margin classifiers (Maurer, JMLR 2008).
+
+.. math::
+   \Lambda(A) = \frac{1}{m} \sum_{i=1}^m h_{\gamma_{r_i}}\!\big( r_i (1 - \langle Q_{x_i - x'_i}, A \rangle) \big)
+              + \frac{\lambda}{\sqrt{m}} \|A\|_2, \qquad A = T^* T \succeq 0
+
+=========================  ====================================================================================
+S                          m pairs (x, x', r): similar (r = 1) or not (r = -1)
+T                          ||Tx - Tx'|| < 1 means similar; A = T*T is what is learned
+Q_x                        the outer product of x with itself: <Q_{x-x'}, A> = ||Tx - Tx'||^2 (lemma 3)
+h_gamma                    hinge of margin gamma, max(0, 1 - t / gamma)
+gamma_1, gamma_-1          inside margin of similar pairs, outside margin of the others (section 3.2)
+||.||_2                    Hilbert-Schmidt norm, not squared; the trace norm as the variant discussed there
+lambda                     weight of the norm; 0.005 (Hilbert-Schmidt) and 0.001 (trace) in all of section 6
+kappa                      kernel: A lives in the span M of the differences x_i - x'_i (theorem 14, equation 7)
+=========================  ====================================================================================
+
+As margins: s = -r <Q_{x-x'}, A> and a loss max(0, gamma_r - r - s) / gamma_r. With gamma_1 >= 1 a similar pair costs
+something at any distance, and its hinge is linear.
+
+What is printed otherwise: the loss step of table 1 lacks a factor 2 that its regularizer step has, so that it descends
+the objective of twice the lambda, and its w_i ends in v_i where the gradient above it has v_j. The balanced oracle of
+section 5.1 draws pairs with probabilities mu-bar; the procedure beneath it, "draw x, then x' from the class of x", does
+the same only when all classes are equally likely. Here mu-bar is taken. In section 4.1 the loss (y - t)^2 / (y - y_0)^2
+with y_0 > 0 is infinite at y = y_0; what compensates for large distances is (y + y_0)^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
+from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.relevance import as_labels
+from convexmetric.comparisons.sampling import as_generator
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array, real_array
+from convexmetric.errors import InputError
+from convexmetric.kernels import Kernel, KernelSpan
+from convexmetric.losses import BoxLoss
+from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.regularizers import Frobenius, Regularizer, Trace
+from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
+
+__all__ = ["PairMarginProblem", "SimilarityRegressionProblem", "balanced_pairs"]
+
+NORMS: dict[str, type[Frobenius] | type[Trace]] = {"frobenius": Frobenius, "trace": Trace}
+LOSSES = ("squared", "absolute", "weighted")
+#: Features up to which a metric is written out on the original ones.
+FULL_LIMIT = 10_000
+
+
+class _PairProblem(MetricProblem):
+    """What margins and regression share: a span, a norm, and operators on the points as given."""
+
+    letter: ClassVar[str] = "A"
+    span: KernelSpan | None
+    reg: float
+    norm: str
+    n_points: int
+    m: int
+
+    @staticmethod
+    def _spanned(points: Any, kernel: Any, pairs: np.ndarray | None) -> tuple[Array, KernelSpan | None]:
+        """Coordinates of the points, and their span where a kernel, or more features than points, ask for one."""
+        n, d = points.shape
+        if kernel is None and d <= n:
+            return (points.toarray() if sp.issparse(points) else points), None
+        span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
+        return span.coordinates, span
+
+    def _finish(self, risk: Risk, n_points: int, m: int, reg: float, norm: str) -> None:
+        if not isinstance(norm, str) or norm not in NORMS:
+            raise InputError(f"norm must be one of {', '.join(map(repr, NORMS))}, got {norm!r}")
+        self.reg, self.norm = checked_weight(reg, "reg"), norm
+        self.n_points, self.m = n_points, m
+        super().__init__(risk, self._regularizer())
+
+    def _regularizer(self) -> Regularizer:
+        return NORMS[self.norm](float(self.reg / np.sqrt(self.m)))
+
+    def with_reg(self, reg: float) -> _PairProblem:
+        """The same problem with another lambda, sharing all data."""
+        other = copy(self)
+        other.reg = checked_weight(reg, "reg")
+        MetricProblem.__init__(other, self.risk, other._regularizer())
+        return other
+
+    @property
+    def embedding(self) -> KernelSpan | None:
+        """What gives points the coordinates on which :meth:`components` act; None where these are their features."""
+        return None if self.span is None or self.span.kernel == "linear" else self.span
+
+    def _basis(self) -> Array | None:
+        """Of a linear span, ``(r, d)``."""
+        if self.span is None or self.embedding is not None:
+            return None
+        return np.asarray(self.span.coefficients.T @ self.span.points)
+
+    def components(self, M: Array) -> Array:
+        """A factor T, ``(rank, d)``: ``||T (x - x')||^2``; on coordinates of :attr:`embedding` where there is one."""
+        basis = self._basis()
+        factor = super().components(M)
+        return factor if basis is None else factor @ basis
+
+    def full_matrix(self, M: Array) -> Array:
+        """T*T on the features of the data, or on coordinates of :attr:`embedding`.
+
+        Raises
+        ------
+        InputError
+            If there are too many features to write it out: use :meth:`components`.
+        """
+        basis = self._basis()
+        if basis is None:
+            return super().full_matrix(M)
+        if basis.shape[1] > FULL_LIMIT:
+            raise InputError(
+                f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
+            )
+        return np.asarray(basis.T @ M @ basis)
+
+    def _norm_text(self) -> str:
+        return "||A||_2" if self.norm == "frobenius" else "tr A"
+
+    def _norm_latex(self) -> str:
+        return r"\|A\|_2" if self.norm == "frobenius" else r"\mathrm{tr} A"
+
+
+class PairMarginProblem(_PairProblem):
+    """Learn an operator under which similar points are nearer than 1, and others farther, by a margin.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    pairs : (m, 2) int array
+        Rows ``(i, j)``; a pair may come more than once.
+    y : (m,) array
+        +1 for similar, -1 for dissimilar pairs.
+    reg : float
+        lambda; the norm has the weight ``lambda / sqrt(m)``.
+    margin : float or (float, float)
+        gamma, or the margins of similar and of dissimilar pairs.
+    norm : str
+        ``"frobenius"`` (Hilbert-Schmidt, not squared) or ``"trace"``.
+    kernel : str, callable or (n, n) array, optional
+        ``"linear"``, ``"rbf"``, ``"unit-rbf"`` (that of section 6.1), a function of two point matrices, or the kernel
+        matrix of X. The metric then acts on coordinates of the span of the differences (:attr:`embedding`).
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        reg: float = 0.005,
+        margin: float | Sequence[float] = 1.0,
+        norm: str = "frobenius",
+        kernel: Kernel | ArrayLike | None = None,
+    ) -> None:
+        points = as_points(X, sparse=True)
+        self.pairs: np.ndarray | None = ListedPairs(pairs, points.shape[0]).pairs
+        r = _signs(y, len(self.pairs))
+        self.margin = _margins(margin)
+        self.n_similar = int((r > 0.0).sum())
+        features, self.span = self._spanned(points, kernel, self.pairs)
+        gamma = np.where(r > 0.0, *self.margin)
+        distances = PairDistances(features, self.pairs, -r, PSDCone(features.shape[1]))
+        loss = BoxLoss.hinge(1.0 / (gamma * r.size), gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
+        self._finish(SeparableRisk(distances, loss), len(features), r.size, reg, norm)
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        n_pairs: int | None = None,
+        balanced: bool = True,
+        random_state: int | np.random.Generator | None = None,
+        reg: float = 0.005,
+        margin: float | Sequence[float] = 1.0,
+        norm: str = "frobenius",
+        kernel: Kernel | ArrayLike | None = None,
+    ) -> PairMarginProblem:
+        """Pairs of equal labels are similar, others are not (section 5.1).
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        y : (n,) array
+            Labels.
+        n_pairs : int or None
+            Pairs drawn independently; None for all pairs, which are never listed.
+        balanced : bool
+            Similar and dissimilar pairs are equally likely, or weigh the same in sum.
+        random_state : int, numpy.random.Generator or None
+            Of the draws.
+        reg, margin, norm, kernel
+            As for the class. Of all pairs m is the number n of points: no more of them are independent (section 6.4).
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, or the labels have no two points alike or no two different ones.
+        """
+        points = as_points(X, sparse=True)
+        codes = _codes(y, points.shape[0])
+        if not isinstance(balanced, bool | np.bool_):
+            raise InputError(f"balanced must be True or False, got {balanced!r}")
+        if n_pairs is not None:
+            pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
+            return cls(points, pairs, r, reg, margin, norm, kernel)
+        problem = cls.__new__(cls)
+        problem.pairs, problem.margin = None, _margins(margin)
+        problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
+        count = codes.size * (codes.size - 1) // 2
+        features, problem.span = cls._spanned(points, kernel, None)
+        shares = (
+            (0.5 / problem.n_similar, 0.5 / (count - problem.n_similar)) if balanced else (1.0 / count, 1.0 / count)
+        )
+        same, other = (
+            PairHinge(share / gamma, gamma - r, similar=r > 0)
+            for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
+        )
+        risk = LabelledPairRisk(features, codes, same, other, PSDCone(features.shape[1]))
+        problem._finish(risk, codes.size, codes.size, reg, norm)
+        return problem
+
+    @property
+    def _weighing(self) -> str:
+        """What a mean over all pairs is."""
+        if not isinstance(self.risk, LabelledPairRisk):
+            return ""
+        same, other = self.risk.same.weight * self.margin[0], self.risk.other.weight * self.margin[1]
+        return "" if np.isclose(same, other) else "; similar ones weigh as much as others"
+
+    def __str__(self) -> str:
+        space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
+        count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else self.m
+        listed = f"{count} pairs" if self.pairs is not None else f"all {count} pairs"
+        inside, outside = self.margin
+        return (
+            f"Operator-valued large-margin classifier (Maurer 2008)\n"
+            f"\n"
+            f"  minimise    mean_S h(r (1 - ||Tx - Tx'||^2)) + {self.reg:g} / sqrt(m) {self._norm_text()},  A = T*T\n"
+            f"  subject to  A positive semidefinite\n"
+            f"\n"
+            f"  A         {self.cone.d} {space}\n"
+            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; m = {self.m}{self._weighing}\n"
+            f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others"
+        )
+
+    def _repr_latex_(self) -> str:
+        mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pairs is not None else r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
+        return (
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
+            r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
+            rf"& + \frac{{{self.reg:g}}}{{\sqrt{{m}}}} {self._norm_latex()}\end{{aligned}}$$"
+            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m},\quad "
+            rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
+        )
+
+
+class SimilarityRegressionProblem(_PairProblem):
+    r"""Similarity regression (section 4.1): squared distances under T come near given values.
+
+    .. math:: \min_{A \succeq 0} \; \frac1m \sum_i \ell(y_i, \langle Q_{x_i - x'_i}, A \rangle)
+              + \frac{\lambda}{\sqrt m} \|A\|_2
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    pairs : (m, 2) int array
+        Rows ``(i, j)``.
+    y : (m,) array
+        Values in [0, 1], which ``||Tx - Tx'||^2`` is to take.
+    reg : float
+        lambda.
+    loss : str
+        ``"squared"``, (y - t)^2; ``"absolute"``, abs(y - t); ``"weighted"``, (y - t)^2 / (y + y0)^2.
+    y0 : float
+        Of the weighted loss.
+    as_printed : bool
+        Take (y - t)^2 / (y - y0)^2 for the weighted loss.
+    norm, kernel
+        As for :class:`PairMarginProblem`.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        reg: float = 0.005,
+        loss: str = "squared",
+        y0: float = 0.1,
+        as_printed: bool = False,
+        norm: str = "frobenius",
+        kernel: Kernel | ArrayLike | None = None,
+    ) -> None:
+        points = as_points(X, sparse=True)
+        self.pairs = ListedPairs(pairs, points.shape[0]).pairs
+        targets = _values(y, len(self.pairs))
+        if not isinstance(loss, str) or loss not in LOSSES:
+            raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {loss!r}")
+        if not isinstance(as_printed, bool | np.bool_):
+            raise InputError(f"as_printed must be True or False, got {as_printed!r}")
+        self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
+        weights = np.full(targets.size, 1.0 / targets.size)
+        if loss == "weighted":
+            scale = targets - self.y0 if as_printed else targets + self.y0
+            if not scale.all():
+                raise InputError(f"y0 must not be a value of y, where the printed loss is infinite; got {y0!r}")
+            weights = weights / scale**2
+        made = BoxLoss.absolute_error if loss == "absolute" else BoxLoss.squared_error
+        features, self.span = self._spanned(points, kernel, self.pairs)
+        distances = PairDistances(features, self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
+        self._finish(SeparableRisk(distances, made(weights, targets)), len(features), targets.size, reg, norm)
+
+    def __str__(self) -> str:
+        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {self._shift()})^2"}
+        return (
+            f"Similarity regression (Maurer 2008, section 4.1)\n"
+            f"\n"
+            f"  minimise    mean_S {loss[self.loss]} + {self.reg:g} / sqrt(m) {self._norm_text()},"
+            f"  t = ||Tx - Tx'||^2,  A = T*T\n"
+            f"  subject to  A positive semidefinite\n"
+            f"\n"
+            f"  A         {self.cone.d} coordinates\n"
+            f"  S         m = {self.m} pairs of {self.n_points} points"
+        )
+
+    def _repr_latex_(self) -> str:
+        loss = {"squared": "(y_i - t_i)^2", "absolute": "|y_i - t_i|"}
+        loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {self._shift()})^2}}"
+        return (
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & \frac{{1}}{{m}} \sum_{{i=1}}^m {loss[self.loss]} \\"
+            rf"& + \frac{{{self.reg:g}}}{{\sqrt{{m}}}} {self._norm_latex()}\end{{aligned}}$$"
+            rf"$$t_i = \langle Q_{{x_i - x'_i}}, A\rangle,\quad "
+            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m}$$"
+        )
+
+    def _shift(self) -> str:
+        return f"{'-' if self.as_printed else '+'} {self.y0:g}"
+
+
+def balanced_pairs(
+    y: ArrayLike,
+    n_pairs: int,
+    random_state: int | np.random.Generator | None = None,
+    *,
+    balanced: bool = True,
+) -> tuple[np.ndarray, Array]:
+    r"""Draw from the pair oracle of a labelled task (section 5.1).
+
+    A fair coin decides on a similar or a dissimilar pair, which is then drawn uniformly among all pairs of different
+    points of that kind; without balance, among all pairs.
+
+    Parameters
+    ----------
+    y : (n,) array
+        Labels.
+    n_pairs : int
+        Number of draws; a pair can be drawn twice.
+    random_state : int, numpy.random.Generator or None
+    balanced : bool
+
+    Returns
+    -------
+    pairs : (n_pairs, 2) int array
+    r : (n_pairs,) array
+        +1 for equal labels, -1 for different ones.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or the labels have no two points alike or no two different ones.
+    """
+    codes = _codes(y, None)
+    if isinstance(n_pairs, bool) or not isinstance(n_pairs, (int, np.integer)) or n_pairs < 1:
+        raise InputError(f"n_pairs must be a positive integer, got {n_pairs!r}")
+    rng = as_generator(random_state)
+    same, other = LabelledPairs(codes, same=True), LabelledPairs(codes, same=False)
+    share = 0.5 if balanced else len(same) / (len(same) + len(other))
+    similar = rng.random(n_pairs) < share
+    pairs = np.where(similar[:, None], same.sample(rng, n_pairs), other.sample(rng, n_pairs))
+    return pairs, np.where(similar, 1.0, -1.0)
+
+
+def _codes(y: ArrayLike, n: int | None) -> np.ndarray:
+    labels = as_labels(y)
+    if n is not None and labels.size != n:
+        raise InputError(f"y must hold one label a point: X has {n} rows, y has {labels.size}")
+    codes = np.unique(labels, return_inverse=True)[1].ravel()
+    counts = np.bincount(codes)
+    if counts.size < 2:
+        raise InputError("y has one class only, so no pair is dissimilar")
+    if counts.max() < 2:
+        raise InputError("y has no class with two members, so no pair is similar")
+    return codes
+
+
+def _signs(y: ArrayLike, m: int) -> Array:
+    r = _one_a_pair(y, m)
+    wrong = np.flatnonzero(~np.isin(r, (-1.0, 1.0)))
+    if wrong.size:
+        raise InputError(f"y must hold +1 (similar) and -1 (dissimilar), but y[{wrong[0]}] = {r[wrong[0]]:g}")
+    return r
+
+
+def _values(y: ArrayLike, m: int) -> Array:
+    values = _one_a_pair(y, m)
+    wrong = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
+    if wrong.size:
+        raise InputError(f"y must hold values from 0 to 1, but y[{wrong[0]}] = {values[wrong[0]]:g}")
+    return values
+
+
+def _one_a_pair(y: ArrayLike, m: int) -> Array:
+    numbers = real_array(y, "y")
+    if numbers.shape != (m,):
+        raise InputError(f"y must hold one number a pair, shape ({m},), got {numbers.shape}")
+    return numbers
+
+
+def _margins(margin: Any) -> tuple[float, float]:
+    """Of similar and of dissimilar pairs."""
+    if isinstance(margin, (tuple, list, np.ndarray)):
+        if len(margin) != 2:
+            raise InputError(f"margin must be a number, or two: (similar, dissimilar), got {len(margin)}")
+        return checked_weight(margin[0], "margin[0]"), checked_weight(margin[1], "margin[1]")
+    return checked_weight(margin, "margin"), checked_weight(margin, "margin")

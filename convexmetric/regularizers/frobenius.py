@@ -1,0 +1,83 @@
+r"""The Frobenius (Hilbert-Schmidt) norm, not squared (paper 4).
+
+.. math:: \Omega(M) = \lambda \|M\|_F, \qquad
+   \Omega^*_K(S) = 0 \text{ if } \|[S]_+\|_F \le \lambda, \text{ else } \infty
+
+A dual point S is made feasible by the largest :math:`\theta \le 1` with :math:`f(\theta) = \|[\theta S - G]_+\|_F \le
+\lambda`. Without G that is closed form. With it f is convex, so that :math:`f(\tau \theta) \le (1 - \tau) f(0) + \tau
+f(\theta)` for every :math:`0 \le \tau \le 1`: Newton's method comes down to the root from above, and this inequality
+makes up for what it leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.regularizers.base import Regularizer, checked_reg
+
+__all__ = ["Frobenius"]
+
+#: Newton steps for theta, and how near to the norm they need to come.
+STEPS, NEAR = 20, 1e-11
+
+
+@dataclass(frozen=True)
+class Frobenius(Regularizer):
+    """``reg * ||M||_F``."""
+
+    reg: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked_reg(self.reg)
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``reg * ||M||_F``."""
+        return self.reg * float(np.linalg.norm(M))
+
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """``theta v`` at a feasible theta; minus infinity if none is found."""
+        if G is None:
+            norm = float(np.linalg.norm(np.maximum(cone.spectrum(S), 0.0)))
+            return max(0.0, value) * min(1.0, self.reg / norm) if norm > 0.0 else max(0.0, value)
+        theta = self.largest_share(S, G, cone)
+        return -np.inf if theta is None else theta * value
+
+    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = NEAR) -> float | None:
+        """The largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, less ``near``; None if none is found."""
+        theta = 1.0
+        for _ in range(STEPS):
+            positive = cone.project(theta * S - G)
+            norm = float(np.linalg.norm(positive))
+            slope = cone.inner(positive, S)
+            if norm <= self.reg * (1.0 + near) or slope <= 0.0:
+                break
+            theta = max(0.0, theta - (norm - self.reg) * norm / slope)
+        if norm <= self.reg:
+            return theta
+        least = float(np.linalg.norm(cone.project(-G)))
+        if least <= self.reg:
+            return theta * (self.reg - least) / (norm - least)
+        # The feasible theta do not reach down to 0, but a step of twice the length may be among them.
+        theta = max(0.0, theta - 2.0 * (norm - self.reg) * norm / slope) if slope > 0.0 else 0.0
+        return theta if np.linalg.norm(cone.project(theta * S - G)) <= self.reg else None
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """``reg * ||M||_F``."""
+        return self.reg * cp.norm(M, "fro" if M.ndim == 2 else 2)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return rf"{self.reg:g} \|{M}\|_F"
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        return f"{self.reg:g} ||{M}||_F"
+
+    def quadratic(self, cone: Cone) -> None:
+        """None: it is neither linear nor quadratic."""
+        return None

@@ -1,0 +1,210 @@
+r"""Hinges of squared distances as a function of the points' images.
+
+.. math:: \phi(G) = \sum_t \max_u \; u \, (\mu_t - s_t) - \tfrac12 \kappa_t u^2 - \frac{w}{2 b_t} (u - b_t v_t)^2,
+   \qquad s_t = \sigma_t \|g_i - g_j\|^2
+
+with the maximum over the box of the loss, a width w and centres :math:`0 \le v_t \le 1` (1/2 where none are given): the
+losses of :mod:`convexmetric.losses.box` smoothed, or, with the multipliers of an earlier pass for centres, their
+augmented Lagrangian. With the multipliers u and the Laplacian :math:`\mathrm{Lap}` of a weighted graph
+
+.. math:: \nabla \phi(G) = -2 \, \mathrm{Lap}(\sigma u) \, G, \qquad
+   \nabla^2 \phi(G)[H] = -2 \, \mathrm{Lap}(\sigma u) H + 4 \, \mathrm{Lap}(h) \, G, \quad
+   h_t = \tfrac{b_t}{w} \langle g_i - g_j, h_i - h_j \rangle \text{ on the kinks.}
+
+Nothing of the size of a metric occurs: images may have any number of coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.comparisons import PairDistances
+from convexmetric.cones.base import Array
+from convexmetric.losses import BoxLoss
+
+__all__ = ["ImagePass", "ImageRisk", "ListedImages"]
+
+
+@dataclass(frozen=True)
+class ImagePass:
+    """The smoothed risk at some images.
+
+    Attributes
+    ----------
+    G : (n, r) array
+        Images of the points.
+    value, exact : float
+        Of the smoothed risk, and of the risk itself.
+    duals : (float, float)
+        What the multipliers say, ``R >= sum(duals) - <S, M>``: those that add to S, and those that take from it.
+    weights : (n, n) array or sparse matrix
+        ``sigma u`` for every pair, symmetric.
+    multipliers : (T,) array or None
+        u, where pairs are listed.
+    start, other, curvature : arrays
+        Kinks of every point: where they begin, the other points, ``b / w``.
+    """
+
+    G: Array
+    value: float
+    exact: float
+    duals: tuple[float, float]
+    weights: Any
+    multipliers: Array | None
+    start: np.ndarray
+    other: np.ndarray
+    curvature: Array
+
+    @property
+    def kinks(self) -> int:
+        """Number of pairs on the kink."""
+        return len(self.other) // 2
+
+    @cached_property
+    def _degrees(self) -> Array:
+        return np.asarray(self.weights.sum(axis=1)).reshape(-1, 1)
+
+    @cached_property
+    def _single(self) -> tuple[Any, Any, Any, Any]:
+        """Images, weights, degrees and curvature in single precision, which is enough for products."""
+        arrays = self.G, self.weights, self._degrees, self.curvature
+        return tuple(array.astype(np.float32) for array in arrays)  # type: ignore[return-value]
+
+    def laplacian(self, H: Array) -> Array:
+        """``Lap(sigma u) H``."""
+        return np.asarray(self._degrees * H - self.weights @ H)
+
+    def gradient(self) -> Array:
+        """Of the smoothed risk in the images."""
+        return -2.0 * self.laplacian(self.G)
+
+    def product(self, H: Any) -> Any:
+        """The second derivative along H, in single precision."""
+        G, weights, degrees, curvature = self._single
+        H = np.ascontiguousarray(H, dtype=np.float32)
+        out = np.empty_like(H)
+        _curved(G, H, self.start, self.other, curvature, out)
+        return out - np.float32(2.0) * (degrees * H - weights @ H)
+
+    def sides(self, X: Array) -> tuple[Array, Array]:
+        """``X^T Lap(sigma u) X`` over the pairs that add to it, and minus that over the others."""
+        adding, taking = (_positive(sign * self.weights) for sign in (1.0, -1.0))
+        return _scatter(X, adding), _scatter(X, taking)
+
+
+class ImageRisk(Protocol):
+    """A risk that can be evaluated at images of its points."""
+
+    X: Array
+
+    def at(self, G: Array, width: float, centre: Any = None) -> ImagePass:
+        """One pass; ``centre`` is what :meth:`centre` made of an earlier one."""
+
+    def centre(self, here: ImagePass) -> Any:
+        """The multipliers of a pass as centres of the next."""
+
+    def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
+        """The multipliers of a pass in the order of the risk's dual points, those that add to S scaled."""
+
+    def pull(self) -> Array:
+        """``X^T Lap(b) X`` over the pairs whose distances cost: about the curvature of the risk across the optimum."""
+
+
+class ListedImages:
+    """Listed pairs.
+
+    Parameters
+    ----------
+    pairs : PairDistances
+    loss : BoxLoss
+    """
+
+    def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
+        self.X, self.pairs, self.loss = pairs.X, pairs, loss
+        self.bounded = np.isfinite(loss.high)
+        self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
+        #: What a unit of width is to each: the end of its box, or nothing where a parabola does the smoothing.
+        self.size = np.maximum(np.abs(loss.low), np.abs(loss.high))
+
+    def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
+        """Pass over the list."""
+        loss, signs, (i, j) = self.loss, self.pairs.signs, self.pairs.pairs.T
+        s = signs * np.sum((G[i] - G[j]) ** 2, axis=1)
+        middle = self.middle if centre is None else centre
+        bend = width / self.size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = (loss.offset - s + middle * bend) / (loss.curvature + bend)
+        u = loss.clip(u) if width > 0.0 else loss.subgradient(s)
+        duals = loss.dual_values(u)
+        adding = float(duals[signs * u > 0.0].sum())
+        value = float(duals.sum()) - float(s @ u) - 0.5 * float(bend @ (u - middle) ** 2)
+        weights = self._symmetric(i, j, signs * u)
+        on = np.flatnonzero((u > loss.low) & (u < loss.high))
+        curvature = 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size)
+        kinks = self._symmetric(i[on], j[on], curvature)
+        return ImagePass(
+            G,
+            value,
+            loss.value(s),
+            (adding, float(duals.sum()) - adding),
+            weights,
+            u,
+            kinks.indptr,
+            kinks.indices,
+            kinks.data,
+        )
+
+    def centre(self, here: ImagePass) -> Array | None:
+        """The multipliers themselves."""
+        return here.multipliers
+
+    def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
+        """The multipliers, those that add to S scaled."""
+        u = here.multipliers
+        assert u is not None
+        return np.where(self.pairs.signs * u > 0.0, share * u, u)
+
+    def pull(self) -> Array:
+        """Over the pairs that are similar, or whose distance is measured."""
+        i, j = self.pairs.pairs.T
+        costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
+        costs = np.where((self.pairs.signs < 0.0) | (self.loss.low < 0.0), costs, 0.0)
+        weights = self._symmetric(i, j, costs)
+        return _scatter(self.X, weights)
+
+    def _symmetric(self, i: np.ndarray, j: np.ndarray, values: Array) -> sp.csr_array:
+        n = len(self.X)
+        return sp.csr_array((np.r_[values, values], (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+
+
+def _positive(weights: Any) -> Any:
+    return weights.maximum(0.0) if sp.issparse(weights) else np.maximum(weights, 0.0)
+
+
+def _scatter(X: Array, weights: Any) -> Array:
+    """``X^T Lap(weights) X``."""
+    degrees = np.asarray(weights.sum(axis=1)).reshape(-1, 1)
+    S = X.T @ (degrees * X - weights @ X)
+    return np.asarray(0.5 * (S + S.T))
+
+
+@numba.njit(parallel=True, cache=True, nogil=True, fastmath=True)
+def _curved(G, H, start, other, curvature, out):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in numba.prange(len(G)):
+        g, h = G[i], H[i]
+        total = np.zeros(g.size, dtype=G.dtype)
+        for at in range(start[i], start[i + 1]):
+            j = other[at]
+            dot = np.float32(0.0)
+            for k in range(g.size):
+                dot += (g[k] - G[j, k]) * (h[k] - H[j, k])
+            weight = np.float32(4.0) * curvature[at] * dot
+            for k in range(g.size):
+                total[k] += weight * (g[k] - G[j, k])
+        out[i] = total

@@ -1,0 +1,283 @@
+r"""Hinges over all pairs of labelled points, without ever listing the pairs.
+
+.. math:: R(M) = c_1 \sum_{i < j, \, y_i = y_j} \max(0, \mu_1 + d_M(x_i, x_j))
+             + c_{-1} \sum_{i < j, \, y_i \ne y_j} \max(0, \mu_{-1} - d_M(x_i, x_j))
+
+Similar pairs with :math:`\mu_1 \ge 0` cost at any distance: their hinge is linear. A pass takes two matrix products of
+the points, a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numba
+import numpy as np
+
+from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.points import as_points
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.losses import BoxLoss
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers, group_sums
+from convexmetric.risks.images import ImagePass
+from convexmetric.risks.separable import SeparableRisk
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["LabelledPairRisk", "PairHinge"]
+
+#: Rows of a block of distances.
+BLOCK = 256
+#: Largest number of pairs that are written out.
+PAIRS_LIMIT = 200_000
+
+
+@dataclass(frozen=True)
+class PairHinge:
+    """``weight max(0, margin - s)`` with s the squared distance, or minus it.
+
+    Attributes
+    ----------
+    weight, margin : float
+    similar : bool
+        Whether s is minus the squared distance.
+    """
+
+    weight: float
+    margin: float
+    similar: bool
+
+    @property
+    def sign(self) -> float:
+        """Of the squared distance in s."""
+        return -1.0 if self.similar else 1.0
+
+    @property
+    def linear(self) -> bool:
+        """Whether it is never off."""
+        return self.similar and self.margin >= 0.0
+
+    def numbers(self) -> tuple[float, ...]:
+        """For compiled code."""
+        return self.sign, self.weight, self.margin, float(self.linear)
+
+
+class LabelledPairRisk(Risk):
+    """One hinge for all pairs of equal labels, another for all pairs of different ones.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Points in rows.
+    codes : (n,) int array
+        Labels as numbers from 0 on.
+    same, other : PairHinge
+        Of pairs with equal, and with different labels.
+    cone : Cone
+        Where the metric lives.
+    """
+
+    def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
+        self.X = as_points(X)
+        self.codes = np.ascontiguousarray(codes, dtype=np.int64)
+        self.same, self.other, self.cone = same, other, cone
+        self._numbers = np.array([same.numbers(), other.numbers()])
+
+    def contents(self) -> tuple[Any, ...]:
+        """Points, labels, hinges and cone."""
+        return self.X, self.codes, self.same, self.other, self.cone
+
+    @property
+    def parts(self) -> int:
+        """Number of points: a point's part are its pairs with later points."""
+        return len(self.X)
+
+    @property
+    def count(self) -> int:
+        """Number of pairs."""
+        return self.parts * (self.parts - 1) // 2
+
+    def value(self, M: Array) -> float:
+        """One pass over all pairs."""
+        return sum(float(sums[:, 1].sum()) for _, _, sums, _ in self._passes(self.cone.times(self.X, M), self.X, 0.0))
+
+    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+        """The violated pairs of every group of points, added up."""
+        n_groups = int(groups.max()) + 1
+        sums, weights = self._whole(self.cone.times(self.X, M), self.X, 0.0)[:2]
+        values, offsets = (group_sums(column, groups, n_groups) for column in (sums[:, 1], sums[:, 2] + sums[:, 3]))
+        upper = np.triu(weights)
+        normals = np.empty((n_groups, self.cone.size))
+        for g in range(n_groups):
+            T = np.where(groups[:, None] == g, upper, 0.0)
+            normals[g] = self.cone.coordinates(self._adjoint(T + T.T))
+        return Cuts(values, offsets, normals)
+
+    def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
+        """One pass at images of the points."""
+        sums, weights, counts = self._whole(G, G, width, centre)
+        start = np.concatenate([[0], np.cumsum(counts)])
+        other, curvature = np.empty(start[-1], dtype=np.int64), np.empty(start[-1])
+        if start[-1]:
+            _list_kinks(weights, self.codes, self._numbers, width, start, other, curvature)
+        value, exact, adding, taking = map(float, sums.sum(axis=0))
+        return ImagePass(G, value, exact, (adding, taking), weights, None, start, other, curvature)
+
+    def centre(self, here: ImagePass) -> Array:
+        """Slopes of the hinges, in single precision: any number is good as a centre."""
+        centre = np.empty(here.weights.shape, dtype=np.float32)
+        _slopes_of(here.weights, self.codes, self._numbers, centre)
+        return centre
+
+    def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
+        """Pairs (i, j), i < j, by i and then j, those that add to S scaled."""
+        weights = np.concatenate([here.weights[i, i + 1 :] for i in range(self.parts)])
+        return np.where(weights > 0.0, share * weights, -weights)
+
+    def pull(self) -> Array:
+        """All pairs of equal labels."""
+        return self._adjoint(np.where(self.codes[:, None] == self.codes, self.same.weight, 0.0))
+
+    def listed(self) -> SeparableRisk:
+        """The same risk with all pairs (i, j), i < j, in a list.
+
+        Raises
+        ------
+        InputError
+            If there are too many.
+        """
+        if self.count > PAIRS_LIMIT:
+            raise InputError(
+                f"the statement cannot be written out at this size: {self.count} pairs; keep it to {PAIRS_LIMIT}"
+            )
+        pairs = np.column_stack(np.triu_indices(self.parts, 1))
+        same = self.codes[pairs[:, 0]] == self.codes[pairs[:, 1]]
+        signs, weights, margins, linear = np.where(same[:, None], *self._numbers).T
+        distances = PairDistances(self.X, pairs, signs, self.cone)
+        return SeparableRisk(distances, BoxLoss.hinge(weights, margins, linear > 0.0))
+
+    def statement(self, M: cp.Variable) -> RiskStatement:
+        """One slack and one constraint a pair."""
+        return self.listed().statement(M)
+
+    def dual_point(self, dual: Any) -> DualPoint | None:
+        """Multipliers in the order of :meth:`listed`, or weighted cuts."""
+        if not isinstance(dual, np.ndarray):
+            return super().dual_point(dual)
+        u = checked_multipliers(dual, self.count, "one a pair (i, j) with i < j")
+        if not np.isfinite(u).all():
+            return None
+        T = np.zeros((self.parts, self.parts))
+        value = _weigh(u, self.codes, self._numbers, T)
+        return DualPoint(float(value), self._adjoint(T))
+
+    def _adjoint(self, T: Array) -> Array:
+        """``X^T Lap(T) X``."""
+        cone, degrees = self.cone, T.sum(axis=1)
+        with blas_threads_for(float(len(T)) ** 2 * self.X.shape[1]):
+            return np.asarray(cone.outer_sum(self.X, degrees) - cone.cross(self.X, T, self.X))
+
+    def _passes(
+        self, P: Array, Q: Array, width: float, centre: Array | None = None
+    ) -> Iterator[tuple[slice, Array, Array, np.ndarray]]:
+        """Blocks of rows with their weights; a row's smoothed and exact value, its two dual values, and its kinks.
+
+        Squared distances are those of the inner products ``<p_i, q_j>``.
+        """
+        n = self.parts
+        norms = np.einsum("ik,ik->i", P, Q)
+        nothing = np.empty((0, 0), dtype=np.float32)
+        with blas_threads_for(float(n) * n * Q.shape[1]):
+            for first in range(0, n, BLOCK):
+                rows = slice(first, min(first + BLOCK, n))
+                block = P[rows] @ Q.T
+                sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)
+                before = nothing if centre is None else centre[rows]
+                _hinges(block, norms, first, self.codes, self._numbers, width, before, sums, counts)
+                yield rows, block, sums, counts
+
+    def _whole(self, P: Array, Q: Array, width: float, centre: Array | None = None) -> tuple[Array, Array, np.ndarray]:
+        """All of :meth:`_passes` at once."""
+        n = self.parts
+        sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
+        for rows, block, block_sums, block_counts in self._passes(P, Q, width, centre):
+            weights[rows], sums[rows], counts[rows] = block, block_sums, block_counts
+        return sums, weights, counts
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _hinges(block, norms, first, codes, numbers, width, centre, sums, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for r in numba.prange(len(block)):
+        i = first + r
+        smoothed = exact = adding = taking = 0.0
+        kinks = 0
+        for j in range(norms.size):
+            if j == i:
+                block[r, j] = 0.0
+                continue
+            kind = 0 if codes[i] == codes[j] else 1
+            sign, weight, margin = numbers[kind, 0], numbers[kind, 1], numbers[kind, 2]
+            t = margin - sign * (norms[i] + norms[j] - 2.0 * block[r, j])
+            if numbers[kind, 3] > 0.0:
+                a, value, plain = 1.0, t, t
+            else:
+                plain = max(0.0, t)
+                if width > 0.0:
+                    middle = 0.5 if centre.size == 0 else np.float64(centre[r, j])
+                    a = min(1.0, max(0.0, middle + t / width))
+                    value = a * t - 0.5 * width * (a - middle) ** 2
+                    if 0.0 < weight * a < weight:
+                        kinks += 1
+                else:
+                    a, value = (1.0 if t > 0.0 else 0.0), plain
+            block[r, j] = sign * weight * a
+            if j > i:
+                smoothed += weight * value
+                exact += weight * plain
+                if sign > 0.0:
+                    adding += weight * a * margin
+                else:
+                    taking += weight * a * margin
+        sums[r, 0], sums[r, 1], sums[r, 2], sums[r, 3] = smoothed, exact, adding, taking
+        counts[r] = kinks
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _list_kinks(weights, codes, numbers, width, start, other, curvature):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in numba.prange(len(weights)):
+        at = start[i]
+        for j in range(len(weights)):
+            kind = 0 if codes[i] == codes[j] else 1
+            size = numbers[kind, 1]
+            u = abs(weights[i, j])
+            if at < start[i + 1] and j != i and numbers[kind, 3] == 0.0 and 0.0 < u < size:
+                other[at] = j
+                curvature[at] = size / width
+                at += 1
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _slopes_of(weights, codes, numbers, slopes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in numba.prange(len(weights)):
+        for j in range(len(weights)):
+            kind = 0 if codes[i] == codes[j] else 1
+            slopes[i, j] = abs(weights[i, j]) / numbers[kind, 1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _weigh(u, codes, numbers, T):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    value = 0.0
+    at = 0
+    for i in range(len(T)):
+        for j in range(i + 1, len(T)):
+            kind = 0 if codes[i] == codes[j] else 1
+            size = numbers[kind, 1]
+            a = size if numbers[kind, 3] > 0.0 else min(size, max(0.0, u[at]))
+            value += numbers[kind, 2] * a
+            T[i, j] = T[j, i] = numbers[kind, 0] * a
+            at += 1
+    return value

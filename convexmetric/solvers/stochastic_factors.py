@@ -1,0 +1,406 @@
+r"""Stochastic gradient descent on factors of the metric, one pair a step, with a constant step.
+
+.. math:: A_v = \sum_{i=1}^d v_i v_i^\top, \qquad
+   v_i \leftarrow v_i + \theta \Big( \frac{2 \sigma_t u_t}{p_t} \, a_i \, (x - x') - w_i \Big), \qquad
+   a_i = \langle v_i, x - x' \rangle, \quad s_t = \sigma_t \sum_i a_i^2
+
+for :math:`\sum_t \ell_t(s_t) + \langle G, A \rangle + \Omega(A)`: a pair t is drawn with probability p, :math:`-u_t` is
+a subgradient of its loss at :math:`s_t`, and w is the gradient of the penalty in v,
+
+.. math:: w_i = \frac{2 \lambda}{\|A_v\|_F} \sum_j \langle v_i, v_j \rangle v_j \;\text{ for } \lambda \|A\|_F, \qquad
+   w_i = 2 \lambda v_i \;\text{ for } \lambda \, \mathrm{tr} A.
+
+This is the algorithm of table 1 of paper 4 with the two savings of its section 3.3: some hundred vectors instead of
+one a pair, and w computed anew only every so many steps, while it is applied in each. In print the loss step lacks the
+factor 2 that w has, so that it descends the objective of twice the :math:`\lambda`; ``as_printed`` takes it so. The
+last index of w is printed i, a misprint for the j of the gradient above it, in either version. Pairs in a list are
+drawn uniformly; of pairs by labels first the kind, by its whole weight, and then a pair of that kind.
+
+Vectors start and stay in the span of the differences of points, so that these are the steps of the kernel version,
+:math:`v_i = \sum_j \alpha^i_j (x_j - x'_j)` with inner products read off the kernel matrix, in coordinates of an
+orthonormal basis of the span.
+
+While w stays, a block of steps is linear algebra but for one number a step. With the differences of the block in rows
+of :math:`\Delta`, the products :math:`\Delta V^\top, \Delta W^\top, \Delta \Delta^\top` hold what every step sees of V,
+whatever the steps before it did, and V itself is changed once, at the end of the block.
+
+The problem in v is not convex. Bounds are those of the convex problem, made at powers of two, as soon as these cost
+less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the mean
+of those met since the last power of two, which is the better one where few pairs are on their kinks. Multipliers that
+add to S are scaled to what the regularizer allows. A constant step ends at some distance from the optimum, and the
+certified gap tells how far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import ClassVar, Protocol
+
+import numba
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.pairs import LabelledPairs
+from convexmetric.comparisons.sampling import as_generator
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.losses import BoxLoss
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Frobenius, Trace
+from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, SeparableRisk
+from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["StochasticFactors"]
+
+#: Steps that are worked out together, and draws that are made together.
+BLOCK, DRAWS = 128, 8_192
+#: Metrics between two powers of two that make a mean.
+AVERAGED = 64
+#: Smoothing of losses at a metric for the lower bound, in units of s, and evaluations in the search for the best scale.
+WIDTH, SEARCH = 0.3, 12
+#: Entries of vectors that have diverged.
+OVERFLOW = 1e50
+
+
+@dataclass(frozen=True)
+class StochasticFactors(Solver):
+    """Descent of one random pair a step on vectors whose outer products make the metric.
+
+    It does not claim the optimum, and no step is tested: with steps too long for the data, it diverges and ends.
+
+    Parameters
+    ----------
+    vectors : int
+        d, the rank that the metric can have; no more than there are dimensions are taken.
+    steps : int
+        After how many it ends, if nothing else ends it before.
+    learning_rate : float
+        theta. Steps scale with squared differences: the paper's 0.01 is for points with differences below 1.
+    refresh : int
+        Steps from one computation of w to the next.
+    start : float
+        Mean squared distance of pairs under the first metric, whose vectors are normal; the paper does not say.
+    as_printed : bool
+        Leave out the factor 2 of the loss step, as in print.
+    average : bool
+        Also offer the mean metric over the steps since the last power of two, where it is looked at.
+    random_state : int, numpy.random.Generator or None
+        Of the start and of the draws.
+    """
+
+    name: ClassVar[str] = "stochastic-factors"
+
+    vectors: int = 100
+    steps: int = 10**6
+    learning_rate: float = 0.01
+    refresh: int = 100
+    start: float = field(default=0.1, kw_only=True)
+    as_printed: bool = field(default=False, kw_only=True)
+    average: bool = field(default=False, kw_only=True)
+    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("vectors", "steps", "refresh"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        for name in ("learning_rate", "start"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
+                raise InputError(f"{name} must be a positive finite number, got {value!r}")
+        for name in ("as_printed", "average"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(f"{name} must be True or False, got {value!r}")
+        as_generator(self.random_state)
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs losses of pairs, full metrics, and a Frobenius norm or a trace."""
+        if _source(problem) is None:
+            return "its risk is not a sum of hinges or of absolute or squared errors of pairs"
+        if not isinstance(problem.cone, PSDCone):
+            return "its metrics are diagonal"
+        if not isinstance(problem.regularizer, Frobenius | Trace):
+            return "its regularizer is neither a Frobenius norm nor a trace"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Step until told to stop, through all steps, or until the vectors overflow."""
+        source = _source(problem)
+        if source is None or not isinstance(problem.regularizer, Frobenius | Trace):
+            raise SolverError("stochastic factors need losses of pairs and a Frobenius norm or a trace")
+        _Run(self, problem, source, problem.regularizer, monitor).follow()
+
+
+class _Source(Protocol):
+    """Where pairs come from.
+
+    A row of numbers belongs to every pair drawn: sign, offset, low and high end and curvature of its loss over its
+    probability.
+    """
+
+    @property
+    def images(self) -> ImageRisk:
+        """The risk as a function of images."""
+
+    @property
+    def signs(self) -> Array:
+        """Of the squared distances, in the order of multipliers."""
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
+        """``(size, 2)`` points and ``(size, 5)`` numbers."""
+
+
+class _Listed:
+    """Pairs in a list, drawn uniformly."""
+
+    def __init__(self, comparisons: PairDistances, loss: BoxLoss) -> None:
+        self.images = ListedImages(comparisons, loss)
+        self.pairs, self.signs = comparisons.pairs, comparisons.signs
+        m = len(self.pairs)
+        self.numbers = np.column_stack(
+            [self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m],
+        )
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
+        t = rng.integers(len(self.pairs), size=size)
+        return self.pairs[t], self.numbers[t]
+
+
+class _Labelled:
+    """All pairs of labelled points: a kind by the sum of its weights, a pair of that kind uniformly."""
+
+    def __init__(self, risk: LabelledPairRisk) -> None:
+        self.images = risk
+        self.kinds = [LabelledPairs(risk.codes, same=same) for same in (True, False)]
+        hinges = (risk.same, risk.other)
+        sums = np.array([0.5 * len(pairs) * hinge.weight for pairs, hinge in zip(self.kinds, hinges, strict=True)])
+        self.share, whole = sums[0] / sums.sum(), sums.sum()
+        self.numbers = np.array([(h.sign, h.margin, whole if h.linear else 0.0, whole, 0.0) for h in hinges])
+        self.codes = risk.codes
+
+    @property
+    def signs(self) -> Array:
+        """In the order of the risk's multipliers."""
+        same = np.concatenate([self.codes[i] == self.codes[i + 1 :] for i in range(self.codes.size)])
+        return np.where(same, self.numbers[0, 0], self.numbers[1, 0])
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
+        kind = (rng.random(size) >= self.share).astype(np.int64)
+        pairs = np.empty((size, 2), dtype=np.int64)
+        for k, source in enumerate(self.kinds):
+            drawn = np.flatnonzero(kind == k)
+            if drawn.size:
+                pairs[drawn] = source.sample(rng, drawn.size)
+        return pairs, self.numbers[kind]
+
+
+def _source(problem: MetricProblem) -> _Source | None:
+    risk = problem.risk
+    if isinstance(risk, LabelledPairRisk):
+        return _Labelled(risk)
+    if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
+        return None
+    loss = risk.loss.box(risk.parts)
+    return None if loss is None else _Listed(risk.comparisons, loss)
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(
+        self,
+        settings: StochasticFactors,
+        problem: MetricProblem,
+        source: _Source,
+        regularizer: Frobenius | Trace,
+        monitor: Monitor,
+    ) -> None:
+        self.settings, self.problem, self.source, self.monitor = settings, problem, source, monitor
+        self.reg, self.trace = float(regularizer.reg), isinstance(regularizer, Trace)
+        self.X = source.images.X
+        self.d = min(settings.vectors, self.X.shape[1])
+        self.t, self.chunk = 0, -1
+        self.slopes, self.metrics, self.count = np.zeros(1), np.zeros((1, 1)), 0
+        monitor.state = self.state
+
+    def follow(self) -> None:
+        """Start, or go on, and step to the end."""
+        left = self.monitor.left_by(StochasticFactors.name)
+        if left:
+            self.restore(left)
+        else:
+            self.begin()
+            if self.look():
+                return
+        while self.t < self.settings.steps:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.advance(self.next_stop())
+            if not np.abs(self.V).max() < OVERFLOW:
+                return
+            octave = self.octave(self.t)
+            if self.worth_a_look(octave) and self.t % _spacing(octave) == 0:
+                self.gather()
+            at_end = self.t == octave or self.t == self.settings.steps
+            if ((at_end and self.worth_a_look(octave)) or self.monitor.out_of_time) and self.look():
+                return
+            if at_end:
+                self.slopes, self.metrics, self.count = np.zeros(1), np.zeros((1, 1)), 0
+
+    def state(self) -> dict[str, np.ndarray]:
+        """For checkpoints."""
+        return {"numbers": np.array([self.t, self.seed]), "V": self.V, "W": self.W}
+
+    def restore(self, left: dict[str, np.ndarray]) -> None:
+        """Go on from a checkpoint; means begin anew."""
+        try:
+            self.t, self.seed = map(int, left["numbers"])
+            self.V, self.W = (np.asarray(left[name], dtype=np.float64) for name in ("V", "W"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the checkpoint's vectors are damaged ({error}); remove it to start again") from error
+        fits = self.V.shape == self.W.shape == (self.d, self.X.shape[1])
+        if not fits or min(self.t, self.seed) < 0:
+            raise InputError(
+                "the checkpoint's vectors have another number or length; remove it to start again, or keep to vectors"
+            )
+
+    def begin(self) -> None:
+        """Normal vectors under which drawn pairs have the mean squared distance asked for."""
+        self.seed = int(as_generator(self.settings.random_state).integers(2**62))
+        i, j = self.drawn(0)[0].T
+        spread = float(np.mean((self.X[i] - self.X[j]) ** 2)) * self.X.shape[1] or 1.0
+        V = np.random.default_rng((self.seed, 0)).standard_normal((self.d, self.X.shape[1]))
+        self.V = np.sqrt(self.settings.start / (self.d * spread)) * V
+        self.W = self.slope()
+
+    def drawn(self, chunk: int) -> tuple[np.ndarray, Array]:
+        """Draws of a chunk of steps: the same for a seed, wherever a solve was cut short."""
+        if chunk != self.chunk:
+            self.draws = self.source.draw(np.random.default_rng((self.seed, 1 + chunk)), DRAWS)
+            self.chunk = chunk
+        return self.draws
+
+    def slope(self) -> Array:
+        """w: gradient of the penalty in the vectors."""
+        V = self.V
+        if self.trace:
+            W = 2.0 * self.reg * V
+        else:
+            gram = V @ V.T
+            norm = float(np.linalg.norm(gram))
+            W = (2.0 * self.reg / norm * gram) @ V if norm > 0.0 else np.zeros_like(V)
+        return W if self.problem.G is None else W + 2.0 * V @ self.problem.G
+
+    def advance(self, until: int) -> None:
+        """One block of steps, through which w stays."""
+        settings = self.settings
+        first, size = self.t % DRAWS, until - self.t
+        pairs, numbers = self.drawn(self.t // DRAWS)
+        i, j = pairs[first : first + size].T
+        rate = settings.learning_rate
+        with blas_threads_for(float(size) * self.V.size):
+            differences = self.X[i] - self.X[j]
+            seen, pulled = differences @ self.V.T, differences @ self.W.T
+            gram = differences @ differences.T
+            _steps(seen, pulled, gram, numbers[first : first + size], rate, rate if settings.as_printed else 2.0 * rate)
+            self.V, self.t = self.V + seen.T @ differences - (size * rate) * self.W, until
+            if until % settings.refresh == 0:
+                self.W = self.slope()
+
+    def next_stop(self) -> int:
+        """Where the block that begins now has to end."""
+        t, octave = self.t, self.octave(self.t + 1)
+        spaces = [self.settings.refresh, DRAWS] + ([_spacing(octave)] if self.worth_a_look(octave) else [])
+        return min(t + BLOCK, octave, self.settings.steps, *(t - t % space + space for space in spaces))
+
+    @staticmethod
+    def octave(t: int) -> int:
+        """The power of two from t on."""
+        return 1 << (t - 1).bit_length()
+
+    def worth_a_look(self, octave: int) -> bool:
+        """Whether steps up to a power of two cost more than a look at its end; the last steps always get one."""
+        n, r = self.X.shape
+        products = 6.0 * SEARCH * float(r) ** 3 + 6.0 * float(n) * r * (n + r)
+        return octave >= self.settings.steps or octave * 6.0 * self.d * r >= products
+
+    def gather(self) -> None:
+        """Add what is met to the means."""
+        images = self.source.images
+        self.slopes = self.slopes + images.scaled_multipliers(images.at(self.X @ self.V.T, 0.0), 1.0)
+        if self.settings.average:
+            self.metrics = self.metrics + self.V.T @ self.V
+        self.count += 1
+
+    def look(self) -> bool:
+        """Offer metrics and bounds; True if the solve must stop."""
+        problem, images = self.problem, self.source.images
+        M = self.V.T @ self.V
+        here = images.at(self.X @ self.V.T, WIDTH)
+        objective = here.exact + problem.penalty(M)
+        self.monitor.primal(M, objective)
+        self.bound(images.scaled_multipliers(here, 1.0), M)
+        if self.count:
+            self.bound(self.slopes / self.count, M)
+            if self.settings.average:
+                mean = self.metrics / self.count
+                self.monitor.primal(mean, problem.objective(mean))
+        return self.monitor.iterate(steps=self.t, objective=objective)
+
+    def bound(self, u: Array, M: Array) -> None:
+        """Offer multipliers, those that add to S at their best scale."""
+        problem, risk = self.problem, self.problem.risk
+        adding = self.source.signs * u > 0.0
+        whole, rest = risk.dual_point(u), risk.dual_point(np.where(adding, 0.0, u))
+        if whole is None or rest is None:
+            return
+        value, S = whole.value - rest.value, whole.S - rest.S
+
+        def loss(scale: float) -> float:
+            return -problem.bound(rest.value + scale * value, rest.S + scale * S, M)
+
+        found = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"maxiter": SEARCH})
+        scaled = u if loss(1.0) <= found.fun else np.where(adding, float(found.x) * u, u)
+        point = risk.dual_point(scaled)
+        if point is not None:
+            self.monitor.dual(problem.bound(point.value, point.S, M), lambda: scaled, point)
+
+
+def _spacing(octave: int) -> int:
+    """Steps between metrics that make a mean."""
+    return max(1, octave // (2 * AVERAGED))
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _steps(seen, pulled, gram, numbers, rate, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Steps one after the other: images of the differences become what the steps add along the differences."""
+    size, d = seen.shape
+    active = np.empty(size, dtype=np.int64)
+    count = 0
+    for k in range(size):
+        a = seen[k]
+        for i in range(d):
+            a[i] -= k * rate * pulled[k, i]
+        for at in range(count):
+            before = active[at]
+            inner = gram[before, k]
+            for i in range(d):
+                a[i] += inner * seen[before, i]
+        square = 0.0
+        for i in range(d):
+            square += a[i] * a[i]
+        sign, offset, low, high, curvature = numbers[k]
+        slope = offset - sign * square
+        u = high if slope > 0.0 else low
+        if curvature > 0.0:
+            u = min(max(slope / curvature, low), high)
+        move = factor * sign * u
+        for i in range(d):
+            a[i] *= move
+        if move != 0.0:
+            active[count] = k
+            count += 1

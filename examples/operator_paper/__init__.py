@@ -1,0 +1,1 @@
+"""The experiments of paper 4, operator-valued large-margin classifiers, in parts."""

@@ -1,0 +1,76 @@
+"""Signed distances of pairs against their definition, the adjoint against inner products."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import random_element, random_metric
+
+from convexmetric.comparisons import PairDistances, pair_distances
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+
+CONES = [PSDCone, NonnegativeDiagonal]
+
+
+def made(seed, cone, n=7, d=3, T=11):
+    rng = np.random.default_rng(seed)
+    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(T)])
+    pairs[-1] = pairs[0, ::-1]
+    return rng, PairDistances(rng.normal(size=(n, d)), pairs, rng.choice([-1.0, 1.0], T), cone(d))
+
+
+@given(st.integers(0, 10**6), st.sampled_from(CONES))
+def test_forward_is_the_definition(seed, cone):
+    rng, pairs = made(seed, cone)
+    M = random_metric(rng, pairs.cone)
+    full = np.diag(M) if M.ndim == 1 else M
+    expected = []
+    for (i, j), sign in zip(pairs.pairs, pairs.signs, strict=True):
+        difference = pairs.X[i] - pairs.X[j]
+        expected.append(sign * difference @ full @ difference)
+    np.testing.assert_allclose(pairs.forward(M), expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(pairs.rows @ pairs.cone.coordinates(M), expected, rtol=1e-9, atol=1e-12)
+    variable, _ = pairs.cone.variable("M")
+    variable.value = M
+    expression = pairs.expression(variable)
+    assert isinstance(expression, cp.Expression)
+    np.testing.assert_allclose(expression.value, expected, rtol=1e-9, atol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(CONES))
+def test_adjoint_is_the_adjoint(seed, cone):
+    rng, pairs = made(seed, cone)
+    M, u = random_element(rng, pairs.cone), rng.normal(size=len(pairs))
+    assert pairs.cone.inner(pairs.adjoint(u), M) == pytest.approx(u @ pairs.forward(M), rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("cone", CONES)
+def test_blocks_change_nothing(cone, monkeypatch):
+    rng, pairs = made(3, cone)
+    M, u = random_metric(rng, pairs.cone), rng.normal(size=len(pairs))
+    whole = pairs.forward(M), pairs.adjoint(u)
+    monkeypatch.setattr(pair_distances, "BLOCK", 4)
+    np.testing.assert_allclose(pairs.forward(M), whole[0], rtol=1e-14)
+    np.testing.assert_allclose(pairs.adjoint(u), whole[1], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (np.zeros((0, 2), dtype=int), "is empty"),
+        ([[0, 0]], "two different points"),
+        ([[0, 7]], "row 7"),
+        ([[0, 1, 2]], "shape"),
+        ([[0.5, 1.0]], "integer row numbers"),
+    ],
+)
+def test_malformed_pairs(pairs, message):
+    with pytest.raises(InputError, match=message):
+        PairDistances(np.ones((7, 3)), pairs, np.ones(1), PSDCone(3))
+
+
+def test_features_must_fit_the_cone():
+    with pytest.raises(InputError, match="4 features, but the metric acts on 3"):
+        PairDistances(np.ones((7, 4)), [[0, 1]], np.ones(1), PSDCone(3))

@@ -1,0 +1,180 @@
+"""Hyperbolic PCA against explicit operators, random projections, and kernels in their dual form."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import convexmetric as cm
+
+
+def sample(seed=0, n=20, d=5, m=60):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(m)])
+    y = rng.choice([-1, 1], m)
+    y[:2] = -1, 1
+    return rng, X, pairs, y
+
+
+def weights_of(y, c, balanced):
+    eta = np.where(np.asarray(y) > 0, -1.0, 1.0 / (c**2 - 1.0))
+    shares = np.where(np.asarray(y) > 0, 0.5 / np.sum(y > 0), 0.5 / np.sum(y < 0)) if balanced else 1.0 / len(y)
+    return eta * shares, float(np.sum(eta * shares))
+
+
+def explicit(X, pairs, weights):
+    V = X[pairs[:, 0]] - X[pairs[:, 1]]
+    return (V * weights[:, None]).T @ V
+
+
+def every_pair(y):
+    pairs = np.array([(i, j) for i in range(len(y)) for j in range(len(y)) if i != j])
+    return pairs, np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("c", [1.2, 2.0, 10.0])
+def test_eigenvalues_and_operator_of_listed_pairs(balanced, c):
+    _, X, pairs, y = sample()
+    weights, mean_eta = weights_of(y, c, balanced)
+    A = explicit(X, pairs, weights)
+    found = cm.hyperbolic_pca(X, pairs, y, d=3, c=c, balanced=balanced)
+    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(A)[::-1], atol=1e-12)
+    assert found.value == pytest.approx(found.eigenvalues[:3].sum())
+    assert found.mean_eta == pytest.approx(mean_eta)
+    T = found.operator.components
+    np.testing.assert_allclose(T @ T.T, c**2 * np.eye(3), atol=1e-9)
+    assert np.sum((T.T @ T) * A) == pytest.approx(c**2 * found.value)
+    assert found.operator.norm == pytest.approx(c**2 * np.sqrt(3))
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_labels_are_all_their_pairs(balanced):
+    rng, X, _, _ = sample(1)
+    y = rng.integers(0, 4, len(X))
+    pairs, r = every_pair(y)
+    listed = cm.hyperbolic_pca(X, pairs, r, d=2, c=3.0, balanced=balanced)
+    never_listed = cm.hyperbolic_pca_from_labels(X + 100.0, y, d=2, c=3.0, balanced=balanced)
+    np.testing.assert_allclose(never_listed.eigenvalues, listed.eigenvalues, atol=1e-10)
+    np.testing.assert_allclose(
+        never_listed.operator.squared_distances(X), listed.operator.squared_distances(X), atol=1e-9
+    )
+    assert never_listed.mean_eta == pytest.approx(listed.mean_eta)
+    if balanced:
+        assert 1.0 + never_listed.mean_eta == pytest.approx(9.0 / 16.0)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.floats(1.05, 20.0))
+def test_no_projection_does_better(seed, d, c):
+    """Proposition 17."""
+    rng, X, pairs, y = sample(seed, n=8, d=4, m=12)
+    found = cm.hyperbolic_pca(X, pairs, y, d=d, c=c)
+    A = explicit(X, pairs, weights_of(y, c, False)[0])
+    for _ in range(20):
+        basis = np.linalg.qr(rng.standard_normal((4, d)))[0]
+        assert np.sum(basis * (A @ basis)) <= found.value + 1e-9 * np.abs(A).sum()
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("c", [1.1, 1.5, 3.0])
+def test_the_affine_bound_is_above_the_empirical_risk(balanced, c):
+    """Proposition 15 on the sample."""
+    for seed in range(5):
+        _, X, pairs, y = sample(seed)
+        X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
+        found = cm.hyperbolic_pca(X, pairs, y, d=2, c=c, balanced=balanced)
+        risk = cm.empirical_risk(found.operator, X, pairs, y, balanced=balanced)
+        assert risk <= found.empirical_bound + 1e-12
+        if c >= np.sqrt(2) and not balanced:
+            bound = found.risk_bound(X, pairs, y)
+            assert bound.empirical == pytest.approx(found.empirical_bound)
+
+
+def test_the_default_takes_all_positive_eigenvalues_and_no_others():
+    _, X, pairs, y = sample(2)
+    found = cm.hyperbolic_pca(X, pairs, y, c=1.5)
+    positive = int(np.sum(found.eigenvalues > 0.0))
+    assert 0 < positive < 5
+    assert len(found.operator.components) == positive
+    values = [cm.hyperbolic_pca(X, pairs, y, d=d, c=1.5).value for d in range(1, 6)]
+    assert found.value == max(values) == values[positive - 1]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_more_features_than_points(labelled):
+    rng, _, pairs, r = sample(3)
+    X = rng.standard_normal((20, 50))
+    y = rng.integers(0, 3, 20)
+    if labelled:
+        pairs, r = every_pair(y)
+        found = cm.hyperbolic_pca_from_labels(X, y, d=3, balanced=False)
+    else:
+        found = cm.hyperbolic_pca(X, pairs, r, d=3)
+    A = explicit(X, pairs, weights_of(r, 2.0, False)[0])
+    values = np.linalg.eigvalsh(A)[::-1]
+    np.testing.assert_allclose(found.eigenvalues[:3], values[:3], atol=1e-9)
+    T = found.operator.components
+    assert T.shape == (3, 50)
+    assert np.sum((T.T @ T) * A) == pytest.approx(4.0 * values[:3].sum())
+
+
+def test_a_dimension_chosen_by_the_pairs_has_its_price():
+    _, X, pairs, y = sample(6)
+    X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
+    chosen = cm.hyperbolic_pca(X, pairs, y, c=1.5)
+    d = len(chosen.operator.components)
+    given = cm.hyperbolic_pca(X, pairs, y, c=1.5, d=d)
+    found = chosen.risk_bound(X, pairs, y, delta=0.1)
+    assert found.delta == 0.1
+    assert found.value == pytest.approx(given.risk_bound(X, pairs, y, delta=0.1 / (d * (d + 1))).value)
+    assert found.complexity == pytest.approx(2 * 1.5**2 * np.sqrt(d) / np.sqrt(len(pairs)))
+
+
+class Span:
+    """Coordinates in the span of points under a kernel."""
+
+    def __init__(self, X):
+        self.X = X
+        values, vectors = np.linalg.eigh(self.kernel(X, X))
+        self.whitened = vectors / np.sqrt(values)
+
+    @staticmethod
+    def kernel(A, B):
+        return 0.5 * np.exp(-0.5 * ((A[:, None] - B) ** 2).sum(axis=2))
+
+    def transform(self, X):
+        return self.kernel(np.asarray(X), self.X) @ self.whitened
+
+
+def test_a_kernel_is_the_same_as_its_dual_form():
+    """In H the eigenvectors are sums of points with coefficients u: K L K u = lambda K u, L the weighted Laplacian."""
+    rng, X, pairs, y = sample(4, n=12, d=3)
+    span = Span(X)
+    found = cm.hyperbolic_pca(X, pairs, y, d=2, c=2.0, embedding=span)
+    weights = weights_of(y, 2.0, False)[0]
+    B = np.zeros((len(pairs), 12))
+    B[np.arange(len(pairs)), pairs[:, 0]] += 1.0
+    B[np.arange(len(pairs)), pairs[:, 1]] -= 1.0
+    L, K = B.T @ (B * weights[:, None]), span.kernel(X, X)
+    values, vectors = np.linalg.eig(L @ K)
+    order = np.argsort(-values.real)[:2]
+    np.testing.assert_allclose(found.eigenvalues[:2], values.real[order], atol=1e-10)
+    new = rng.standard_normal((6, 3))
+    u = vectors.real[:, order]
+    u /= np.sqrt(np.einsum("ik,ij,jk->k", u, K, u))
+    images = 2.0 * span.kernel(new, X) @ u
+    expected = ((images[:, None] - images) ** 2).sum(axis=2)
+    np.testing.assert_allclose(found.operator.squared_distances(new), expected, atol=1e-9)
+    assert found.operator.embedding is span
+
+
+def test_it_finds_the_plane_of_the_classes():
+    rng = np.random.default_rng(5)
+    y = np.repeat(np.arange(6), 15)
+    X = rng.standard_normal((90, 8)) * np.r_[0.1, 0.1, np.full(6, 3.0)]
+    X[:, :2] += 4.0 * rng.standard_normal((6, 2))[y]
+    found = cm.hyperbolic_pca_from_labels(X, y, d=2, c=1.5)
+    cosines = np.linalg.svd(found.operator.components[:, :2])[1] / 1.5
+    assert cosines.min() > 0.9
+    assert cm.roc_area(found.operator, X, y) > 0.95 > 0.8 > cm.roc_area(None, X, y)

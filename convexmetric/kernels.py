@@ -130,7 +130,9 @@ class KernelSpan:
             If the kernel is malformed or not positive semidefinite, or all images are the same.
         """
         K = kernel_matrix(points, kernel)
-        centred = _centred(K, pairs)
+        centring = _Centring(len(K), pairs)
+        centred = centring.columns(centring.columns(K).T)
+        centred = 0.5 * (centred + centred.T)
         values, vectors = np.linalg.eigh(centred)
         scale = max(float(np.abs(K).max()), np.finfo(float).tiny)
         if values[0] < -1e-8 * max(values[-1], scale):
@@ -140,7 +142,8 @@ class KernelSpan:
         kept = values > ROUNDING * values.size * max(values[-1], scale)
         if not kept.any():
             raise InputError("all points are the same under the kernel, so that no metric tells them apart")
-        roots, basis = np.sqrt(values[kept])[::-1], vectors[:, kept][:, ::-1]
+        # Eigenvectors have no means but by rounding, which small eigenvalues would blow up beyond all distances.
+        roots, basis = np.sqrt(values[kept])[::-1], centring.columns(vectors[:, kept][:, ::-1])
         named = kernel if isinstance(kernel, str) or callable(kernel) else None
         return cls(named, points, np.ascontiguousarray(basis / roots), np.ascontiguousarray(basis * roots))
 
@@ -207,15 +210,16 @@ class KernelSpan:
         return cls(kernel, points, coefficients, np.zeros((0, coefficients.shape[1])))
 
 
-def _centred(K: Array, pairs: np.ndarray | None) -> Array:
-    """``J K J``."""
-    n = len(K)
-    if pairs is None:
-        label = np.zeros(n, dtype=np.int64)
-    else:
-        graph = sp.coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
-        label = connected_components(graph, directed=False)[1]
-    mean = sp.csr_array((1.0 / np.bincount(label)[label], (label, np.arange(n))))
-    centred = K - (mean @ K)[label]
-    centred -= (mean @ centred.T)[label].T
-    return np.asarray(0.5 * (centred + centred.T))
+class _Centring:
+    """J: takes the mean off the entries of every connected component of the graph of pairs; of all without pairs."""
+
+    def __init__(self, n: int, pairs: np.ndarray | None) -> None:
+        self.label = np.zeros(n, dtype=np.int64)
+        if pairs is not None:
+            graph = sp.coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
+            self.label = connected_components(graph, directed=False)[1]
+        self.mean = sp.csr_array((1.0 / np.bincount(self.label)[self.label], (self.label, np.arange(n))))
+
+    def columns(self, A: Array) -> Array:
+        """``J A``."""
+        return np.asarray(A - (self.mean @ A)[self.label])

@@ -2,9 +2,13 @@
 
 The sets follow paper 4 (operator-valued large margins): section 6.2, with the categories and counts of Table 2. Glyphs
 are those of DejaVu Sans, whose file comes with matplotlib. Their outlines are turned and scaled about the middle of
-their bounding box, all from one size of the font, so that letters keep their relative sizes. The grey level of a pixel
-is the share of its 8 x 8 sample points that the outline winds around (the nonzero rule of TrueType): k/64, ink 1 on
-paper 0.
+their bounding box, all from one size of the font, so that letters keep their relative sizes. The ink of a pixel is the
+share of its 8 x 8 sample points that the outline winds around (the nonzero rule of TrueType), and its grey level the
+rest: k/64, black on white.
+
+White paper makes all the difference to the kernel of section 6.1, which compares images by their angle. Those of ink
+alone are so far from each other that digits have a tenth of their squared length in the span of letters, and operators
+see next to nothing of them; with the paper it is nine tenths, and risks come out as in Table 4.
 
 Outlines are integers in the font file and stay integers to the end. Floating point only gives the entries of the
 rotations, which are rounded to integers, and none of them lies so near to an edge of rounding that the sine of another
@@ -31,7 +35,7 @@ ROTATED_LETTERS = "".join(letter for letter in string.ascii_uppercase if letter 
 """Twenty capitals that no rotation turns into each other.
 
 Left out are V (an A turned over, but for its bar), W (an M turned over), Z (an N on its side), U (a C on its side), G
-(a C or D but for its bar) and O (the digit 0). Images of A and V have a cosine of 0.93 after the best rotation; of the
+(a C or D but for its bar) and O (the digit 0). The ink of A and V has a cosine of 0.93 after the best rotation; of the
 letters that stay E and F are most alike, with 0.85.
 """
 
@@ -88,13 +92,17 @@ PRINTED = {
     "rotated-scaled-letters": Printed(ROTATED_LETTERS, 200, True, True, 5),
     "rotated-scaled-digits": Printed("012345678", 200, True, True, 6),
 }
-"""Name to contents; a 9 would be a 6 turned over."""
+"""Name to contents.
+
+Of digits that are turned 9 is left out, a 6 turned over. Letters that are scaled are all 52, as in the paper, though
+capitals such as C, S and V are all but enlarged small ones.
+"""
 
 
 def read_printed(name: str) -> Dataset:
     """Make a set of :data:`PRINTED`.
 
-    X holds grey levels k/64 from 0 (paper) to 1 (ink), category by category. Extras: ``image_shape`` (28, 28), and of
+    X holds grey levels k/64 from 0 (ink) to 1 (paper), category by category. Extras: ``image_shape`` (28, 28), and of
     each row ``angle`` (degrees, counterclockwise) and ``scale`` (1 for the largest, 0.5 for the smallest).
     """
     contents = PRINTED[name]
@@ -106,7 +114,7 @@ def read_printed(name: str) -> Dataset:
     )
     return Dataset(
         name,
-        np.concatenate(images).reshape(len(y), _SIDE * _SIDE),
+        1.0 - np.concatenate(images).reshape(len(y), _SIDE * _SIDE),
         y,
         tuple(contents.characters),
         f"Printed characters of the font DejaVu Sans, randomly {how}, as in Maurer (2008): {contents.count} images of "
@@ -116,7 +124,7 @@ def read_printed(name: str) -> Dataset:
 
 
 def render(character: str, angle: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Draw one character at n angles (degrees, counterclockwise) and scales: ``(n, 28, 28)``, ink 1 on paper 0."""
+    """The ink of one character at n angles (degrees, counterclockwise) and scales: ``(n, 28, 28)``, 1 where it is."""
     cos, sin = np.rint(rotations(angle, scale)).astype(np.int64)[:, :, None, None]
     x, y = _outline(character).transpose(2, 0, 1)
     # Up in the font is towards smaller rows.

@@ -63,11 +63,14 @@ class DualNewton(Solver):
     ----------
     max_steps : int
         Newton steps after which it gives up; what it found is kept.
+    crowded : bool
+        Take problems with more pairs than a metric has coordinates, whose multipliers are not unique: slower there.
     """
 
     name: ClassVar[str] = "dual-newton"
 
     max_steps: int = 100
+    crowded: bool = True
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm."""
@@ -77,6 +80,8 @@ class DualNewton(Solver):
             return "its metrics are diagonal"
         if not isinstance(problem.regularizer, Frobenius | SquaredFrobenius):
             return "its regularizer is not a Frobenius norm"
+        if not self.crowded and problem.risk.parts > problem.cone.size:
+            return "it has more pairs than a metric has coordinates"
         return None
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:

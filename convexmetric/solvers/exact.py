@@ -39,7 +39,7 @@ class Exact(Solver):
             ColumnGeneration(least=4_000),
             DualAscent(max_steps=600),
             ColumnGeneration(least=100),
-            DualNewton(),
+            DualNewton(crowded=False),
             FactoredLagrangian(),
             InteriorPoint(),
             SemismoothNewton(),

@@ -28,7 +28,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
-from convexmetric.risks import DualPoint, ImagePass, ImageRisk, LabelledPairRisk, ListedImages, SeparableRisk
+from convexmetric.risks import ImagePass, ImageRisk, LabelledPairRisk, ListedImages, SeparableRisk
 from convexmetric.solvers.base import Monitor, Solver
 
 __all__ = ["FactoredLagrangian"]
@@ -170,10 +170,13 @@ class _Run:
             at = self._solve(self.at(B))
             loose = self.loose(at)
             B = self._compressed(at.B)
-            if loose <= LOOK * certified or self.monitor.out_of_time or number == max_rounds - 1:
-                S = self._look(at)
-                if self.monitor.stopped:
-                    return
+            looked = loose <= LOOK * certified or self.monitor.out_of_time or number == max_rounds - 1
+            S = self._offer(at, looked)
+            if self.monitor.iterate(
+                width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, certified=looked
+            ):
+                return
+            if looked:
                 gap = self.monitor.upper_bound - self.monitor.lower_bound
                 certified = min(gap, loose)
                 if gap > INFEASIBLE * loose:
@@ -284,23 +287,23 @@ class _Run:
         self.radius = self.least_size = float(np.linalg.norm(B))
         return B
 
-    def _look(self, at: _Point) -> Array:
-        """Offer the metric and what the multipliers prove, and give their S."""
+    def _offer(self, at: _Point, looked: bool) -> Array:
+        """Offer the metric and, where it is looked at, what the multipliers prove; their S."""
         problem, monitor = self.problem, self.monitor
-        value = at.here.exact + self.regularizer.value(at.gram, self.cone)
-        M = self.metric(at.B)
+        M, value = self.metric(at.B), at.here.exact + self.regularizer.value(at.gram, self.cone)
         monitor.primal(M, value)
+        if not looked:
+            return self.cone.zeros()
         adding, taking = at.here.sides(self.images.X)
         share = 1.0
-        if not isinstance(self.regularizer, SquaredFrobenius):
-            near = max(1e-12, NEAR * min(self.loose(at) / value, monitor.gap))
+        if isinstance(self.regularizer, SquaredFrobenius):
+            bound = problem.bound(sum(at.here.duals), adding - taking, M)
+        else:
+            near = max(1e-12, NEAR * min(self.loose(at) / max(value, np.finfo(float).tiny), monitor.gap))
             share = self.regularizer.largest_share(adding, taking, self.cone, near) or 0.0
-        point = DualPoint(share * at.here.duals[0] + at.here.duals[1], share * adding - taking)
-        feasible = not isinstance(self.regularizer, SquaredFrobenius)
-        bound = point.value if feasible else problem.bound(point.value, point.S, M)
+            bound = share * at.here.duals[0] + at.here.duals[1]
         multipliers = self.images.scaled_multipliers(at.here, share)
-        monitor.dual(bound, lambda: multipliers, point)
-        monitor.iterate(width=self.width, rank=len(at.B), kinks=at.here.kinks, products=self.products)
+        monitor.dual(bound, lambda: multipliers)
         return adding - taking
 
 

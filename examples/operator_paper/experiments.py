@@ -1,4 +1,7 @@
-"""Sections 6.1 and 6.2: the images that each experiment learns from, and those it is judged on."""
+"""Sections 6.1 and 6.2: the images that each experiment learns from, and those it is judged on.
+
+Characters are black on white, all of them: the kernel compares angles, to which the ground adds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 import convexmetric as cm
 
-__all__ = ["CHOICE", "EXPERIMENTS", "Experiment", "Labelled", "load"]
+__all__ = ["CHOICE", "EXPERIMENTS", "Experiment", "Labelled", "is_there", "load"]
 
 Labelled = tuple[np.ndarray, np.ndarray]
 """Images in rows, and their categories."""
@@ -55,6 +58,15 @@ def load(name: str, images: int | None = None) -> Labelled:
     return X, y
 
 
+def is_there(name: str) -> bool:
+    """Whether the images of a task can be had."""
+    try:
+        load(name)
+    except cm.errors.DataNotFoundError:
+        return False
+    return True
+
+
 def _evenly(rows: np.ndarray, count: int) -> np.ndarray:
     return rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)]
 
@@ -72,11 +84,16 @@ def _split(name: str, count: int, first: bool) -> Labelled:
 
 
 def _alphadigits(part: str) -> Labelled:
-    """Images of 20 x 16 in the middle of 28 x 28, as those of MNIST are; lengths and angles stay the same."""
+    """Images of 20 x 16 in the middle of 28 x 28, as those of MNIST are."""
     data = cm.datasets.load("binary-alphadigits")
     rows = data.extras[part]
     images = data.X[rows].reshape(len(rows), *data.extras["image_shape"])
-    return np.pad(images, ((0, 0), (4, 4), (6, 6))).reshape(len(rows), 28 * 28), data.y[rows]
+    return 1.0 - np.pad(images, ((0, 0), (4, 4), (6, 6))).reshape(len(rows), 28 * 28), data.y[rows]
+
+
+def _mnist() -> Labelled:
+    X, y = _whole("mnist-test")
+    return 1.0 - X / 255.0, y
 
 
 LOADERS: dict[str, Callable[[], Labelled]] = {
@@ -84,7 +101,7 @@ LOADERS: dict[str, Callable[[], Labelled]] = {
     "objects 17-20": lambda: _split("coil20", OBJECTS, False),
     "handwritten letters": lambda: _alphadigits("letters"),
     "handwritten digits": lambda: _alphadigits("digits"),
-    "MNIST digits": lambda: _whole("mnist-test"),
+    "MNIST digits": _mnist,
     "people 1-35": lambda: _split("orl-faces", PEOPLE, True),
     "people 36-40": lambda: _split("orl-faces", PEOPLE, False),
 }

@@ -66,6 +66,9 @@ def _finish(figure: Figure, axes: Sequence[Axes], across: str, up: str, path: Pa
         ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(across, fontsize="medium")
     figure.supylabel(up, fontsize="medium")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, ncols=len(labels), loc="outside upper center", fontsize="small")
+    named = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if named:
+        figure.legend(
+            named.values(), named, frameon=False, ncols=len(named), loc="outside upper center", fontsize="small"
+        )
     figure.savefig(path, dpi=110)

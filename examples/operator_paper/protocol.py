@@ -22,6 +22,7 @@ def run(
     learner: str,
     pairs: int | None,
     seed: int,
+    digits: list[str],
     images: int | None,
     draws: int,
     tol: float,
@@ -38,6 +39,8 @@ def run(
         How many balanced pairs are drawn to learn from; None for all.
     seed : int
         Of these draws, and of the descent.
+    digits : list of str
+        Experiments of table 4 whose digits an operator of one of them is judged on.
     images : int or None
         Of each category at most.
     draws : int
@@ -49,7 +52,7 @@ def run(
     -------
     dict
         ``train`` and ``tests`` by name, each with ``categories``, ``examples`` and what :func:`judged` finds. Of a
-        learner also ``fit`` (see :func:`fit_of`), and in experiments of table 4 ``choice``: risks on their digits.
+        learner also ``fit`` (see :func:`fit_of`), and in experiments of table 4 ``choice``: risks on those digits.
     """
     of = EXPERIMENTS[experiment]
     X, y = load(of.train, images)
@@ -63,8 +66,10 @@ def run(
         found["fit"] = fit_of(solution, operator)
         found["train"]["risk"] = cm.empirical_risk_from_labels(operator, X, y)
         if experiment in CHOICE:
-            digits = {other: load(EXPERIMENTS[other].tests[0], images) for other in CHOICE}
-            found["choice"] = {other: cm.empirical_risk_from_labels(operator, *digits[other]) for other in CHOICE}
+            found["choice"] = {
+                other: cm.empirical_risk_from_labels(operator, *load(EXPERIMENTS[other].tests[0], images))
+                for other in digits
+            }
     for name in of.tests:
         X, y = load(name, images)
         found["tests"][name] = sizes(y) | judged(operator, X, y, draws)
@@ -96,7 +101,7 @@ def fit_of(solution: cm.Solution, operator: cm.SimilarityOperator) -> dict[str, 
         "spectrum": list(values / values[0]),
         "seconds": solution.seconds,
         "status": solution.status,
-        "pairs": problem.count,
+        "m": problem.m,
         "coordinates": problem.cone.d,
     }
 

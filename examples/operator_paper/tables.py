@@ -40,21 +40,23 @@ MEASURES = (
 
 
 def transfer(found: Found, experiments: Sequence[str], pairs: int | None) -> Iterator[Sheet]:
-    """Tables 2 and 3: a row a measure, and for every task that is tested on our numbers beside the printed ones."""
+    """Tables 2 and 3: a row a measure; of every experiment a column for each test task, and the printed one."""
     for table, names in TABLES.items():
-        columns = [(name, test) for name in names if name in experiments for test in EXPERIMENTS[name].tests]
-        if not columns:
+        names = [name for name in names if name in experiments]
+        if not names:
             continue
-        heads = [head for name, test in columns for head in (f"{name}: {test}", "paper")]
+        heads = [head for name in names for head in (*EXPERIMENTS[name].tests, f"paper: {name}")]
         title = f"{table}. Transfer to other categories: exact, {pairs_text(pairs)}; in brackets with the trace norm"
         sheet = Sheet(title, ["", *heads])
         for label, key, of, part, entry, digits in MEASURES:
             row = [label]
-            for name, test in columns:
-                path = ("tests", test, entry) if part == "tests" else (part, entry)
-                ours = [_mean(found, (name, learner, None if learner == INPUT else pairs), *path) for learner in of]
-                paper = printed.TRANSFER[name][key] if test == EXPERIMENTS[name].tests[0] else None
-                row += [_bracketed(ours, digits), _bracketed(paper if isinstance(paper, tuple) else (paper,), digits)]
+            for name in names:
+                keys = [(name, learner, None if learner == INPUT else pairs) for learner in of]
+                for test in EXPERIMENTS[name].tests:
+                    path = ("tests", test, entry) if part == "tests" else (part, entry)
+                    row.append(_bracketed([_mean(found, one, *path) for one in keys], digits))
+                paper = printed.TRANSFER[name][key]
+                row.append(_bracketed(paper if isinstance(paper, tuple) else (paper,), digits))
             sheet.rows.append(row)
         yield sheet
 
@@ -97,10 +99,11 @@ def tests(found: Found, experiment: str, counts: Sequence[int | None]) -> Sheet:
         values += [_mean(found, key, "tests", name, entry) for name in names for entry in ("risk", "area", "error")]
         title = learner if learner == INPUT else f"{learner}, {pairs_text(pairs)}"
         sheet.rows.append([title, *(_number(value, 4) for value in values)])
-    paper, others = printed.TRANSFER[experiment], ["-"] * 3 * (len(names) - 1)
+    paper = printed.TRANSFER[experiment]
     for at, title in enumerate(("paper", "paper, trace norm")):
-        risks = [_number(None if at else paper[entry], 3) for entry in ("train_risk", "risk")]
-        sheet.rows.append([title, *risks, *(_number(paper[entry][at], 3) for entry in ("area", "error")), *others])
+        train, *test = (_number(None if at else paper[entry], 3) for entry in ("train_risk", "risk"))
+        test += [_number(paper[entry][at], 3) for entry in ("area", "error")]
+        sheet.rows.append([title, train, *test * len(names)])
     return sheet
 
 
@@ -151,8 +154,9 @@ def _bracketed(values: Sequence[float | None], digits: int) -> str:
     return _number(first, digits) + "".join(f" ({value:.{digits}f})" for value in rest if value is not None)
 
 
-def _starred(value: float, row: Sequence[float]) -> str:
-    return f"{value:.3f}{'*' if value == min(row) else ''}"
+def _starred(value: float | None, row: Sequence[float | None]) -> str:
+    least = min((other for other in row if other is not None), default=None)
+    return _number(value, 3) + ("*" if value is not None and value == least else "")
 
 
 def _ratio(value: float | None, of: float | None) -> str:

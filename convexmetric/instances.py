@@ -375,6 +375,9 @@ def _pairs(instance: Instance) -> MetricProblem:
     everything, balanced = wanted.pop("all", False), wanted.pop("balanced", True)
     if set(wanted) != (set() if everything else {"count", "seed", "sha256"}):
         raise InputError("[pairs]: either all = true, or all of count, seed and sha256")
+    for key, least in (("count", 1), ("seed", 0)):
+        if wanted.get(key, least) < least:
+            raise InputError(f"[pairs]: {key} must be at least {least}, got {wanted[key]}")
     if "margin" in options and "margins" in options:
         raise InputError("[parameters]: margin and margins exclude each other; leave one of them out")
     if "margins" in options:

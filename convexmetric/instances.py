@@ -26,7 +26,14 @@ from convexmetric.comparisons.pairs import ListedPairs
 from convexmetric.datasets import Dataset, load, preprocess, sha256
 from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
-from convexmetric.methods import CrossModalProblem, RankingProblem, RelativeComparisonProblem, TripletProblem
+from convexmetric.methods import (
+    CrossModalProblem,
+    PairMarginProblem,
+    RankingProblem,
+    RelativeComparisonProblem,
+    TripletProblem,
+    balanced_pairs,
+)
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
 
@@ -50,19 +57,24 @@ class Instance:
     title : str
         One line for a table.
     method : str
-        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"`` or ``"cross-modal"``.
+        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"`` or ``"cross-modal"``.
     data : mapping
         ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
         published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
         left out), ``parts`` (only rows with these values of the extra ``part``) and ``rows`` (after preprocessing, so
         many rows at equal distances).
     parameters : mapping
-        Arguments of the statement, such as ``C`` or ``reg``.
+        Arguments of the statement, such as ``C`` or ``reg``. Of pairs ``reg``, perhaps ``margin`` or ``margins`` (of
+        similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name).
     triplets : mapping or None
         Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
         Of triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
         set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
+    pairs : mapping or None
+        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.methods.balanced_pairs`) and ``sha256`` of rows
+        (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
+        similar and dissimilar pairs come, or weigh, as they are.
     projection : mapping or None
         ``kind`` and ``r`` (see :func:`~convexmetric.make_projection`); of random ones also ``seed``, and ``sha256`` of
         the map in multiples of 2^-30, rounded, as little-endian int64.
@@ -83,6 +95,7 @@ class Instance:
     data: Mapping[str, Any]
     parameters: Mapping[str, Any]
     triplets: Mapping[str, Any] | None
+    pairs: Mapping[str, Any] | None
     projection: Mapping[str, Any] | None
     modalities: Mapping[str, Any] | None
     lower_bound: float
@@ -107,7 +120,7 @@ class Instance:
         DataNotFoundError
             If the data set is not there.
         InputError
-            If the data or the triplets differ from those that were certified, or the file asks for what the
+            If the data, the triplets or the pairs differ from those that were certified, or the file asks for what the
             data set, a preprocessing step or the statement does not have; the message names the file.
         """
         try:
@@ -186,18 +199,17 @@ def read_instance(text: str, file: str) -> Instance:
     method = METHODS.get(_text(document, "method", file))
     if method is None:
         raise InputError(f"{file}: method must be one of {', '.join(METHODS)}, got {document['method']!r}")
-    tables: dict[str, type] = {"data": dict, "parameters": dict, "bounds": dict}
-    tables |= {name: dict for name in ("triplets", "modalities") if getattr(method, name)}
+    kinds = (("triplets", method.triplets), ("pairs", method.pairs), ("modalities", method.modalities))
+    formed = {key: keys for key, keys in kinds if keys}
+    tables = {"data": dict, "parameters": dict, "bounds": dict} | dict.fromkeys(formed, dict)
     optional: dict[str, type] = {"projection": dict} if method.projection else {}
     _check(document, {"name": str, "title": str, "method": str, **tables}, optional, file)
     if f"{document['name']}.toml" != file:
         raise InputError(f"{file}: name must be that of the file, got {document['name']!r}")
     _check(document["data"], DATA, DATA_OPTIONAL, f"{file} [data]")
     _check(document["parameters"], method.parameters, method.optional, f"{file} [parameters]")
-    if method.triplets:
-        _check(document["triplets"], *method.triplets, f"{file} [triplets]")
-    if method.modalities:
-        _check(document["modalities"], *method.modalities, f"{file} [modalities]")
+    for key, keys in formed.items():
+        _check(document[key], *keys, f"{file} [{key}]")
     if "projection" in document:
         _check(document["projection"], PROJECTION, PROJECTION_RANDOM, f"{file} [projection]")
     bounds = dict(document["bounds"])
@@ -212,6 +224,7 @@ def read_instance(text: str, file: str) -> Instance:
         data=document["data"],
         parameters=document["parameters"],
         triplets=document.get("triplets"),
+        pairs=document.get("pairs"),
         projection=document.get("projection"),
         modalities=document.get("modalities"),
         lower_bound=lower,
@@ -228,6 +241,7 @@ MODALITIES: Keys = (
     {"other": str, "preprocessing": list, "rows": str, "queries": str, "count": int, "sha256": str},
     {},
 )
+PAIRS: Keys = {}, {"count": int, "seed": int, "sha256": str, "all": bool, "balanced": bool}
 PROJECTION: dict[str, type] = {"kind": str, "r": int}
 PROJECTION_RANDOM: dict[str, type] = {"seed": int, "sha256": str}
 BOUNDS: dict[str, type] = {
@@ -369,6 +383,26 @@ def _triplets(instance: Instance) -> MetricProblem:
     return problem
 
 
+def _pairs(instance: Instance) -> MetricProblem:
+    wanted, options = dict(instance.pairs or {}), dict(instance.parameters)
+    everything, balanced = wanted.pop("all", False), wanted.pop("balanced", True)
+    if set(wanted) != (set() if everything else {"count", "seed", "sha256"}):
+        raise InputError("[pairs]: either all = true, or all of count, seed and sha256")
+    for key, least in (("count", 1), ("seed", 0)):
+        if wanted.get(key, least) < least:
+            raise InputError(f"[pairs]: {key} must be at least {least}, got {wanted[key]}")
+    if "margin" in options and "margins" in options:
+        raise InputError("[parameters]: margin and margins exclude each other; leave one of them out")
+    if "margins" in options:
+        options["margin"] = options.pop("margins")
+    X, labels = instance.rows()
+    if everything:
+        return PairMarginProblem.from_labels(X, labels, balanced=balanced, **options)
+    pairs, r = balanced_pairs(labels, wanted["count"], wanted["seed"], balanced=balanced)
+    _same(_sha256(np.column_stack([pairs, r])), wanted["sha256"], "[pairs]: the pairs drawn here are")
+    return PairMarginProblem(X, pairs, r, **options)
+
+
 def _cross_modal(instance: Instance) -> MetricProblem:
     said, data = instance.modalities or {}, instance.data
     for key in DATA_OPTIONAL:
@@ -419,6 +453,7 @@ class Method:
     parameters: dict[str, type]
     optional: dict[str, type]
     triplets: Keys | None = None
+    pairs: Keys | None = None
     projection: bool = False
     modalities: Keys | None = None
 
@@ -432,6 +467,9 @@ METHODS: dict[str, Method] = {
         {"margin": float, "intra": float, "inter": float, "diagonal": bool, "regularizer": str},
         FORMED,
         projection=True,
+    ),
+    "pairs": Method(
+        _pairs, {"reg": float}, {"margin": float, "margins": list, "norm": str, "kernel": str}, pairs=PAIRS
     ),
     "cross-modal": Method(
         _cross_modal,

@@ -58,7 +58,8 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
 def table(instances: Iterable[cm.Instance]) -> str:
     """The table of README.md, made from the files alone."""
     lines = [
-        "| name | method | data | rows x features | triplets | C, lambda or alpha | lower bound | upper bound | gap |",
+        "| name | method | data | rows x features | comparisons | C, lambda or alpha "
+        "| lower bound | upper bound | gap |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for instance in instances:
@@ -69,13 +70,20 @@ def table(instances: Iterable[cm.Instance]) -> str:
             f"| {', '.join([instance.method, *variant(instance)])} "
             f"| {instance.data['set']}{' *' if instance.needs_data_folder else ''} ({steps}) "
             f"| {rows} x {features} "
-            f"| {(instance.triplets or instance.modalities or {}).get('count', '')} "
+            f"| {count(instance)} "
             f"| {weight(instance):g} "
             f"| {instance.lower_bound:.10g} "
             f"| {instance.upper_bound:.10g} "
             f"| {instance.gap:.1e} |"
         )
     return "\n".join(lines)
+
+
+def count(instance: cm.Instance) -> int | str:
+    """Of triplets or pairs; rankings of one modality have none."""
+    formed = instance.triplets or instance.pairs or instance.modalities or {}
+    n = instance.data["shape"][0]
+    return n * (n - 1) // 2 if formed.get("all") else formed.get("count", "")
 
 
 def weight(instance: cm.Instance) -> float:
@@ -86,8 +94,9 @@ def weight(instance: cm.Instance) -> float:
 def variant(instance: cm.Instance) -> list[str]:
     """What the statement has beside its method, data and weight."""
     said = instance.parameters
-    found = [said[key] for key in ("measure", "regularizer") if key in said]
+    found = [said[key] for key in ("measure", "regularizer", "norm") if key in said]
     found += [f"{key} = {said[key]:g}" for key in ("k", "margin", "intra", "inter", "beta") if key in said]
+    found += [f"margins = {' and '.join(f'{margin:g}' for margin in said['margins'])}"] if "margins" in said else []
     found += ["diagonal"] if said.get("diagonal") else []
     found += [f"{said['kernel']} kernel"] if "kernel" in said else []
     if instance.method == "triplets" and instance.triplets is not None:
@@ -95,6 +104,9 @@ def variant(instance: cm.Instance) -> list[str]:
         found.append("graph" if instance.triplets.get("graph") else f"{near} x {far}")
     if instance.modalities is not None:
         found.insert(0, f"{instance.modalities['queries']} queries")
+    if instance.pairs is not None:
+        found += ["all pairs"] if instance.pairs.get("all") else []
+        found += [] if instance.pairs.get("balanced", True) else ["unbalanced"]
     if instance.projection is not None:
         found.append(f"{instance.projection['kind']} projection to {instance.projection['r']}")
     return found

@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
+# Tests run side by side: threads of their own would only get in each other's way.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
 .PHONY: help demo test lint types layers fix bench clean clean-cache slow
 
 help: ## list the targets
@@ -21,10 +24,10 @@ demo: $(BIN)/.ready ## solve metric learning to rank on wine exactly; bounds, au
 	$(BIN)/convexmetric demo
 
 test: $(BIN)/.ready lint types layers ## lint, types, layers and the test suite
-	$(BIN)/pytest -n 2
+	$(ONE_THREAD) $(BIN)/pytest -n 2
 
 slow: $(BIN)/.ready ## the reproductions that take minutes
-	$(BIN)/pytest -n 2 -m slow
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m slow
 
 lint: $(BIN)/.ready ## ruff: lint and format
 	$(BIN)/ruff check .

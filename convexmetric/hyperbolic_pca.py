@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
@@ -35,7 +35,6 @@ from convexmetric.errors import InputError
 from convexmetric.operators import SimilarityOperator
 from convexmetric.problem import checked_weight
 from convexmetric.risk_bounds import RiskBound, affine_risk_bound, checked_probability
-from convexmetric.verification import codes_of, signs
 
 __all__ = ["HyperbolicPCA", "hyperbolic_pca", "hyperbolic_pca_from_labels"]
 
@@ -124,7 +123,7 @@ def hyperbolic_pca(
     """
     Z, basis = _coordinates(X, embedding)
     listed = ListedPairs(pairs, len(Z)).pairs
-    r = signs(y, len(listed))
+    r = pair_signs(y, len(listed))
     scale = _scale(c)
     weights = np.full(r.size, 1.0 / r.size)
     if balanced:
@@ -168,7 +167,7 @@ def hyperbolic_pca_from_labels(
         the points, or no eigenvalue is positive and d is not given.
     """
     Z, basis = _coordinates(X, embedding)
-    codes = codes_of(y, len(Z))
+    codes = label_codes(y, len(Z))
     scale = _scale(c)
     eta = np.array([-1.0, 1.0 / (scale**2 - 1.0)])
     kinds = [LabelledPairs(codes, same=True), LabelledPairs(codes, same=False)]

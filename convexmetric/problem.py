@@ -23,7 +23,7 @@ from convexmetric.fingerprint import fingerprint
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import Risk, RiskStatement
 
-__all__ = ["MetricProblem", "Statement", "checked_weight"]
+__all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
 
 
 @dataclass(frozen=True)
@@ -221,3 +221,18 @@ def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
     if np.isinf(weight) and not infinite:
         raise InputError(f"{name} must be finite, got {value!r}")
     return weight
+
+
+def checked_margins(margin: Any) -> tuple[float, float]:
+    """Margins of similar and of dissimilar pairs, from one number for both or from two.
+
+    Raises
+    ------
+    InputError
+        If they are not positive numbers.
+    """
+    if isinstance(margin, tuple | list | np.ndarray):
+        if len(margin) != 2:
+            raise InputError(f"margin must be a number, or two: (similar, dissimilar), got {len(margin)}")
+        return checked_weight(margin[0], "margin[0]"), checked_weight(margin[1], "margin[1]")
+    return checked_weight(margin, "margin"), checked_weight(margin, "margin")

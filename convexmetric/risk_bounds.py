@@ -57,14 +57,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.operators import SimilarityOperator, listed_squared_distances
-from convexmetric.problem import checked_weight
-from convexmetric.verification import Margin, codes_of, loss_of, margins, signs
+from convexmetric.problem import checked_margins, checked_weight
+from convexmetric.verification import Margin, loss_of
 
 __all__ = ["RiskBound", "affine_risk_bound", "independent_pairs", "risk_bound", "transfer_bound"]
 
@@ -156,7 +156,7 @@ def risk_bound(
         farther apart than 1 (in the Hilbert space of a kernel: with the kernel of section 6.1 no two points are).
     """
     before, after, r = _sample(T, X, pairs, y)
-    inside, outside = margins(margin)
+    inside, outside = checked_margins(margin)
     m, failing = r.size, checked_probability(delta)
     empirical = float(loss_of(after, r, (inside, outside)).mean())
     if radius is None:
@@ -287,7 +287,7 @@ def independent_pairs(y: ArrayLike, *, balanced: bool = True) -> float:
         If the labels are malformed, or make no pair similar or none dissimilar.
     """
     labels = as_labels(y)
-    codes = codes_of(labels, labels.size)
+    codes = label_codes(labels, labels.size)
     n, counts = codes.size, np.bincount(codes)
     if not balanced:
         return float(n // 2)
@@ -302,7 +302,7 @@ def _sample(T: SimilarityOperator, X: Any, pairs: ArrayLike, y: ArrayLike) -> tu
         raise InputError(f"T must be a SimilarityOperator, got {type(T).__name__}")
     points = T.coordinates(X if T.embedding is not None else as_points(X))
     listed = ListedPairs(pairs, points.shape[0]).pairs
-    r = signs(y, len(listed))
+    r = pair_signs(y, len(listed))
     return listed_squared_distances(points, listed), listed_squared_distances(points @ T.components.T, listed), r
 
 

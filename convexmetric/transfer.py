@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.comparisons.pairs import ListedPairs
+from convexmetric.comparisons.pairs import ListedPairs, pair_signs
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones.base import Array
 from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
 from convexmetric.risk_bounds import RiskBound, independent_pairs, transfer_bound
-from convexmetric.verification import empirical_risk, empirical_risk_from_labels, signs
+from convexmetric.verification import empirical_risk, empirical_risk_from_labels
 
 __all__ = ["OperatorChoice", "PairSample", "choose_operator", "concatenate_tasks"]
 
@@ -175,7 +175,7 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
         if points and X.shape[1] != points[0].shape[1]:
             raise InputError(f"tasks[{k}][0] has {X.shape[1]} features, but tasks[0][0] has {points[0].shape[1]}")
         pairs = ListedPairs(task[1], len(X), f"tasks[{k}][1]").pairs
-        similar.append(signs(task[2], len(pairs)))
+        similar.append(pair_signs(task[2], len(pairs)))
         listed.append(pairs + shift)
         points.append(X)
         shift += len(X)

@@ -27,15 +27,14 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
-from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array, real_array
 from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
 from convexmetric.operators import listed_squared_distances, squared_distances, verdicts
-from convexmetric.problem import checked_weight
+from convexmetric.problem import checked_margins
 
 __all__ = [
     "RocCurve",
@@ -88,8 +87,8 @@ def empirical_risk(
     """
     Z = images(T, X)
     listed = ListedPairs(pairs, len(Z)).pairs
-    r = signs(y, len(listed))
-    losses = loss_of(listed_squared_distances(Z, listed), r, None if margin is None else margins(margin))
+    r = pair_signs(y, len(listed))
+    losses = loss_of(listed_squared_distances(Z, listed), r, None if margin is None else checked_margins(margin))
     return float(np.mean([losses[kind].mean() for kind in _kinds(r)])) if balanced else float(losses.mean())
 
 
@@ -125,8 +124,8 @@ def empirical_risk_from_labels(
         If an argument is malformed, or the labels make no pair similar or none dissimilar.
     """
     Z = images(T, X)
-    codes = codes_of(y, len(Z))
-    gammas = None if margin is None else margins(margin)
+    codes = label_codes(y, len(Z))
+    gammas = None if margin is None else checked_margins(margin)
     kinds = [LabelledPairs(codes, same=True), LabelledPairs(codes, same=False)]
     sizes = np.array([len(kind) for kind in kinds], dtype=np.float64)
     if n_pairs is None:
@@ -169,7 +168,7 @@ def balanced_error(verdict: ArrayLike, y: ArrayLike) -> float:
     judged, truth = real_array(verdict, "verdict"), real_array(y, "y")
     if truth.shape != judged.shape:
         raise InputError(f"verdict and y must have the same shape, got {judged.shape} and {truth.shape}")
-    r = signs(truth.ravel(), judged.size)
+    r = pair_signs(truth.ravel(), judged.size)
     if not np.isin(judged, (-1.0, 0.0, 1.0)).all():
         raise InputError("verdict must hold 1 (similar), 0 (undecided) and -1 (dissimilar) only")
     return float(np.mean([np.mean(judged.ravel()[kind] != r[kind]) for kind in _kinds(r)]))
@@ -207,7 +206,7 @@ def verifier_errors(T: Embedding | None, X: Any, y: ArrayLike, *, balanced: bool
     """
     Z = images(T, X)
     n = len(Z)
-    codes = codes_of(y, n)
+    codes = label_codes(y, n)
     rejected, accepted = np.empty(n), np.empty(n)
     for rows in _row_blocks(n):
         verdict = verdicts(squared_distances(Z[rows], Z))
@@ -267,7 +266,7 @@ def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, n_points: int = 1000) -
     if isinstance(n_points, bool) or not isinstance(n_points, int | np.integer) or n_points < 2:
         raise InputError(f"n_points must be an integer of at least 2, got {n_points!r}")
     Z = images(T, X)
-    codes = codes_of(y, len(Z))
+    codes = label_codes(y, len(Z))
     Zs, stops = _by_class(Z, codes)
     sizes = {same: len(LabelledPairs(codes, same=same)) // 2 for same in (True, False)}
     held_kind = sizes[True] <= sizes[False]
@@ -340,7 +339,7 @@ def single_prototype_error(
     if n_draws is not None and (isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 1):
         raise InputError(f"n_draws must be a positive integer, or None for all choices, got {n_draws!r}")
     Z = images(T, X)
-    codes = codes_of(y, len(Z))
+    codes = label_codes(y, len(Z))
     Z, stops = _by_class(Z, codes)
     starts = np.r_[0, stops[:-1]]
     if n_draws is None:
@@ -438,51 +437,6 @@ def images(T: Embedding | None, X: Any) -> Array:
             f"got {type(T).__name__}"
         )
     return real_array(as_points(X) if T is None else T.transform(X), "images")
-
-
-def codes_of(y: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Labels as numbers from 0 on.
-
-    Raises
-    ------
-    InputError
-        If they are malformed, not one a point, or make no pair similar or none dissimilar.
-    """
-    labels = as_labels(y)
-    if labels.size != n:
-        raise InputError(f"y must have one label a point: X has {n} rows, y has {labels.size}")
-    codes = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
-    counts = np.bincount(codes)
-    if counts.size < 2:
-        raise InputError("y has one class only, so that no pair is dissimilar")
-    if counts.max() < 2:
-        raise InputError("y has no class with two members, so that no pair is similar")
-    return codes
-
-
-def signs(y: ArrayLike, m: int) -> Array:
-    """+1 and -1 for every pair, or an :class:`InputError`."""
-    r = real_array(y, "y")
-    if r.shape != (m,):
-        raise InputError(f"y must have one number a pair, shape ({m},), got {r.shape}")
-    if not np.isin(r, (-1.0, 1.0)).all():
-        raise InputError("y must hold +1 (similar) and -1 (dissimilar) only; for labels of points see *_from_labels")
-    return r
-
-
-def margins(margin: Margin) -> tuple[float, float]:
-    """Of similar and of dissimilar pairs.
-
-    Raises
-    ------
-    InputError
-        If they are not positive numbers.
-    """
-    if isinstance(margin, tuple | list | np.ndarray):
-        if len(margin) != 2:
-            raise InputError(f"margin must be a number, or two: (similar, dissimilar), got {len(margin)}")
-        return checked_weight(margin[0], "margin[0]"), checked_weight(margin[1], "margin[1]")
-    return checked_weight(margin, "margin"), checked_weight(margin, "margin")
 
 
 def loss_of(squared: Array, r: Any, gammas: tuple[float, float] | None) -> Array:

@@ -21,7 +21,7 @@ from convexmetric.cones import Cone, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
-__all__ = ["PairDistances"]
+__all__ = ["PairDistances", "symmetric"]
 
 #: Pairs whose differences are held at a time.
 BLOCK = 4_096
@@ -83,11 +83,15 @@ class PairDistances(Comparisons):
             s[first : first + BLOCK] = np.einsum("tk,tk->t", images[i] - images[j], self.X[i] - self.X[j])
         return self.signs * s
 
+    def between(self, images: Array) -> Array:
+        """Signed squared distances between images of the points, any number of coordinates each."""
+        i, j = self.pairs.T
+        return np.asarray(self.signs * np.sum((images[i] - images[j]) ** 2, axis=1))
+
     def laplacian(self, u: Array) -> sp.csr_array:
         """``Lap(sigma u)``, ``(n, n)``."""
-        n, (i, j) = self.X.shape[0], self.pairs.T
-        weights = self.signs * u
-        T = sp.csr_array((np.concatenate([weights, weights]), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+        i, j = self.pairs.T
+        T = symmetric(i, j, self.signs * u, len(self.X))
         return sp.csr_array(sp.diags_array(np.asarray(T.sum(axis=1)).ravel()) - T)
 
     def adjoint(self, u: Array) -> Array:
@@ -105,3 +109,8 @@ class PairDistances(Comparisons):
         """CVXPY expression of :meth:`forward`."""
         V = self.differences(slice(None))
         return cp.multiply(self.signs, self.cone.quadratic_form_expressions(V, M))
+
+
+def symmetric(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_array:
+    """``(n, n)`` weights of a graph whose edges (i, j) have these values; those of an edge given twice add up."""
+    return sp.csr_array((np.r_[values, values], (np.r_[i, j], np.r_[j, i])), shape=(n, n))

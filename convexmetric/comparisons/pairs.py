@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.comparisons.points import rows_of
+from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
 
-__all__ = ["LabelledPairs", "ListedPairs", "Pairs", "UnlinkedPairs"]
+__all__ = ["LabelledPairs", "ListedPairs", "Pairs", "UnlinkedPairs", "label_codes", "one_a_pair", "pair_signs"]
 
 
 class Pairs(ABC):
@@ -192,3 +194,43 @@ class UnlinkedPairs(Pairs):
             kept.append(drawn)
             missing -= len(drawn)
         return np.concatenate(kept)
+
+
+def label_codes(y: ArrayLike, n: int | None = None) -> NDArray[np.int64]:
+    """Labels as numbers from 0 on.
+
+    Raises
+    ------
+    InputError
+        If they are malformed, not one for each of n points, or make no pair similar or none dissimilar.
+    """
+    labels = as_labels(y)
+    if n is not None and labels.size != n:
+        raise InputError(f"y must have one label a point: X has {n} rows, y has {labels.size}")
+    codes = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
+    counts = np.bincount(codes)
+    if counts.size < 2:
+        raise InputError("y has one class only, so that no pair is dissimilar")
+    if counts.max() < 2:
+        raise InputError("y has no class with two members, so that no pair is similar")
+    return codes
+
+
+def one_a_pair(y: ArrayLike, m: int) -> Array:
+    """A number for each of m pairs, or an :class:`InputError`."""
+    numbers = real_array(y, "y")
+    if numbers.shape != (m,):
+        raise InputError(f"y must have one number a pair, shape ({m},), got {numbers.shape}")
+    return numbers
+
+
+def pair_signs(y: ArrayLike, m: int) -> Array:
+    """+1 or -1 for each of m pairs, or an :class:`InputError`."""
+    r = one_a_pair(y, m)
+    wrong = np.flatnonzero(~np.isin(r, (-1.0, 1.0)))
+    if wrong.size:
+        raise InputError(
+            f"y must hold +1 (similar) and -1 (dissimilar), but y[{wrong[0]}] = {r[wrong[0]]:g}; "
+            "for labels of points see *from_labels"
+        )
+    return r

@@ -78,6 +78,11 @@ class Rankings:
     def __len__(self) -> int:
         return len(self.relevance)
 
+    @property
+    def pairs(self) -> np.ndarray:
+        """Number of pairs of a relevant and an irrelevant item of every query."""
+        return self.relevance.n_relevant.astype(np.int64) * self.relevance.n_irrelevant
+
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.X, None if self.Q is self.X else self.Q, self.relevance, self.cone, self.anchors

@@ -36,16 +36,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import PairDistances
-from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
 from convexmetric.comparisons.points import as_points
-from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
-from convexmetric.cones.base import Array, real_array
+from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.kernels import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
-from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.problem import MetricProblem, checked_margins, checked_weight
 from convexmetric.regularizers import Frobenius, Regularizer, Trace
 from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
 
@@ -173,8 +172,8 @@ class PairMarginProblem(_PairProblem):
     ) -> None:
         points = as_points(X, sparse=True)
         self.pairs: np.ndarray | None = ListedPairs(pairs, points.shape[0]).pairs
-        r = _signs(y, len(self.pairs))
-        self.margin = _margins(margin)
+        r = pair_signs(y, len(self.pairs))
+        self.margin = checked_margins(margin)
         self.n_similar = int((r > 0.0).sum())
         features, self.span = self._spanned(points, kernel, self.pairs)
         gamma = np.where(r > 0.0, *self.margin)
@@ -217,14 +216,14 @@ class PairMarginProblem(_PairProblem):
             If an argument is malformed, or the labels have no two points alike or no two different ones.
         """
         points = as_points(X, sparse=True)
-        codes = _codes(y, points.shape[0])
+        codes = label_codes(y, points.shape[0])
         if not isinstance(balanced, bool | np.bool_):
             raise InputError(f"balanced must be True or False, got {balanced!r}")
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
             return cls(points, pairs, r, reg, margin, norm, kernel)
         problem = cls.__new__(cls)
-        problem.pairs, problem.margin = None, _margins(margin)
+        problem.pairs, problem.margin = None, checked_margins(margin)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
         count = codes.size * (codes.size - 1) // 2
         features, problem.span = cls._spanned(points, kernel, None)
@@ -395,7 +394,7 @@ def balanced_pairs(
     InputError
         If an argument is malformed, or the labels have no two points alike or no two different ones.
     """
-    codes = _codes(y, None)
+    codes = label_codes(y)
     if isinstance(n_pairs, bool) or not isinstance(n_pairs, (int, np.integer)) or n_pairs < 1:
         raise InputError(f"n_pairs must be a positive integer, got {n_pairs!r}")
     rng = as_generator(random_state)
@@ -406,46 +405,9 @@ def balanced_pairs(
     return pairs, np.where(similar, 1.0, -1.0)
 
 
-def _codes(y: ArrayLike, n: int | None) -> np.ndarray:
-    labels = as_labels(y)
-    if n is not None and labels.size != n:
-        raise InputError(f"y must hold one label a point: X has {n} rows, y has {labels.size}")
-    codes = np.unique(labels, return_inverse=True)[1].ravel()
-    counts = np.bincount(codes)
-    if counts.size < 2:
-        raise InputError("y has one class only, so no pair is dissimilar")
-    if counts.max() < 2:
-        raise InputError("y has no class with two members, so no pair is similar")
-    return codes
-
-
-def _signs(y: ArrayLike, m: int) -> Array:
-    r = _one_a_pair(y, m)
-    wrong = np.flatnonzero(~np.isin(r, (-1.0, 1.0)))
-    if wrong.size:
-        raise InputError(f"y must hold +1 (similar) and -1 (dissimilar), but y[{wrong[0]}] = {r[wrong[0]]:g}")
-    return r
-
-
 def _values(y: ArrayLike, m: int) -> Array:
-    values = _one_a_pair(y, m)
+    values = one_a_pair(y, m)
     wrong = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
     if wrong.size:
         raise InputError(f"y must hold values from 0 to 1, but y[{wrong[0]}] = {values[wrong[0]]:g}")
     return values
-
-
-def _one_a_pair(y: ArrayLike, m: int) -> Array:
-    numbers = real_array(y, "y")
-    if numbers.shape != (m,):
-        raise InputError(f"y must hold one number a pair, shape ({m},), got {numbers.shape}")
-    return numbers
-
-
-def _margins(margin: Any) -> tuple[float, float]:
-    """Of similar and of dissimilar pairs."""
-    if isinstance(margin, (tuple, list, np.ndarray)):
-        if len(margin) != 2:
-            raise InputError(f"margin must be a number, or two: (similar, dissimilar), got {len(margin)}")
-        return checked_weight(margin[0], "margin[0]"), checked_weight(margin[1], "margin[1]")
-    return checked_weight(margin, "margin"), checked_weight(margin, "margin")

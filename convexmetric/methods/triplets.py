@@ -230,7 +230,7 @@ class TripletProblem(MetricProblem):
         cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
         rankings = Rankings(V, V, relevance, cone, anchors)
         self.rankings = rankings
-        self.count = int((relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant).sum())
+        self.count = int(rankings.pairs.sum())
         risk = PairwiseRisk(rankings, np.full(len(rankings), 1.0 / self.count), self.margin)
         super().__init__(risk, REGULARIZERS[regularizer](self.reg), self._linear_term(rankings.X, cone))
 

@@ -6,7 +6,7 @@ from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
-from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.separable import SeparableRisk, boxed_pairs
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk, tangent_dual
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "SmoothSeparableRisk",
     "Smoothed",
     "SmoothedPairs",
+    "boxed_pairs",
     "tangent_dual",
 ]

@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.cones.base import Array
 from convexmetric.losses import BoxLoss
 
@@ -135,7 +136,7 @@ class ListedImages:
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Pass over the list."""
         loss, signs, (i, j) = self.loss, self.pairs.signs, self.pairs.pairs.T
-        s = signs * np.sum((G[i] - G[j]) ** 2, axis=1)
+        s = self.pairs.between(G)
         middle = self.middle if centre is None else centre
         bend = width / self.size
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,10 +145,10 @@ class ListedImages:
         duals = loss.dual_values(u)
         adding = float(duals[signs * u > 0.0].sum())
         value = float(duals.sum()) - float(s @ u) - 0.5 * float(bend @ (u - middle) ** 2)
-        weights = self._symmetric(i, j, signs * u)
+        weights = symmetric(i, j, signs * u, len(G))
         on = np.flatnonzero((u > loss.low) & (u < loss.high))
         curvature = 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size)
-        kinks = self._symmetric(i[on], j[on], curvature)
+        kinks = symmetric(i[on], j[on], curvature, len(G))
         return ImagePass(
             G,
             value,
@@ -172,15 +173,10 @@ class ListedImages:
 
     def pull(self) -> Array:
         """Over the pairs that are similar, or whose distance is measured."""
-        i, j = self.pairs.pairs.T
         costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
         costs = np.where((self.pairs.signs < 0.0) | (self.loss.low < 0.0), costs, 0.0)
-        weights = self._symmetric(i, j, costs)
-        return _scatter(self.X, weights)
-
-    def _symmetric(self, i: np.ndarray, j: np.ndarray, values: Array) -> sp.csr_array:
-        n = len(self.X)
-        return sp.csr_array((np.r_[values, values], (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+        i, j = self.pairs.pairs.T
+        return _scatter(self.X, symmetric(i, j, costs, len(self.X)))
 
 
 def _positive(weights: Any) -> Any:

@@ -67,8 +67,7 @@ class LogisticRankingRisk(SmoothRisk):
     @property
     def pairs(self) -> np.ndarray:
         """Number of pairs of every query."""
-        relevance = self.rankings.relevance
-        return relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant
+        return self.rankings.pairs
 
     def exchanged(self) -> LogisticRankingRisk:
         """The same with near and far items exchanged, which turns the sign of every s."""

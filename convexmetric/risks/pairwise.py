@@ -138,8 +138,7 @@ class PairwiseRisk(Risk):
     @property
     def pairs(self) -> np.ndarray:
         """Number of pairs of every query."""
-        relevance = self.rankings.relevance
-        return relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant
+        return self.rankings.pairs
 
     def value(self, M: Array) -> float:
         """One pass over all queries."""
@@ -365,8 +364,7 @@ def listed_pairs(rankings: Rankings) -> Triplets:
     InputError
         If there are too many to write out.
     """
-    relevance = rankings.relevance
-    count = int((relevance.n_relevant.astype(np.int64) * relevance.n_irrelevant).sum())
+    count = int(rankings.pairs.sum())
     if count > PAIRS_LIMIT:
         raise InputError(
             f"the statement cannot be written out at this size: {count} pairs of a near and a far item; "
@@ -375,7 +373,7 @@ def listed_pairs(rankings: Rankings) -> Triplets:
     triplets = np.empty((count, 3), dtype=np.int64)
     first = 0
     for q, row in enumerate(rankings.rows(np.arange(len(rankings)))):
-        near, far = relevance.of(q)
+        near, far = rankings.relevance.of(q)
         last = first + len(near) * len(far)
         triplets[first:last, 0] = row
         triplets[first:last, 1] = np.repeat(near, len(far))

@@ -7,12 +7,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from convexmetric.comparisons import Comparisons
+from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.cones.base import Array
-from convexmetric.losses import Loss
+from convexmetric.losses import BoxLoss, Loss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers, group_sums
 
-__all__ = ["SeparableRisk"]
+__all__ = ["SeparableRisk", "boxed_pairs"]
 
 
 class SeparableRisk(Risk):
@@ -88,3 +88,11 @@ class SeparableRisk(Risk):
             return None
         u = self.loss.clip(multipliers)
         return DualPoint(self.loss.dual_value(u), self.comparisons.adjoint(u))
+
+
+def boxed_pairs(risk: Risk) -> tuple[PairDistances, BoxLoss] | None:
+    """Pairs and losses of a risk that is a sum over listed pairs whose conjugates are parabolas on boxes, else None."""
+    if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
+        return None
+    loss = risk.loss.box(risk.parts)
+    return None if loss is None else (risk.comparisons, loss)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar, Protocol
 
@@ -17,7 +18,7 @@ from convexmetric.risks import DualPoint
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.checkpoint import Checkpoint, State
 
-__all__ = ["Display", "Monitor", "Solver"]
+__all__ = ["Display", "Monitor", "Solver", "check_counts"]
 
 
 class Display(Protocol):
@@ -171,3 +172,11 @@ class Solver(ABC):
     @abstractmethod
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Offer points to ``monitor`` until it says stop, or nothing more can be gained."""
+
+
+def check_counts(solver: Solver, *names: str) -> None:
+    """Raise an :class:`InputError` unless these settings of a solver are positive integers."""
+    for name in names:
+        value = getattr(solver, name)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise InputError(f"{name} must be a positive integer, got {value!r}")

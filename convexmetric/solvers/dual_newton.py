@@ -19,21 +19,21 @@ Lower bounds come from u after scaling down those multipliers that add to S, to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numba
 import numpy as np
-import scipy.sparse as sp
 
 from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import SolverError
 from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius
-from convexmetric.risks import DualPoint, SeparableRisk
+from convexmetric.risks import DualPoint, boxed_pairs
 from convexmetric.solvers.base import Monitor, Solver
 
 __all__ = ["DualNewton"]
@@ -74,7 +74,7 @@ class DualNewton(Solver):
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm."""
-        if _parts(problem) is None:
+        if boxed_pairs(problem.risk) is None:
             return "its risk is not a sum of losses of listed pairs with bounded or quadratic conjugates"
         if not isinstance(problem.cone, PSDCone):
             return "its metrics are diagonal"
@@ -86,39 +86,10 @@ class DualNewton(Solver):
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Newton steps until the certified gap closes."""
-        parts = _parts(problem)
+        parts = boxed_pairs(problem.risk)
         if parts is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius):
             raise SolverError("Newton's method on the dual needs listed pairs and a Frobenius norm")
-        _Run(problem, parts, problem.regularizer, monitor, self.max_steps).follow()
-
-
-class _Listed:
-    """Pairs in a list."""
-
-    def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
-        self.pairs, self.loss, self.X, self.signs = pairs, loss, pairs.X, pairs.signs
-
-    def ends(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Both points of some pairs."""
-        i, j = self.pairs.pairs[rows].T
-        return i, j
-
-    def adjoint(self, u: Array) -> Array:
-        """``sum_t u_t D_t``."""
-        return self.pairs.adjoint(u)
-
-    def forms(self, images: Array) -> Array:
-        """Signed squared distances between images."""
-        i, j = self.pairs.pairs.T
-        return np.asarray(self.signs * np.sum((images[i] - images[j]) ** 2, axis=1))
-
-
-def _parts(problem: MetricProblem) -> _Listed | None:
-    risk = problem.risk
-    if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
-        return None
-    loss = risk.loss.box(risk.parts)
-    return None if loss is None else _Listed(risk.comparisons, loss)
+        _Run(problem, *parts, problem.regularizer, monitor, self.max_steps).follow()
 
 
 @dataclass
@@ -130,7 +101,7 @@ class _Point:
     vectors: Array
     p: int
     near: Array
-    q: Array = field(default_factory=lambda: np.empty(0))
+    q: Array
 
     @property
     def norm(self) -> float:
@@ -144,24 +115,18 @@ class _Run:
     def __init__(
         self,
         problem: MetricProblem,
-        pairs: _Listed,
+        pairs: PairDistances,
+        loss: BoxLoss,
         regularizer: Frobenius | SquaredFrobenius,
         monitor: Monitor,
         max_steps: int,
     ) -> None:
-        self.problem, self.pairs, self.loss, self.monitor, self.max_steps = (
-            problem,
-            pairs,
-            pairs.loss,
-            monitor,
-            max_steps,
-        )
-        loss = pairs.loss
+        self.problem, self.pairs, self.loss = problem, pairs, loss
+        self.monitor, self.max_steps = monitor, max_steps
         self.squared = isinstance(regularizer, SquaredFrobenius)
         self.reg = float(regularizer.reg)
         self.movable = loss.low < loss.high
         self.ridge, self.free = RIDGE, 0
-        monitor.state = lambda: {"u": self.here.u, "eta": np.array(self.eta)}
 
     def at(self, u: Array) -> _Point:
         """Eigenvectors, largest eigenvalue first, and ``<D_t, [S]_+>``."""
@@ -172,7 +137,7 @@ class _Run:
         values, vectors = values[::-1], vectors[:, ::-1]
         p = int((values > 0.0).sum())
         near = self.pairs.X @ vectors[:, :p]
-        q = self.pairs.forms(near * np.sqrt(values[:p]))
+        q = self.pairs.between(near * np.sqrt(values[:p]))
         return _Point(u, values, np.ascontiguousarray(vectors), p, near, q)
 
     def dual_value(self, at: _Point, eta: float) -> float:
@@ -319,10 +284,10 @@ class _System:
     Products run over the differences of the free pairs, or over the points where these are fewer.
     """
 
-    def __init__(self, at: _Point, pairs: _Listed, free: np.ndarray, curvature: Array, eta: float) -> None:
+    def __init__(self, at: _Point, pairs: PairDistances, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
         self.signs, self.curvature, self.eta = pairs.signs[free].astype(np.float32), curvature, eta
-        self.i, self.j = pairs.ends(free)
+        self.i, self.j = pairs.pairs[free].T
         self.by_pair = len(free) <= len(pairs.X)
         near, far = at.near, at.vectors[:, p:]
         if self.by_pair:
@@ -356,8 +321,7 @@ class _System:
         if self.by_pair:
             moved = self.near * weights[:, None]
         else:
-            ends, n = (np.r_[self.i, self.j], np.r_[self.j, self.i]), len(self.near)
-            T = sp.csr_array((np.r_[weights, weights], ends), shape=(n, n))
+            T = symmetric(self.i, self.j, weights, len(self.near))
             moved = np.asarray(T.sum(axis=1)).reshape(-1, 1) * self.near - T @ self.near
         inner, border = moved.T @ self.near, (moved.T @ self.far) * self.phi
         images = self.near @ inner + 2.0 * (self.far @ border.T)

@@ -30,7 +30,7 @@ from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import DualPoint, LogisticRankingRisk, SmoothRisk, tangent_dual
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.base import Monitor, Solver, check_counts
 
 __all__ = ["FactoredDescent"]
 
@@ -77,10 +77,7 @@ class FactoredDescent(Solver):
     as_printed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("c", "max_steps", "look_every"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_counts(self, "c", "max_steps", "look_every")
         if self.step is not None and not (_is_real(self.step) and 0.0 < self.step < np.inf):
             raise InputError(f"step must be a positive number, or None for a line search, got {self.step!r}")
         if not (_is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):

@@ -22,14 +22,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.comparisons import PairDistances
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
-from convexmetric.risks import ImagePass, ImageRisk, LabelledPairRisk, ListedImages, SeparableRisk
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.risks import ImagePass, ImageRisk, LabelledPairRisk, ListedImages, boxed_pairs
+from convexmetric.solvers.base import Monitor, Solver, check_counts
+from convexmetric.solvers.trust_region import steihaug
 
 __all__ = ["FactoredLagrangian"]
 
@@ -53,8 +53,8 @@ NEAR = 0.02
 SHORTEST = 1e-7
 #: What is left of complementarity is to fall by this factor from certificate to certificate.
 LOOK = 0.3
-#: Newton steps of a round, and conjugate gradients of a step.
-STEPS, CG_STEPS = 40, 200
+#: Newton steps of a round; conjugate gradients of a step, and the share of the gradient at which they end.
+STEPS, CG_STEPS, CG_ACCURACY = 40, 200, 1e-3
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,7 @@ class FactoredLagrangian(Solver):
     max_rounds: int = 500
 
     def __post_init__(self) -> None:
-        for name in ("rank", "max_rounds"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_counts(self, "rank", "max_rounds")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs losses of pairs, full metrics, and a Frobenius norm or a trace."""
@@ -105,12 +102,8 @@ def _images(problem: MetricProblem) -> ImageRisk | None:
     risk = problem.risk
     if isinstance(risk, LabelledPairRisk):
         return risk
-    if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
-        return None
-    loss = risk.loss.box(risk.parts)
-    if loss is None:
-        return None
-    return ListedImages(risk.comparisons, loss)
+    listed = boxed_pairs(risk)
+    return None if listed is None else ListedImages(*listed)
 
 
 @dataclass
@@ -250,7 +243,8 @@ class _Run:
         """Newton's method on the problem of this round."""
         for _ in range(STEPS):
             gradient = self.gradient(at)
-            step, promise, length = _steihaug(self.product(at), gradient, self.radius)
+            step, promise = steihaug(self.product(at), gradient, self.radius, CG_STEPS, CG_ACCURACY)
+            length = float(np.linalg.norm(step))
             there = self.at(at.B + step)
             loose = self.loose(at)
             limit = self.enough * max(loose, 1e-8 * at.value)
@@ -338,28 +332,3 @@ def _bend(regularizer: Frobenius | SquaredFrobenius | Trace, gram: Array, change
     if norm == 0.0:
         return np.zeros_like(gram)
     return np.asarray(regularizer.reg / norm * (change - gram * (np.vdot(gram, change) / norm**2)))
-
-
-def _steihaug(product: Callable[[Array], Array], gradient: Array, radius: float) -> tuple[Array, float, float]:
-    """A step in a ball that descends the quadratic model, what it promises, and its length."""
-    step, residual = np.zeros_like(gradient), gradient.copy()
-    direction = -residual
-    square = start = float(np.vdot(residual, residual))
-    image_of_step = np.zeros_like(gradient)
-    for _ in range(CG_STEPS):
-        if square <= 1e-6 * start or square == 0.0:
-            break
-        image = product(direction)
-        curvature = float(np.vdot(direction, image))
-        length = square / curvature if curvature > 0.0 else np.inf
-        a, b, c = (float(np.vdot(*pair)) for pair in ((direction, direction), (step, direction), (step, step)))
-        if length == np.inf or c + 2.0 * length * b + length**2 * a >= radius**2:
-            length = (-b + np.sqrt(max(0.0, b * b + a * (radius**2 - c)))) / a
-            step, image_of_step = step + length * direction, image_of_step + length * image
-            break
-        step, image_of_step = step + length * direction, image_of_step + length * image
-        residual = residual + length * image
-        before, square = square, float(np.vdot(residual, residual))
-        direction = -residual + square / before * direction
-    promise = -float(np.vdot(gradient, step)) - 0.5 * float(np.vdot(step, image_of_step))
-    return step, promise, float(np.linalg.norm(step))

@@ -24,11 +24,11 @@ from scipy.optimize import minimize
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.base import Monitor, Solver, check_counts
 
 __all__ = ["LowRankDescent"]
 
@@ -65,10 +65,7 @@ class LowRankDescent(Solver):
     steps: int = field(default=100, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("rank", "starts", "widths", "steps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_counts(self, "rank", "starts", "widths", "steps")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a pairwise risk, full metrics and a trace."""

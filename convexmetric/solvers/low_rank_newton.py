@@ -29,11 +29,12 @@ import scipy.linalg as la
 
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import DualPoint, SmoothRisk, tangent_dual
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.base import Monitor, Solver, check_counts
+from convexmetric.solvers.trust_region import steihaug
 
 __all__ = ["LowRankNewton"]
 
@@ -74,10 +75,7 @@ class LowRankNewton(Solver):
     max_rounds: int = 200
 
     def __post_init__(self) -> None:
-        for name in ("grow", "newton_steps", "cg_steps", "max_rounds"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_counts(self, "grow", "newton_steps", "cg_steps", "max_rounds")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
@@ -120,7 +118,9 @@ class LowRankNewton(Solver):
         """Newton steps until one promises less than a share ``accuracy`` of the objective."""
         radius = max(1.0, float(np.linalg.norm(here.C)))
         for _ in range(self.newton_steps):
-            step, promised = _steihaug(objective.hessian(here), here.gradient, radius, self.cg_steps)
+            # The residual asked for shrinks with the gradient: superlinear convergence.
+            share = min(0.1, float(np.sqrt(np.linalg.norm(here.gradient))))
+            step, promised = steihaug(objective.hessian(here), here.gradient, radius, self.cg_steps, share)
             there = objective.at(here.C + step)
             length = float(np.linalg.norm(step))
             inside = length < 0.99 * radius
@@ -223,34 +223,3 @@ def _cholesky(problem: MetricProblem) -> Array | None:
         return np.asarray(np.linalg.cholesky(problem.cone.from_coordinates(problem.linear())))
     except np.linalg.LinAlgError:
         return None
-
-
-def _steihaug(hessian: Callable[[Array], Array], gradient: Array, radius: float, steps: int) -> tuple[Array, float]:
-    """Conjugate gradients on the quadratic model, up to the trust region's boundary; and the decrease it promises."""
-    step, residual = np.zeros_like(gradient), -gradient
-    direction, size = residual, float(np.vdot(residual, residual))
-    # The residual asked for shrinks with the gradient: superlinear convergence.
-    enough = size * min(0.1, np.sqrt(np.sqrt(size))) ** 2
-    promised = 0.0
-    for _ in range(steps):
-        product = hessian(direction)
-        bend = float(np.vdot(direction, product))
-        if bend <= 0.0 or np.linalg.norm(step + size / bend * direction) >= radius:
-            ahead = _to_boundary(step, direction, radius)
-            return step + ahead * direction, promised + ahead * size - 0.5 * ahead**2 * bend
-        ahead = size / bend
-        step = step + ahead * direction
-        residual = residual - ahead * product
-        promised += 0.5 * ahead * size
-        before, size = size, float(np.vdot(residual, residual))
-        if size <= enough:
-            break
-        direction = residual + size / before * direction
-    return step, promised
-
-
-def _to_boundary(step: Array, direction: Array, radius: float) -> float:
-    """The positive t with ``||step + t direction|| = radius``."""
-    a, b = float(np.vdot(direction, direction)), float(np.vdot(step, direction))
-    c = float(np.vdot(step, step)) - radius**2
-    return float((-b + np.sqrt(max(0.0, b * b - a * c))) / a)

@@ -17,10 +17,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.base import Monitor, Solver, check_counts
 
 __all__ = ["ProximalGradient"]
 
@@ -46,10 +46,7 @@ class ProximalGradient(Solver):
     look_every: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("max_steps", "look_every"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_counts(self, "max_steps", "look_every")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,7 +38,7 @@ from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.base import Monitor, Solver, check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticBatch"]
@@ -80,9 +79,7 @@ class StochasticBatch(Solver):
     average: bool = False
 
     def __post_init__(self) -> None:
-        for value, name in ((self.batch, "batch"), (self.epochs, "epochs")):
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_counts(self, "batch", "epochs")
         for flag, name in ((self.project, "project"), (self.as_printed, "as_printed"), (self.average, "average")):
             if not isinstance(flag, bool | np.bool_):
                 raise InputError(f"{name} must be True or False, got {flag!r}")

@@ -34,7 +34,7 @@ certified gap tells how far.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar, Protocol
 
 import numba
@@ -50,8 +50,8 @@ from convexmetric.errors import InputError, SolverError
 from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, Trace
-from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, SeparableRisk
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, boxed_pairs
+from convexmetric.solvers.base import Monitor, Solver, check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]
@@ -104,10 +104,7 @@ class StochasticFactors(Solver):
     random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("vectors", "steps", "refresh"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-                raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_counts(self, "vectors", "steps", "refresh")
         for name in ("learning_rate", "start"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
@@ -203,10 +200,8 @@ def _source(problem: MetricProblem) -> _Source | None:
     risk = problem.risk
     if isinstance(risk, LabelledPairRisk):
         return _Labelled(risk)
-    if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
-        return None
-    loss = risk.loss.box(risk.parts)
-    return None if loss is None else _Listed(risk.comparisons, loss)
+    listed = boxed_pairs(risk)
+    return None if listed is None else _Listed(*listed)
 
 
 class _Run:

@@ -20,6 +20,7 @@ from convexmetric.comparisons.label_graphs import sharing
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.threads import openmp_threads_for
 
 __all__ = ["Representatives", "all_items", "representatives"]
 
@@ -134,7 +135,7 @@ def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Centroids, fewer where points repeat."""
     distinct = min(n_clusters, len(np.unique(points, axis=0)))
     model = KMeans(distinct, n_init=STARTS, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), openmp_threads_for(points.size):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(model.fit(points).cluster_centers_, dtype=np.float64)
 

@@ -74,8 +74,8 @@ def _choices(arguments: argparse.Namespace, results: Results) -> dict[tuple[str,
     rough = {"folds": arguments.folds, "tol": arguments.rough_tol, "limit": arguments.rough_seconds}
     tasks: list[Task] = []
     for task, method in _cases(arguments):
-        if len(settings_of(method)) > 1:
-            for preprocessing in protocol.preprocessing_of(method):
+        if len(settings_of(method, task)) > 1:
+            for preprocessing in protocol.preprocessing_of(method, task):
                 for fold in range(arguments.folds):
                     settings = {"task": task, "method": method, "preprocessing": preprocessing, "fold": fold, **rough}
                     tasks.append((results, settings, protocol.run_fold, settings))
@@ -88,7 +88,7 @@ def _choices(arguments: argparse.Namespace, results: Results) -> dict[tuple[str,
         held_out: dict[str, list[list[float]]] = {}
         for preprocessing, result in known:
             held_out.setdefault(preprocessing, []).append(result["map"])
-        preprocessing, setting, score = protocol.choose(held_out, method) if held_out else ("zscore", {}, None)
+        preprocessing, setting, score = protocol.choose(held_out, method, task) if held_out else ("zscore", {}, None)
         worst = max((result["gap"] for _, result in known), default=0.0)
         chosen[task, method] = {"preprocessing": preprocessing, "setting": setting, "map": score, "gap": worst}
     return chosen

@@ -30,7 +30,7 @@ def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
     train, test = part(0), part(1)
     if turned:
         train, test = train.turned(), test.turned()
-    settings = learners.settings_of(method)[-1:]
+    settings = learners.settings_of(method, "image-text")[-1:]
     if method == "BPRHML":
         # Weights of the grid are for 2,000 pairs: with 80 of them the metric would be zero.
         settings = [{"alpha": 1.0, "beta": 0.01, "c": 0}]
@@ -71,10 +71,10 @@ def test_correlated_directions_are_the_canonical_ones():
 
 
 def test_choices_are_the_best_mean_over_folds():
-    settings = learners.settings_of("CFA")
+    settings = learners.settings_of("CFA", "image-text")
     flat = [0.1] * len(settings)
     held_out = {"centre": [flat, flat], "zscore": [[*flat[:-1], 0.5], [*flat[:-1], 0.3]]}
-    assert protocol.choose(held_out, "CFA") == ("zscore", settings[-1], pytest.approx(0.4))
+    assert protocol.choose(held_out, "CFA", "image-text") == ("zscore", settings[-1], pytest.approx(0.4))
 
 
 @pytest.mark.parametrize("preprocessing", media.PREPROCESSING)

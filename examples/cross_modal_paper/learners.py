@@ -22,8 +22,19 @@ __all__ = ["METHODS", "Learned", "learn", "settings_of"]
 COLUMNS = (1, 2, 3, 5, 8, 0)
 #: Ridge of CCA, as a share of the mean variance, and strength of the logistic regressions of SCM.
 RIDGES, STRENGTHS = (1e-6, 1e-2, 1.0), (1e-2, 1.0)
-#: alpha and beta, among them the paper's.
-ALPHAS, BETAS = (86.0, 300.0, 1000.0, 3000.0, 10000.0), (0.001, 0.1, 1.0, 7.1)
+#: alpha and beta, on Wikipedia among them the paper's. The risk is a sum, so alpha goes with the number of its terms.
+ALPHAS = {
+    "image-text": (86.0, 300.0, 1000.0, 3000.0, 10000.0),
+    "text-image": (86.0, 300.0, 1000.0, 3000.0, 10000.0),
+    "image-keyword": (3e3, 1e4, 3e4, 1e5),
+    "keyword-image": (300.0, 1000.0, 3000.0, 10000.0, 30000.0),
+}
+BETAS = {
+    "image-text": (0.001, 0.1, 1.0, 7.1),
+    "text-image": (0.001, 0.1, 1.0, 7.1),
+    "image-keyword": (0.001, 1.0, 10.0),
+    "keyword-image": (0.001, 1.0, 10.0),
+}
 #: Columns of the descents with the paper's weights; it does not say how many it had.
 C = 10
 
@@ -53,8 +64,8 @@ class Learned:
     rank: int | None = None
 
 
-def settings_of(method: str) -> list[dict[str, Any]]:
-    """All settings."""
+def settings_of(method: str, task: str) -> list[dict[str, Any]]:
+    """All settings that cross-validation chooses from."""
     if method == "CCA":
         return [{"ridge": r, "c": c, "cosine": k} for r, c, k in itertools.product(RIDGES, COLUMNS, (True, False))]
     if method == "CFA":
@@ -62,7 +73,7 @@ def settings_of(method: str) -> list[dict[str, Any]]:
     if method == "SCM":
         return [{"ridge": r, "strength": s} for r, s in itertools.product(RIDGES, STRENGTHS)]
     if method == "BPRHML":
-        weights = itertools.product(ALPHAS, BETAS)
+        weights = itertools.product(ALPHAS[task], BETAS[task])
         return [{"alpha": a, "beta": b, "c": c} for a, b in weights for c in COLUMNS]
     return [{}]
 

@@ -24,9 +24,9 @@ def methods_of(task: str) -> list[str]:
     return ["Random", "CCA", "CFA", "BPRHML"]
 
 
-def preprocessing_of(method: str) -> tuple[str, ...]:
+def preprocessing_of(method: str, task: str) -> tuple[str, ...]:
     """What cross-validation chooses from; with the paper's weights features are z-scored."""
-    return PREPROCESSING if len(settings_of(method)) > 1 else ("zscore",)
+    return PREPROCESSING if len(settings_of(method, task)) > 1 else ("zscore",)
 
 
 def run_fold(
@@ -36,15 +36,15 @@ def run_fold(
     media = load(TASKS[task][0])
     train, judged = _parts(task, *media.folds(folds)[fold], preprocessing)
     scores, gaps = [], [0.0]
-    for learned in learn(method, task, train, settings_of(method), tol, limit):
+    for learned in learn(method, task, train, settings_of(method, task), tol, limit):
         scores.append(_curve(judged, learned.distances(judged)).mean_average_precision)
         gaps.append(learned.gap or 0.0)
     return {"map": scores, "gap": max(gaps)}
 
 
-def choose(held_out: dict[str, list[list[float]]], method: str) -> tuple[str, dict[str, Any], float]:
+def choose(held_out: dict[str, list[list[float]]], method: str, task: str) -> tuple[str, dict[str, Any], float]:
     """The preprocessing and setting of the best mean MAP over folds, and that MAP, from ``[fold][setting]`` of each."""
-    settings = settings_of(method)
+    settings = settings_of(method, task)
     means = {name: np.mean(folds, axis=0) for name, folds in held_out.items()}
     best = max(means, key=lambda name: means[name].max())
     place = int(means[best].argmax())

@@ -26,13 +26,13 @@ RIDGES, STRENGTHS = (1e-6, 1e-2, 1.0), (1e-2, 1.0)
 ALPHAS = {
     "image-text": (86.0, 300.0, 1000.0, 3000.0, 10000.0),
     "text-image": (86.0, 300.0, 1000.0, 3000.0, 10000.0),
-    "image-keyword": (3e3, 1e4, 3e4, 1e5),
+    "image-keyword": (3e3, 3e4),
     "keyword-image": (300.0, 1000.0, 3000.0, 10000.0, 30000.0),
 }
 BETAS = {
     "image-text": (0.001, 0.1, 1.0, 7.1),
     "text-image": (0.001, 0.1, 1.0, 7.1),
-    "image-keyword": (0.001, 1.0, 10.0),
+    "image-keyword": (0.001, 1.0),
     "keyword-image": (0.001, 1.0, 10.0),
 }
 #: Columns of the descents with the paper's weights; it does not say how many it had.

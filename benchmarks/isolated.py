@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import sys
 import traceback
 from collections.abc import Callable
@@ -12,6 +11,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from environment import limit_threads
+
+from convexmetric.processes import peak_bytes
 
 __all__ = ["Run", "run"]
 
@@ -73,20 +74,5 @@ def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[An
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         value, failure = None, f"{type(error).__name__}"
-    sender.send((value, _peak_bytes(), failure))
+    sender.send((value, peak_bytes(), failure))
     sender.close()
-
-
-def _peak_bytes() -> int:
-    """Peak resident memory of this program alone.
-
-    ``ru_maxrss`` of a new process starts at what its parent held when it was started; Linux's VmHWM does not.
-    """
-    try:
-        with open("/proc/self/status", encoding="ascii") as status:
-            for line in status:
-                if line.startswith("VmHWM:"):
-                    return 1024 * int(line.split()[1])
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -40,6 +40,7 @@ from convexmetric.solution import Progress
 from convexmetric.solvers import SOLVERS, solve
 from convexmetric.solvers.base import Solver
 from convexmetric.solvers.conic import Conic
+from convexmetric.version import __version__
 
 __all__ = ["QUICK", "RUNS_FILE", "benchmark", "chosen_instances", "loaded_solver"]
 
@@ -366,9 +367,6 @@ def _file(output: str | os.PathLike[str] | None) -> RunFile | None:
 
 
 def _surroundings() -> dict[str, Any]:
-    # Not at the top: the package imports this module.
-    from convexmetric import __version__
-
     return {"version": __version__, "machine": _processor(), "cores": os.cpu_count() or 0}
 
 

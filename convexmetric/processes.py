@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -64,7 +64,7 @@ class Channel:
 
 def run_isolated(
     function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *, limit: float, jobs: int = 1, threads: int = 1
-) -> Iterator[tuple[int, Outcome]]:
+) -> Generator[tuple[int, Outcome], None, None]:
     """``function(channel, *arguments)`` in a fresh interpreter for each of ``calls``, ``jobs`` of them at a time.
 
     Yields the number of a call and its outcome as soon as it is known. A process is killed ``limit`` seconds after its

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -153,6 +153,8 @@ class SolveTimes:
         The relative gap.
     left_out : int
         Instances that not all solvers were run on.
+    runs : mapping
+        The run of an instance and a solver, by these names.
     """
 
     solvers: tuple[str, ...]
@@ -160,6 +162,7 @@ class SolveTimes:
     seconds: NDArray[np.float64]
     tol: float
     left_out: int
+    runs: Mapping[tuple[str, str], Run]
 
 
 def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
@@ -190,17 +193,17 @@ def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
     if not asked:
         raise InputError(f"no run was asked for a gap of {tol:g}: the smallest is {min(r.tol for r in everything):g}")
     told = [name for name in ("version", "threads", "machine") if len({getattr(run, name) for run in asked}) > 1]
-    table: dict[str, dict[str, float]] = {}
+    found: dict[tuple[str, str], Run] = {}
     for run in asked:
         words = [f"{run.threads} threads" if name == "threads" else str(getattr(run, name)) for name in told]
-        label = run.solver + (f" ({', '.join(words)})" if words else "")
-        table.setdefault(label, {})[run.instance] = run.seconds_to(tol)
-    named = list(dict.fromkeys(run.instance for run in asked))
-    shared = [name for name in named if all(name in column for column in table.values())]
+        found[run.instance, run.solver + (f" ({', '.join(words)})" if words else "")] = run
+    named = list(dict.fromkeys(name for name, _ in found))
+    labels = list(dict.fromkeys(label for _, label in found))
+    shared = [name for name in named if all((name, label) in found for label in labels)]
     if not shared:
         raise InputError("there is no instance that all solvers were run on")
-    seconds = np.array([[column[name] for column in table.values()] for name in shared], dtype=np.float64)
-    return SolveTimes(tuple(table), tuple(shared), seconds, tol, len(named) - len(shared))
+    seconds = np.array([[found[name, label].seconds_to(tol) for label in labels] for name in shared])
+    return SolveTimes(tuple(labels), tuple(shared), seconds, tol, len(named) - len(shared), found)
 
 
 def performance_profile(seconds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -382,16 +382,19 @@ def _draw_profiles(ax: Axes, times: SolveTimes, values: NDArray[np.float64], sta
     order = np.lexsort((np.where(solved, np.log(np.where(solved, values, 1.0)), 0.0).sum(axis=0), -solved.sum(axis=0)))
     for place, s in enumerate(order):
         at = np.sort(values[solved[:, s], s])
-        x = np.concatenate([[start], at, [end]])
-        share = np.concatenate([[np.count_nonzero(at <= start)], np.arange(1, len(at) + 1), [len(at)]]) / len(values)
+        later = at[at > start]
+        x = np.concatenate([[start], later, [end]])
+        share = (len(at) - len(later) + np.array([*range(len(later) + 1), len(later)])) / len(values)
         ax.step(
             x,
             share,
             where="post",
             color=COLOURS[s % len(COLOURS)],
             ls=DASHES[s % len(DASHES)],
-            lw=max(3.2 - 0.3 * place, 1.4),
-            clip_on=True,
+            lw=max(3.0 - 0.3 * place, 1.4),
+            marker=MARKERS[s % len(MARKERS)],
+            ms=5.0,
+            markevery=list(range(len(later) + 1)),
             label=times.solvers[s],
         )
     ax.legend(frameon=False, fontsize="small", handlelength=4.0, loc="lower right")

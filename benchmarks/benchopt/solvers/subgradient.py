@@ -1,0 +1,9 @@
+"""Projected subgradients."""
+
+from benchmark_utils.solving import LibrarySolver
+
+
+class Solver(LibrarySolver):
+    """Projected subgradients."""
+
+    name = solver = "subgradient"

@@ -1,7 +1,8 @@
 """Metric learning on instances whose optimal value is known between certified bounds."""
 
-import convexmetric as cm
 from benchopt import BaseObjective
+
+import convexmetric as cm
 
 
 class Objective(BaseObjective):

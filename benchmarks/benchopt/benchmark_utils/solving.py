@@ -2,8 +2,9 @@
 
 import warnings
 
-import convexmetric as cm
 from benchopt import BaseSolver
+
+import convexmetric as cm
 from convexmetric.benchmarking import loaded_solver
 
 

@@ -1,7 +1,8 @@
 """Instances of the library, by name."""
 
-import convexmetric as cm
 from benchopt import BaseDataset
+
+import convexmetric as cm
 
 
 class Dataset(BaseDataset):

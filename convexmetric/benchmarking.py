@@ -1,9 +1,9 @@
 """Solvers on instances of the library: every run in a process of its own, every result kept as soon as it is known.
 
-A run is timed from the moment the problem is stated and the compiled loops are loaded: before its clock starts the
-process takes three iterations on the same instance (a conic solver: a problem of three points), then states the problem
-anew, so that nothing is left in it. Loops that these iterations do not reach are loaded within the time measured, and a
-function of the user's own is not called beforehand.
+A run is timed from the moment the problem is stated and compiled loops are loaded. Before its clock starts the process
+solves the same instance with the same solver for up to three seconds (a solver of the user's own: for three iterations; a
+conic solver: a problem of three points), then states the problem anew, so that nothing is left in it. Loops that this
+does not reach are loaded within the time measured. A function of the user's own is not called beforehand.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ Target = str | Solver | Callable[[MetricProblem], Any]
 
 #: Seconds that a solver which did stop at the time limit is given for its certificate.
 GRACE = 2.0
-#: Iterations of a solver before its clock starts.
-WARM_UP_ITERATIONS = 3
+#: Seconds of a solver of the package, and iterations of another one, before the clock starts.
+WARM_UP_SECONDS, WARM_UP_ITERATIONS = 3.0, 3
 #: Seconds between two reports of a run, unless its gap has reached the next of those that are kept.
 REPORT_EVERY = 0.1
 
@@ -270,7 +270,11 @@ def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], 
         if isinstance(solver, Conic):
             solve(RelativeComparisonProblem(np.eye(3), np.array([[0, 1, 2]])), solver=solver)
         elif isinstance(solver, Solver):
-            solve(problem, solver=solver, max_iter=WARM_UP_ITERATIONS)
+            # Only solvers of the package are known to look at the clock.
+            if type(solver).__module__.startswith("convexmetric."):
+                solve(problem, solver=solver, max_seconds=WARM_UP_SECONDS)
+            else:
+                solve(problem, solver=solver, max_iter=WARM_UP_ITERATIONS)
 
 
 def _solved(problem: MetricProblem, solver: Solver, tol: float, max_seconds: float, watch: _Watch) -> _Reached:

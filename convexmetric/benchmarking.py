@@ -1,8 +1,8 @@
 """Solvers on instances of the library: every run in a process of its own, every result kept as soon as it is known.
 
 A run is timed from the moment the problem is stated and compiled loops are loaded. Before its clock starts the process
-solves the same instance with the same solver for up to three seconds (a solver of the user's own: for three iterations; a
-conic solver: a problem of three points), then states the problem anew, so that nothing is left in it. Loops that this
+solves the same instance with the same solver for up to three seconds (a solver of the user's own: for three iterations;
+a conic solver: a problem of three points), then states the problem anew, so that nothing is left in it. Loops that this
 does not reach are loaded within the time measured. A function of the user's own is not called beforehand.
 """
 

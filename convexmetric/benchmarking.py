@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from numbers import Integral, Real
 from pathlib import Path
@@ -102,8 +102,8 @@ def benchmark(
     tol : float
         Certified relative gap at which to stop.
     max_seconds : float
-        Limit on the wall time of a run. A solver is told; a process that does not end is killed two seconds later.
-        The bounds last reported count, later ones do not.
+        Limit on the wall time of a run. A solver is told; a process that does not end is killed two seconds later, and
+        keeps the bounds that it reported. Gaps reached after the limit do not count.
     jobs, threads : int
         Processes at a time, and threads of each. Runs side by side share memory and caches: use one job for times
         that are to be compared.
@@ -324,25 +324,18 @@ def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
         status, message = "limit", f"killed {GRACE:g} s after the limit"
     elif status == "optimal" and found.seconds > asked.max_seconds:
         status, message = "limit", f"optimal after {found.seconds:.1f} s"
-    return Run(
-        asked.instance,
-        asked.solver,
-        asked.tol,
-        asked.max_seconds,
-        asked.threads,
-        status,
-        message,
-        asked.max_seconds + GRACE if outcome.late else found.seconds,
-        tuple(seconds if seconds <= asked.max_seconds else np.inf for seconds in found.reached),
-        found.lower_bound,
-        found.upper_bound,
-        relative_gap(found.upper_bound, found.lower_bound),
-        relative_gap(found.upper_bound, bound),
-        found.iterations,
-        outcome.peak_bytes / 2**20,
-        asked.version,
-        asked.machine,
-        asked.cores,
+    return replace(
+        asked,
+        status=status,
+        message=message,
+        seconds=asked.max_seconds + GRACE if outcome.late else found.seconds,
+        reached=tuple(seconds if seconds <= asked.max_seconds else np.inf for seconds in found.reached),
+        lower_bound=found.lower_bound,
+        upper_bound=found.upper_bound,
+        gap=relative_gap(found.upper_bound, found.lower_bound),
+        suboptimality=relative_gap(found.upper_bound, bound),
+        iterations=found.iterations,
+        peak_mb=outcome.peak_bytes / 2**20,
     )
 
 

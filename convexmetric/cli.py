@@ -239,7 +239,6 @@ def bench(
         runs = read_runs(*plot_only)
         runs = [run for run in runs if not solver or run.solver in solver]
         runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
-        output.mkdir(parents=True, exist_ok=True)
         _write_benchmark(runs, tol, output, as_json)
         return
     try:
@@ -283,6 +282,7 @@ def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -
     table, picture = folder / "table.md", folder / "profile.png"
     figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         table.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {table}: {error.strerror or error}") from error

@@ -21,7 +21,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 from convexmetric.plane import Plane, metric_plane
-from convexmetric.runs import Run, SolveTimes, performance_profile, solve_times
+from convexmetric.runs import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
 from convexmetric.solution import Solution
 from convexmetric.validation import Validation
 
@@ -330,14 +330,15 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, ax: Axes | 
     Parameters and errors are those of :func:`plot_performance_profile`.
     """
     times = solve_times(runs, tol)
-    finite = times.seconds[np.isfinite(times.seconds)]
-    start, end = float(finite.min(initial=1.0)), float(finite.max(initial=1.0))
-    start, end = max(start / 1.5, 1e-3), max(end, 2e-3) * 1.5
+    seconds = np.maximum(times.seconds, RESOLUTION)
+    finite = seconds[np.isfinite(seconds)]
+    # Room on both sides; nothing solved is drawn as well.
+    start, end = (finite.min() / 1.5, finite.max() * 1.5) if len(finite) else (1.0, 10.0)
     ax = _profile_axes(ax, times)
     ax.set_xscale("log")
     ax.set_xlim(start, end)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
-    _draw_profiles(ax, times, times.seconds, start, end)
+    _draw_profiles(ax, times, seconds, start, end)
     ax.set_xlabel("seconds")
     ax.set_title("Instances certified against time")
     return ax

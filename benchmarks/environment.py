@@ -8,25 +8,15 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 import numba
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info
+
+from convexmetric.threads import limit_threads
 
 __all__ = ["add_threads_option", "limit_threads", "surroundings"]
-
-_POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
 def add_threads_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, default=2, help="threads of BLAS and numba (default %(default)s)")
-
-
-def limit_threads(threads: int) -> None:
-    """Limit BLAS, OpenMP and numba, here and in processes started from here."""
-    for pool in _POOLS:
-        os.environ[pool] = str(threads)
-    # First numba, which loads its threading library here; then what is loaded. A library that comes later, as
-    # CVXOPT's own BLAS may, reads the environment.
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    threadpool_limits(threads)
 
 
 def surroundings(*packages: str) -> str:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import resource
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
-from environment import limit_threads
+from convexmetric.processes import Channel, run_isolated
 
 __all__ = ["Run", "run"]
-
-#: Seconds a new process may take to import what it needs, which is not measured.
-START_UP = 120.0
 
 
 @dataclass(frozen=True)
@@ -43,50 +36,14 @@ def run(function: Callable[..., Any], *arguments: Any, limit: float, threads: in
 
     The clock starts when the imports are done.
     """
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, function, arguments, threads), daemon=True)
-    process.start()
-    sender.close()
-    try:
-        if not receiver.poll(START_UP):
-            return Run(None, failure="did not start")
-        receiver.recv()
-        if not receiver.poll(limit):
-            return Run(None, failure=f"> {limit:.0f} s")
-        value, peak, failure = receiver.recv()
-        return Run(value, peak, failure)
-    except EOFError:
-        return Run(None, failure="died (out of memory?)")
-    finally:
-        if process.is_alive():
-            process.kill()
-        process.join()
-        receiver.close()
+    ((_, outcome),) = run_isolated(_timed, [(function, *arguments)], limit=limit, threads=threads)
+    if outcome.failure:
+        print(outcome.failure, file=sys.stderr)
+    # A table has room for the kind of error only.
+    failure = f"> {limit:.0f} s" if outcome.late else outcome.failure.partition(":")[0]
+    return Run(outcome.value, outcome.peak_bytes, failure)
 
 
-def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...], threads: int) -> None:
-    limit_threads(threads)
-    sender.send("ready")
-    try:
-        value, failure = function(*arguments), ""
-    except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        value, failure = None, f"{type(error).__name__}"
-    sender.send((value, _peak_bytes(), failure))
-    sender.close()
-
-
-def _peak_bytes() -> int:
-    """Peak resident memory of this program alone.
-
-    ``ru_maxrss`` of a new process starts at what its parent held when it was started; Linux's VmHWM does not.
-    """
-    try:
-        with open("/proc/self/status", encoding="ascii") as status:
-            for line in status:
-                if line.startswith("VmHWM:"):
-                    return 1024 * int(line.split()[1])
-    except OSError:
-        pass
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+def _timed(channel: Channel, function: Callable[..., Any], *arguments: Any) -> Any:
+    channel.start()
+    return function(*arguments)

@@ -10,6 +10,7 @@ True
 
 from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
+from convexmetric.benchmarking import benchmark
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
@@ -34,6 +35,7 @@ from convexmetric.projections import Projection, make_projection
 from convexmetric.retrieval import RetrievalCurve, retrieval_curve
 from convexmetric.risk_bounds import RiskBound, affine_risk_bound, independent_pairs, risk_bound, transfer_bound
 from convexmetric.risks import CutDual, SmoothedPairs
+from convexmetric.runs import Run, read_runs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
     ColumnGeneration,
@@ -71,8 +73,7 @@ from convexmetric.verification import (
     single_prototype_error,
     verifier_errors,
 )
-
-__version__ = "0.1.0"
+from convexmetric.version import __version__ as __version__
 
 __all__ = [
     "VARIANTS",
@@ -110,6 +111,7 @@ __all__ = [
     "RetrievalScores",
     "RiskBound",
     "RocCurve",
+    "Run",
     "Screened",
     "SemismoothNewton",
     "SimilarityOperator",
@@ -126,6 +128,7 @@ __all__ = [
     "audit",
     "balanced_error",
     "balanced_pairs",
+    "benchmark",
     "certify",
     "choose_operator",
     "concatenate_tasks",
@@ -144,6 +147,7 @@ __all__ = [
     "load_instance",
     "load_problem",
     "make_projection",
+    "read_runs",
     "retrieval_curve",
     "retrieval_scores",
     "risk_bound",

@@ -1,4 +1,4 @@
-"""The command ``convexmetric``: solve, list, audit, demo.
+"""The command ``convexmetric``: solve, list, audit, demo, bench.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
 not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from rich.console import Console
 
 from convexmetric import __version__
 from convexmetric.audit import audit as audit_metric
+from convexmetric.benchmarking import RUNS_FILE, benchmark
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.instances import Instance, list_problems, load_instance
 from convexmetric.metric_files import check_solution_path, read_metric, write_solution
@@ -24,11 +26,15 @@ from convexmetric.problem import MetricProblem
 from convexmetric.reports import (
     audit_record,
     audit_table,
+    benchmark_markdown,
+    benchmark_table,
     instance_record,
     instances_table,
+    run_record,
     solution_record,
     solution_table,
 )
+from convexmetric.runs import Run, read_runs
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
 from convexmetric.solvers import solve as solve_problem
@@ -193,6 +199,56 @@ def demo(
         raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
 
 
+@app.command()
+def bench(
+    solver: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A solver's name, or module:attribute for one of your own, whose code is imported and run. Repeat for "
+            "several. Default: exact.",
+            autocompletion=_complete_solver,
+        ),
+    ] = None,
+    instances: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Names of instances, or patterns such as 'ranking-*-wine-*'. Repeat for several. Default: quick ones.",
+            autocompletion=_complete_name,
+        ),
+    ] = None,
+    tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
+    max_seconds: Annotated[float, typer.Option(help="Limit on the wall time of a run.")] = 60.0,
+    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of each run.")] = 1,
+    output: Annotated[
+        Path, typer.Option(help="Folder of runs.csv, table.md and profile.png; runs in it are not made again.")
+    ] = Path("convexmetric-bench"),
+    plot_only: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="CSV", help="Run nothing: table and picture of this file. Repeat to merge several."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run solvers on instances, each run in a process of its own, and draw performance profiles.
+
+    Results are kept as soon as they are known: after Ctrl-C the same command goes on where it stopped.
+    """
+    if plot_only:
+        runs = read_runs(*plot_only)
+        runs = [run for run in runs if not solver or run.solver in solver]
+        runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
+        _write_benchmark(runs, tol, output, as_json)
+        return
+    try:
+        runs = benchmark(solver or ["exact"], instances, tol, max_seconds, jobs, threads, output, progress=not quiet)
+    except KeyboardInterrupt:
+        _say(f"interrupted: {output / RUNS_FILE} has what is known, and the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
+    _write_benchmark(runs, tol, output, as_json)
+
+
 def main() -> None:
     """Run the command; errors a user can cause are one line on standard error."""
     try:
@@ -218,6 +274,24 @@ def _plot(instance: Instance, solution: Solution, path: Path) -> None:
     figure = plot_solution(solution, X, labels) if X.shape[1] == len(solution.M) else plot_solution(solution)
     figure.suptitle(instance.title)
     save_picture(figure, path)
+
+
+def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -> None:
+    from convexmetric.plotting import plot_benchmark, save_picture
+
+    table, picture = folder / "table.md", folder / "profile.png"
+    figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        table.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {table}: {error.strerror or error}") from error
+    save_picture(figure, picture)
+    if as_json:
+        _print_json([run_record(run) for run in runs])
+    else:
+        _console().print(benchmark_table(runs))
+    _say(f"table: {table}\npicture: {picture}")
 
 
 def _check_picture_path(path: Path) -> None:

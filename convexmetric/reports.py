@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
@@ -12,13 +14,17 @@ from rich.table import Table
 from convexmetric.audit import Audit
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.instances import Instance
+from convexmetric.runs import GAPS, STATUSES, Run, solve_times
 from convexmetric.solution import Solution
 
 __all__ = [
     "audit_record",
     "audit_table",
+    "benchmark_markdown",
+    "benchmark_table",
     "instance_record",
     "instances_table",
+    "run_record",
     "solution_record",
     "solution_table",
 ]
@@ -118,6 +124,50 @@ def instances_table(instances: list[Instance]) -> Table:
             _digits(instance.upper_bound, instance.gap, ROUND_CEILING),
         )
     return table
+
+
+def run_record(run: Run) -> dict[str, Any]:
+    """What ``bench --json`` prints of one run; numbers that are not finite become null."""
+    record = asdict(run)
+    record["reached"] = {f"{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
+    record["reached"] = {gap: _finite(seconds) for gap, seconds in record["reached"].items()}
+    return {name: _finite(value) if isinstance(value, float) else value for name, value in record.items()}
+
+
+def benchmark_table(runs: Sequence[Run]) -> Table:
+    """How many runs of each solver ended how, the seconds of those that are optimal, and the largest memory."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("solver", overflow="fold")
+    for name in (*STATUSES, "median seconds", "peak MB"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for solver in dict.fromkeys(run.solver for run in runs):
+        own = [run for run in runs if run.solver == solver]
+        seconds = [run.seconds for run in own if run.status == "optimal"]
+        counts = [str(sum(run.status == status for run in own) or "-") for status in STATUSES]
+        median = f"{np.median(seconds):.3g}" if seconds else "-"
+        table.add_row(solver, *counts, median, f"{max(run.peak_mb for run in own):.0f}")
+    return table
+
+
+def benchmark_markdown(runs: Sequence[Run], tol: float | None = None) -> str:
+    """Seconds of each solver to a relative gap, instance by instance, as a Markdown table.
+
+    Where the gap was not reached stands how the run ended, with the gap that was.
+    """
+    times = solve_times(runs, tol)
+    lines = [f"| instance | {' | '.join(times.solvers)} |", f"| --- |{' ---: |' * len(times.solvers)}"]
+    for name, row in zip(times.instances, times.seconds, strict=True):
+        cells = []
+        for solver, seconds in zip(times.solvers, row, strict=True):
+            run = times.runs[name, solver]
+            if np.isfinite(seconds):
+                cells.append(f"{seconds:.2g}" if seconds < 10.0 else f"{seconds:.1f}")
+            elif run.status == "unsupported":
+                cells.append("-")
+            else:
+                cells.append(run.status + (f" ({run.gap:.0e})" if run.gap < 1.0 else ""))
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _facts() -> Table:

@@ -6,13 +6,23 @@ product: at d = 13, four threads take five times as long as one, and far longer 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from threadpoolctl import ThreadpoolController
+import numba
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["blas_threads_for", "openmp_threads_for"]
+__all__ = ["THREAD_VARIABLES", "blas_threads_for", "limit_threads", "openmp_threads_for"]
+
+#: Variables that say how many threads a library takes; read when it is loaded.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
 
 #: Multiplications in one product from which a second thread pays, and from which all do.
 TWO_THREADS, ALL_THREADS = 2e7, 2e9
@@ -53,3 +63,13 @@ def openmp_threads_for(numbers: int) -> Iterator[None]:
         return
     with _openmp().limit(limits=1):
         yield
+
+
+def limit_threads(threads: int) -> None:
+    """Limit BLAS, OpenMP and numba, here and in processes started from here."""
+    for name in THREAD_VARIABLES:
+        os.environ[name] = str(threads)
+    # First numba, which loads its threading library here; then what is loaded. A library that comes later, as
+    # CVXOPT's own BLAS may, reads the environment.
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    threadpool_limits(threads)

@@ -281,6 +281,15 @@ CALLS = [
     ("cm.StochasticFactors(learning_rate=-0.01)", errors.InputError, r"learning_rate must be a positive finite number"),
     ("cm.StochasticFactors(as_printed=1)", errors.InputError, r"as_printed must be True or False"),
     ("cm.solve(ranking, solver='stochastic-factors')", errors.UnsupportedProblemError, r"of pairs"),
+    ("cm.benchmark(tol=0.0)", errors.InputError, "tol must be a positive number"),
+    ("cm.benchmark(max_seconds=inf)", errors.InputError, "max_seconds must be a positive number"),
+    ("cm.benchmark(jobs=0)", errors.InputError, "jobs must be a positive integer"),
+    ("cm.benchmark('exact')", errors.InputError, "solvers must be a list"),
+    ("cm.benchmark(['newton'])", errors.InputError, "or module:attribute"),
+    ("cm.benchmark(['absent:solver'])", errors.InputError, "cannot load the solver"),
+    ("cm.benchmark(instances=['wine-*'])", errors.InputError, "no instance matches"),
+    ("cm.read_runs()", errors.InputError, "at least one file"),
+    ("cm.read_runs('absent.csv')", errors.InputError, "cannot read absent.csv"),
 ]
 
 

@@ -362,3 +362,36 @@ def test_the_mean_score_is_that_of_the_rankings(wine):
         distances = np.sum(((X[others] - X[q]) @ L) ** 2, axis=1)
         expected.append(roc_auc_score(labels[others] == labels[q], -distances))
     assert mean_score(problem, solution.M) == pytest.approx(np.mean(expected), abs=1e-6)
+
+
+def test_bench_writes_results_table_and_picture_and_merges_files(command, tmp_path):
+    asked = ["--instances", "relative-wine-hard", "--solver", "interior-point", "--solver", "dual-newton", "--quiet"]
+    code, out, err = command("bench", *asked, "--output", tmp_path / "a")
+    assert code == 0
+    assert "interior-point" in out
+    assert "profile.png" in err
+    assert (tmp_path / "a" / "profile.png").stat().st_size > 10_000
+    assert "`relative-wine-hard`" in (tmp_path / "a" / "table.md").read_text()
+    runs = tmp_path / "a" / "runs.csv"
+    before = runs.read_text()
+    (tmp_path / "other.csv").write_text(before.replace(cm.__version__, "0.0.9"))
+    merged = ["--plot-only", runs, "--plot-only", tmp_path / "other.csv", "--output", tmp_path / "b", "--json"]
+    code, out, _ = command("bench", *merged, "--solver", "interior-point")
+    assert code == 0
+    assert {(record["solver"], record["version"]) for record in json.loads(out)} == {
+        ("interior-point", cm.__version__),
+        ("interior-point", "0.0.9"),
+    }
+    assert "(0.0.9)" in (tmp_path / "b" / "table.md").read_text()
+    assert runs.read_text() == before
+    assert command("bench", "--plot-only", tmp_path / "absent.csv")[0] == 2
+
+
+def test_an_interrupted_bench_says_how_to_go_on(command, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("convexmetric.cli.benchmark", interrupted)
+    code, _, err = command("bench", "--output", tmp_path)
+    assert code == 130
+    assert "goes on from there" in err

@@ -1,0 +1,181 @@
+"""Functions in processes of their own, which are ended at a time limit and whose memory is measured."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from time import monotonic
+from typing import Any
+
+from convexmetric.threads import THREAD_VARIABLES, limit_threads
+
+__all__ = ["Channel", "Outcome", "peak_bytes", "run_isolated"]
+
+#: Seconds before a function must have started its clock: imports, data, compiled loops.
+START_UP = 600.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call.
+
+    Attributes
+    ----------
+    value : object or None
+        What the function returned; None if it did not.
+    report : object or None
+        The last one it made.
+    peak_bytes : int
+        Largest resident memory of the process.
+    failure : str
+        Empty, or the error.
+    late : bool
+        Whether it was ended at the time limit.
+    """
+
+    value: Any = None
+    report: Any = None
+    peak_bytes: int = 0
+    failure: str = ""
+    late: bool = False
+
+
+class Channel:
+    """What the function in the other process is given first."""
+
+    def __init__(self, sender: Connection) -> None:
+        self._sender = sender
+
+    def start(self) -> None:
+        """Start the clock of the time limit; what was done before does not count."""
+        self._sender.send(("start", None))
+
+    def report(self, value: Any) -> None:
+        """Say how far it is; the last report is kept when the process is ended."""
+        self._sender.send(("report", value))
+
+
+def run_isolated(
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *, limit: float, jobs: int = 1, threads: int = 1
+) -> Generator[tuple[int, Outcome], None, None]:
+    """``function(channel, *arguments)`` in a fresh interpreter for each of ``calls``, ``jobs`` of them at a time.
+
+    Yields the number of a call and its outcome as soon as it is known. A process is killed ``limit`` seconds after its
+    function called ``channel.start()``; all are when the generator is closed. Ctrl-C reaches the caller alone. What is
+    printed over there goes to standard error.
+    """
+    waiting = deque(enumerate(calls))
+    running: list[_Process] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                number, arguments = waiting.popleft()
+                running.append(_Process(number, function, arguments, limit, threads))
+            remaining = min(process.deadline for process in running) - monotonic()
+            wait([process.receiver for process in running], timeout=max(remaining, 0.0))
+            for process in list(running):
+                outcome = process.look()
+                if outcome is not None:
+                    running.remove(process)
+                    process.end()
+                    yield process.number, outcome
+    finally:
+        for process in running:
+            process.end()
+
+
+def peak_bytes(pid: int | None = None) -> int:
+    """Peak resident memory of this program, or of another process; 0 where the system does not tell.
+
+    ``ru_maxrss`` of a new process starts at what its parent held when it was started; Linux's VmHWM does not.
+    """
+    try:
+        with open(f"/proc/{'self' if pid is None else pid}/status", encoding="ascii", errors="replace") as status:
+            for line in status:
+                if line.startswith("VmHWM:"):
+                    return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    if pid is not None or sys.platform == "win32":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class _Process:
+    """A call under way."""
+
+    def __init__(
+        self, number: int, function: Callable[..., Any], arguments: tuple[Any, ...], limit: float, threads: int
+    ) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.number, self.limit = number, limit
+        self.receiver, sender = context.Pipe(duplex=False)
+        self.process = context.Process(target=_child, args=(sender, function, arguments, threads), daemon=True)
+        with _thread_variables(threads):
+            self.process.start()
+        sender.close()
+        self.deadline, self.started, self.report = monotonic() + START_UP, False, None
+
+    def look(self) -> Outcome | None:
+        """Take what it said; its outcome if it has one by now."""
+        try:
+            while self.receiver.poll():
+                kind, value, *rest = self.receiver.recv()
+                if kind == "done":
+                    return Outcome(value, self.report, *rest)
+                if kind == "report":
+                    self.report = value
+                else:
+                    self.deadline, self.started = monotonic() + self.limit, True
+        except EOFError:
+            self.process.join()
+            return Outcome(report=self.report, failure=f"the process died with exit code {self.process.exitcode}")
+        if monotonic() < self.deadline:
+            return None
+        failure = "" if self.started else f"no start within {START_UP:.0f} s"
+        return Outcome(None, self.report, peak_bytes(self.process.pid), failure, self.started)
+
+    def end(self) -> None:
+        """Kill it if it lives, and release what it held."""
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.receiver.close()
+
+
+def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...], threads: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)
+    limit_threads(threads)
+    value, failure = None, ""
+    try:
+        value = function(Channel(sender), *arguments)
+    except Exception as error:
+        failure = " ".join(f"{type(error).__name__}: {error}".split())
+    sender.send(("done", value, peak_bytes(), failure))
+    sender.close()
+
+
+@contextmanager
+def _thread_variables(threads: int) -> Iterator[None]:
+    """What libraries of a process started here read; those loaded here have read it already."""
+    names = (*THREAD_VARIABLES, "NUMBA_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, str(threads)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

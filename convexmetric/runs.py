@@ -1,0 +1,277 @@
+"""Runs of solvers on instances of the library: records, CSV files, and what performance profiles are made of."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convexmetric.errors import InputError
+
+__all__ = [
+    "GAPS",
+    "RESOLUTION",
+    "STATUSES",
+    "Run",
+    "RunFile",
+    "SolveTimes",
+    "performance_profile",
+    "read_runs",
+    "solve_times",
+]
+
+#: Relative gaps for which the seconds are kept.
+GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+STATUSES = ("optimal", "limit", "stalled", "unsupported", "error")
+
+#: Seconds below which two times count as equal in a ratio: what a clock and an idle machine let tell apart.
+RESOLUTION = 1e-3
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of one solver on one instance; one row of the CSV file.
+
+    Attributes
+    ----------
+    instance, solver : str
+        Names.
+    tol, max_seconds, threads : float, float, int
+        What was asked for.
+    status : str
+        ``"optimal"`` (gap at most ``tol`` within the time limit), ``"limit"`` (of time), ``"stalled"``,
+        ``"unsupported"`` or ``"error"``.
+    message : str
+        What there is to say about it, such as the error.
+    seconds : float
+        Wall time of the solve with its certificate; NaN if it did not begin.
+    reached : tuple of float
+        Wall time after which the gap was at most each of :data:`GAPS`; infinite where it never was.
+    lower_bound, upper_bound, gap : float
+        Certified bounds and their relative gap. Of a function of the user's own the lower bound is that of the library.
+    suboptimality : float
+        Relative gap of the upper bound and the library's lower bound.
+    iterations : int
+        Iterations; 0 where there are none to count.
+    peak_mb : float
+        Largest resident memory of the process, interpreter and data included, in 2^20 bytes.
+    version, machine, cores : str, str, int
+        Version of the package, name of the processor, number of cores.
+    """
+
+    instance: str
+    solver: str
+    tol: float
+    max_seconds: float
+    threads: int
+    status: str
+    message: str = ""
+    seconds: float = np.nan
+    reached: tuple[float, ...] = (np.inf,) * len(GAPS)
+    lower_bound: float = -np.inf
+    upper_bound: float = np.inf
+    gap: float = np.inf
+    suboptimality: float = np.inf
+    iterations: int = 0
+    peak_mb: float = np.nan
+    version: str = ""
+    machine: str = ""
+    cores: int = 0
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        """What the run belongs to: a run with the same settings need not be made again."""
+        return (
+            *(self.instance, self.solver, self.tol, self.max_seconds, self.threads),
+            *(self.version, self.machine, self.cores),
+        )
+
+    def seconds_to(self, tol: float) -> float:
+        """Wall time to a relative gap of ``tol``, one of :data:`GAPS` or what was asked for; infinite if never."""
+        if tol in GAPS:
+            return self.reached[GAPS.index(tol)]
+        return self.seconds if self.status == "optimal" else np.inf
+
+
+class RunFile:
+    """Runs in a CSV file, each written as soon as it is known.
+
+    Raises
+    ------
+    InputError
+        If the file is not one of runs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs: list[Run] = []
+        if path.exists():
+            text = _text(path)
+            # A line without its end was cut off when the program was killed.
+            whole = text[: text.rfind("\n") + 1]
+            if whole != text:
+                os.truncate(path, len(whole.encode()))
+            self.runs = _parsed(whole, path) if whole else []
+
+    def add(self, run: Run) -> None:
+        """Append a run, on disk at once."""
+        self.runs.append(run)
+        try:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
+                if file.tell() == 0:
+                    file.write(_line(_HEADER))
+                file.write(_line(_row(run)))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+
+def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
+    """Runs of one or several CSV files; of those with the same settings the last one.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or is not one of runs.
+    """
+    if not paths:
+        raise InputError("read_runs needs at least one file")
+    runs = [run for path in paths for run in _parsed(_text(Path(path)), Path(path))]
+    return list({run.settings: run for run in runs}.values())
+
+
+@dataclass(frozen=True)
+class SolveTimes:
+    """Wall times of solvers to one relative gap.
+
+    Attributes
+    ----------
+    solvers, instances : tuple of str
+        Names of columns and rows. Solvers carry version, machine or number of threads in their names where runs
+        differ in them.
+    seconds : (instances, solvers) array
+        Infinite where the gap was not reached.
+    tol : float
+        The relative gap.
+    left_out : int
+        Instances that not all solvers were run on.
+    runs : mapping
+        The run of an instance and a solver, by these names.
+    """
+
+    solvers: tuple[str, ...]
+    instances: tuple[str, ...]
+    seconds: NDArray[np.float64]
+    tol: float
+    left_out: int
+    runs: Mapping[tuple[str, str], Run]
+
+
+def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
+    """Wall times to a relative gap, on the instances that all solvers were run on.
+
+    A solver that does not support an instance was run on it and did not solve it.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        Of those with the same instance and the same label the last one counts.
+    tol : float, optional
+        One of :data:`GAPS`, or what all runs were asked for; by default the largest gap that one was asked for.
+
+    Raises
+    ------
+    InputError
+        If there is no run that was asked for this gap, or no instance that all solvers were run on.
+    """
+    everything = list(runs)
+    if not everything:
+        raise InputError("there are no runs")
+    if tol is None:
+        tol = max(run.tol for run in everything)
+    asked = [run for run in everything if run.tol <= tol]
+    if tol not in GAPS and any(run.tol != tol for run in asked):
+        raise InputError(f"tol must be one of {', '.join(f'{gap:g}' for gap in GAPS)}, got {tol:g}")
+    if not asked:
+        raise InputError(f"no run was asked for a gap of {tol:g}: the smallest is {min(r.tol for r in everything):g}")
+    told = [name for name in ("version", "threads", "machine") if len({getattr(run, name) for run in asked}) > 1]
+    found: dict[tuple[str, str], Run] = {}
+    for run in asked:
+        words = [f"{run.threads} threads" if name == "threads" else str(getattr(run, name)) for name in told]
+        found[run.instance, run.solver + (f" ({', '.join(words)})" if words else "")] = run
+    named = list(dict.fromkeys(name for name, _ in found))
+    labels = list(dict.fromkeys(label for _, label in found))
+    shared = [name for name in named if all((name, label) in found for label in labels)]
+    if not shared:
+        raise InputError("there is no instance that all solvers were run on")
+    seconds = np.array([[found[name, label].seconds_to(tol) for label in labels] for name in shared])
+    return SolveTimes(tuple(labels), tuple(shared), seconds, tol, len(named) - len(shared), found)
+
+
+def performance_profile(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ratios ``r[p, s] = t[p, s] / min_s t[p, s]``, infinite where solver s did not solve instance p.
+
+    The profile of solver s at tau is the share of instances with ``r[p, s] <= tau`` (Dolan and More, Benchmarking
+    optimization software with performance profiles, 2002, section 2). Times below a millisecond count as a millisecond.
+    """
+    times = np.maximum(np.asarray(seconds, dtype=np.float64), RESOLUTION)
+    best = times.min(axis=1, keepdims=True)
+    return np.divide(times, best, out=np.full(times.shape, np.inf), where=np.isfinite(times))
+
+
+_PLAIN = [field.name for field in fields(Run) if field.name != "reached"]
+_HEADER = [
+    *_PLAIN[: _PLAIN.index("seconds") + 1],
+    *(f"seconds_to_{gap:.0e}" for gap in GAPS),
+    *_PLAIN[_PLAIN.index("seconds") + 1 :],
+]
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(_HEADER, float),
+    **dict.fromkeys(("instance", "solver", "status", "message", "version", "machine"), str),
+    **dict.fromkeys(("threads", "iterations", "cores"), int),
+}
+
+
+def _row(run: Run) -> list[str]:
+    values: dict[str, Any] = {name: getattr(run, name) for name in _PLAIN}
+    values |= {f"seconds_to_{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
+    # repr of a float is read back as the same one.
+    return [" ".join(v.split()) if isinstance(v := values[name], str) else repr(_KINDS[name](v)) for name in _HEADER]
+
+
+def _line(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _parsed(text: str, path: Path) -> list[Run]:
+    lines = list(csv.reader(io.StringIO(text)))
+    if not lines or lines[0] != _HEADER:
+        raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_HEADER)}")
+    runs = []
+    for number, cells in enumerate(lines[1:], start=2):
+        try:
+            values = {name: _KINDS[name](cell) for name, cell in zip(_HEADER, cells, strict=True)}
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}: {error}") from error
+        if values["status"] not in STATUSES:
+            raise InputError(f"{path}, line {number}: status must be one of {', '.join(STATUSES)}")
+        reached = tuple(values.pop(f"seconds_to_{gap:.0e}") for gap in GAPS)
+        runs.append(Run(reached=reached, **values))
+    return runs

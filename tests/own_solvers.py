@@ -1,0 +1,56 @@
+"""Solvers as a user would write them, for the tests of benchmarks."""
+
+import os
+import time
+
+import numpy as np
+
+from convexmetric.solvers.base import Solver
+from convexmetric.solvers.cutting_planes import CuttingPlanes
+
+settled = CuttingPlanes(groups=4)
+
+
+def optimum(problem):
+    import convexmetric as cm
+
+    return cm.solve(problem, tol=1e-8).certificate.M
+
+
+def zero(problem):
+    return problem.cone.zeros()
+
+
+def negative(problem):
+    return -np.asarray(problem.cone.identity())
+
+
+def sleep(problem):
+    time.sleep(60.0)
+
+
+def fail(problem):
+    raise RuntimeError("nothing\nworks")
+
+
+def die(problem):
+    os._exit(3)
+
+
+class Slow(Solver):
+    """Offers one point, then never looks at the clock."""
+
+    name = "slow"
+
+    def unsupported(self, problem):
+        return None
+
+    def run(self, problem, monitor):
+        M = problem.cone.zeros()
+        monitor.primal(M, problem.objective(M))
+        monitor.dual(0.0, lambda: None)
+        if not monitor.iterate() and monitor.max_iter is None:
+            time.sleep(60.0)
+
+
+number = 3

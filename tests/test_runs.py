@@ -1,0 +1,194 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import convexmetric as cm
+from convexmetric.errors import InputError
+from convexmetric.plotting import plot_benchmark, plot_data_profile, plot_performance_profile
+from convexmetric.reports import benchmark_markdown, benchmark_table, run_record
+from convexmetric.runs import GAPS, Run, RunFile, performance_profile, solve_times
+
+INF = math.inf
+
+
+def run(instance, solver, seconds, **other):
+    """Certified to all gaps after so many seconds, or never."""
+    status = "optimal" if seconds < INF else "limit"
+    gap = 1e-7 if seconds < INF else 0.5
+    reached = (seconds,) * len(GAPS)
+    known = {"tol": 1e-6, "max_seconds": 9.0, "threads": 1, "version": "1", "machine": "m", "cores": 2} | other
+    return Run(instance, solver, status=status, seconds=min(seconds, 9.0), reached=reached, gap=gap, **known)
+
+
+def runs_of(table, solvers="abcdefgh"):
+    return [run(f"p{p}", s, float(t)) for p, row in enumerate(table) for s, t in zip(solvers, row, strict=False)]
+
+
+TABLE = [[1.0, 2.0, INF], [3.0, 3.0, 0.75], [INF, 8.0, INF], [INF, INF, INF], [0.5, 4.0, 0.5]]
+
+
+def shares(ax):
+    """Share of each line as a function of x: the height of the last step at or left of it."""
+    lines = {line.get_label(): np.array(line.get_data(), dtype=float) for line in ax.get_lines()}
+    return {label: (lambda at, x=x, y=y: y[np.flatnonzero(x <= at)[-1]]) for label, (x, y) in lines.items()}
+
+
+def naive_profile(table, s, tau):
+    solved = 0
+    for row in table:
+        if row[s] < INF and all(row[s] <= tau * other for other in row):
+            solved += 1
+    return solved / len(table)
+
+
+def test_lines_are_the_shares_of_the_definition():
+    drawn = shares(plot_performance_profile(runs_of(TABLE)))
+    assert set(drawn) == {"a", "b", "c"}
+    for s, label in enumerate("abc"):
+        for tau in (1.0, 1.5, 2.0, 3.9, 4.0, 7.9, 8.0):
+            assert drawn[label](tau) == pytest.approx(naive_profile(TABLE, s, tau)), (label, tau)
+
+
+def test_lines_against_time_are_counts():
+    drawn = shares(plot_data_profile(runs_of(TABLE)))
+    for s, label in enumerate("abc"):
+        for seconds in (0.5, 0.75, 1.0, 2.5, 3.0, 8.0, 11.0):
+            expected = sum(row[s] <= seconds for row in TABLE) / len(TABLE)
+            assert drawn[label](seconds) == pytest.approx(expected), (label, seconds)
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda solvers: st.lists(
+            st.lists(st.one_of(st.floats(1e-3, 1e3), st.just(INF)), min_size=solvers, max_size=solvers),
+            min_size=1,
+            max_size=8,
+        )
+    ),
+    st.floats(1.0, 100.0),
+)
+def test_profiles_agree_with_the_definition_counted_naively(table, tau):
+    ratios = performance_profile(np.array(table))
+    for s in range(len(table[0])):
+        count = sum(row[s] < INF and row[s] / min(row) <= tau for row in table)
+        assert np.count_nonzero(ratios[:, s] <= tau) == count
+    solved = np.isfinite(table).any(axis=1)
+    assert np.array_equal((ratios == 1.0).any(axis=1), solved)
+
+
+def test_times_too_small_to_tell_apart_are_ties():
+    assert np.array_equal(performance_profile(np.array([[1e-6, 1e-3, 2e-3]])), [[1.0, 1.0, 2.0]])
+
+
+def test_a_picture_of_eight_solvers_tells_them_apart():
+    rng = np.random.default_rng(0)
+    figure = plot_benchmark(runs_of(rng.uniform(0.1, 9.0, (12, 8))))
+    for ax in figure.axes:
+        looks = {(line.get_color(), str(line.get_linestyle()), line.get_marker()) for line in ax.get_lines()}
+        assert len(looks) == 8
+        assert ax.get_legend() is None
+    assert [text.get_text() for text in figure.legends[0].get_texts()] != []
+
+
+def test_axes_are_taken_and_returned():
+    ax = plot_performance_profile(runs_of(TABLE))
+    assert ax.get_xscale() == "log"
+    assert plot_data_profile(runs_of(TABLE), ax=ax) is ax
+
+
+def test_nothing_solved_is_drawn_too():
+    assert {f(1.5) for f in shares(plot_performance_profile(runs_of([[INF, INF]]))).values()} == {0.0}
+
+
+def test_the_gap_decides_which_times_count():
+    reached = (0.1, 0.2, 0.3, INF, INF, INF)
+    stalled = replace(run("p", "a", 1.0), status="stalled", reached=reached)
+    for gap, seconds in zip(GAPS, reached, strict=True):
+        assert solve_times([stalled], gap).seconds == seconds
+    assert solve_times([replace(stalled, tol=0.5, status="optimal")], 0.5).seconds == 1.0
+
+
+def test_runs_that_were_not_asked_for_the_gap_are_left_out():
+    times = solve_times([run("p", "a", 1.0), run("q", "a", 2.0, tol=1e-3)], 1e-6)
+    assert times.instances == ("p",)
+    with pytest.raises(InputError, match="no run was asked for a gap of 1e-06"):
+        solve_times([run("q", "a", 2.0, tol=1e-3)], 1e-6)
+    with pytest.raises(InputError, match="tol must be one of"):
+        solve_times([run("q", "a", 2.0)], 2e-6)
+    with pytest.raises(InputError, match="no runs"):
+        solve_times([])
+
+
+def test_instances_that_not_all_were_run_on_are_left_out_and_counted():
+    times = solve_times([run("p", "a", 1.0), run("p", "b", 1.0), run("q", "a", 1.0)])
+    assert (times.instances, times.left_out) == (("p",), 1)
+    with pytest.raises(InputError, match="all solvers"):
+        solve_times([run("p", "a", 1.0), run("q", "b", 1.0)])
+
+
+def test_solvers_of_two_versions_are_two_lines():
+    times = solve_times([run("p", "a", 1.0), run("p", "a", 2.0, version="2")])
+    assert times.solvers == ("a (1)", "a (2)")
+    assert np.array_equal(times.seconds, [[1.0, 2.0]])
+    assert "| 1 | 2 |" in benchmark_markdown([run("p", "a", 1.0), run("p", "a", 2.0, version="2")])
+
+
+def test_files_are_read_as_they_were_written(tmp_path):
+    path = tmp_path / "runs.csv"
+    written = [
+        replace(run("p", "a", 1.0 / 3.0), lower_bound=0.1, upper_bound=0.1 + 1e-17, suboptimality=0.0, peak_mb=1.5),
+        replace(run("p", 'b, "quoted"', INF), lower_bound=0.0, upper_bound=1.0, peak_mb=2.0, message="ä, b"),
+    ]
+    file = RunFile(path)
+    for one in written:
+        file.add(one)
+    assert cm.read_runs(path) == written == RunFile(path).runs
+    assert cm.read_runs(path, path) == written
+
+
+def test_a_line_that_was_cut_off_is_taken_away(tmp_path):
+    path = tmp_path / "runs.csv"
+    file = RunFile(path)
+    file.add(replace(run("p", "a", 1.0), peak_mb=1.0))
+    file.add(replace(run("q", "a", 1.0), peak_mb=1.0))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    assert [one.instance for one in RunFile(path).runs] == ["p"]
+    RunFile(path).add(replace(run("q", "a", 1.0), peak_mb=1.0))
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: "x" + text, "is not a file of runs"),
+        (lambda text: text.replace(",optimal,", ",splendid,"), "line 2: status must be one of"),
+        (lambda text: text.replace("1e-06,9.0", "none,9.0"), "line 2: could not convert"),
+        (lambda text: text + "a,b\n", "line 3"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, change, said):
+    path = tmp_path / "runs.csv"
+    RunFile(path).add(replace(run("p", "a", 1.0), peak_mb=1.0))
+    path.write_text(change(path.read_text()))
+    with pytest.raises(InputError, match=said):
+        cm.read_runs(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"absent\.csv"):
+        cm.read_runs(tmp_path / "absent.csv")
+
+
+def test_reports_say_how_runs_ended():
+    unsupported = replace(run("p1", "b", INF), status="unsupported", gap=INF)
+    runs = [run("p0", "a", 1.0), run("p0", "b", INF), run("p1", "a", 0.123456), unsupported]
+    lines = benchmark_markdown(runs).splitlines()
+    assert lines[2:] == ["| `p0` | 1 | limit (5e-01) |", "| `p1` | 0.12 | - |"]
+    assert benchmark_table(runs).row_count == 2
+    assert run_record(unsupported)["gap"] is None
+    assert run_record(runs[0])["reached"]["1e-06"] == 1.0

@@ -59,6 +59,7 @@ from convexmetric.solvers import (
     solve,
     solve_path,
 )
+from convexmetric.trails import AuditTrail, audit_iterates, trace
 from convexmetric.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
 from convexmetric.validation import Validation, cross_validate, cross_validate_queries
 from convexmetric.verification import (
@@ -77,6 +78,7 @@ __version__ = "0.1.0"
 __all__ = [
     "VARIANTS",
     "Audit",
+    "AuditTrail",
     "Certificate",
     "ColumnGeneration",
     "Conic",
@@ -124,6 +126,7 @@ __all__ = [
     "Variant",
     "affine_risk_bound",
     "audit",
+    "audit_iterates",
     "balanced_error",
     "balanced_pairs",
     "certify",
@@ -153,6 +156,7 @@ __all__ = [
     "single_prototype_error",
     "solve",
     "solve_path",
+    "trace",
     "transfer_bound",
     "verifier_errors",
 ]

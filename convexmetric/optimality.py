@@ -1,7 +1,7 @@
 r"""What the optimality conditions say about a metric: its scale, its range, and the directions it lacks.
 
-With :math:`f = R + \langle G, \cdot \rangle + \Omega` and a tangent plane :math:`R(N) \ge v - \langle S, N \rangle` at M,
-the metric M is optimal if, and where f has a gradient only if,
+With :math:`f = R + \langle G, \cdot \rangle + \Omega` and a tangent plane
+:math:`R(N) \ge v - \langle S, N \rangle` at M, the metric M is optimal if, and where f has a gradient only if,
 
 .. math:: D = \nabla \Omega(M) + G - S, \qquad D \succeq 0, \qquad \langle D, M \rangle = 0.
 
@@ -15,6 +15,7 @@ By convexity :math:`f(M) - f(N) \le \langle D, M - N \rangle` for every metric N
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -33,6 +34,8 @@ EVALUATIONS = 120
 FARTHEST = 2.0**60
 #: Negative curvature counts from this share of the largest eigenvalue of D.
 NEGATIVE = 1e-9
+#: First order promises nothing below this share of the objective: that is the accuracy of a reference.
+PROMISE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Scale:
     objective : float
         ``f(t M)`` there.
     lower_bound : float
-        No multiple has a smaller objective, by the tangents on both sides of t; equal to ``objective`` but for rounding.
+        No multiple has a smaller objective, by the tangents on both sides of t; equal to ``objective`` to rounding.
     slope : float
         ``<D, M>``, the derivative of ``f(t M)`` at t = 1; not a number where hard margins are violated.
     share : float
@@ -77,8 +80,8 @@ class Conditions:
     across : float
         ``||M^{1/2} D V||_F sqrt(tr M) / |f|``: a turn of the range.
     outside : float
-        ``tr M lambda_min(V^T D V) / |f|``: to first order the relative change of the objective when as much as the trace
-        of M is added in the best direction outside the range. Not a number where the range is everything.
+        ``tr M lambda_min(V^T D V) / |f|``: to first order the relative change of the objective when as much as the
+        trace of M is added in the best direction outside the range. Not a number where the range is everything.
     missing : int
         Number of negative eigenvalues of ``V^T D V``.
     direction : array
@@ -92,7 +95,7 @@ class Conditions:
     across: float
     outside: float
     missing: int
-    direction: Array = field(repr=False)
+    direction: Array = field(repr=False, compare=False)
     differentiable: bool
 
 
@@ -116,7 +119,7 @@ class Subspace:
 
     rank: int
     reference_rank: int
-    angles: Array = field(repr=False)
+    angles: Array = field(repr=False, compare=False)
     captured: float
     lacking: float
 
@@ -169,13 +172,13 @@ def optimality_conditions(problem: MetricProblem, M: Array) -> Conditions:
         across = float(np.linalg.norm((V.T @ DU) * root))
         outer, vectors = la.eigh(V.T @ D @ V) if V.shape[1] else (np.empty(0), np.empty((0, 0)))
         direction = V @ vectors[:, 0] if outer.size else np.empty(0)
-    least = float(outer.min()) if outer.size else np.nan
+    least = float(outer.min(initial=np.inf))
     negative = outer < -NEGATIVE * float(np.abs(D).max(initial=0.0))
     return Conditions(
         along=along / scale,
         inside=residual / scale,
         across=across * float(np.sqrt(trace)) / scale,
-        outside=least * (trace if trace > 0.0 else 1.0) / scale,
+        outside=least * (trace if trace > 0.0 else 1.0) / scale if outer.size else np.nan,
         missing=int(negative.sum()),
         direction=direction if negative.any() else np.empty(0),
         differentiable=isinstance(problem.risk, SmoothRisk),
@@ -195,8 +198,8 @@ def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspa
     else:
         angles = np.degrees(la.subspace_angles(U, N)) if spectrum.size and other.size else np.empty(0)
         inside = U @ (U.T @ reference @ U) @ U.T
-    promised = lacking = np.nan
-    if np.isfinite(problem.objective(M)):
+    value, promised, lacking = problem.objective(M), 0.0, 0.0
+    if np.isfinite(value):
         D = _gradient(problem, M)
         promised = problem.cone.inner(D, M - reference)
         lacking = problem.cone.inner(D, inside - reference)
@@ -205,7 +208,7 @@ def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspa
         reference_rank=other.size,
         angles=angles,
         captured=problem.cone.trace(inside) / trace if trace > 0.0 else 1.0,
-        lacking=lacking / promised if promised > 0.0 else np.nan,
+        lacking=lacking / promised if promised > PROMISE * abs(value) else np.nan,
     )
 
 
@@ -218,10 +221,10 @@ def _gradient(problem: MetricProblem, M: Array) -> Array:
     return D - problem.cone.from_coordinates(cuts.normals[0])
 
 
-def _bases(M: Array) -> tuple[Array, Array, Array]:
+def _bases(M: Array) -> tuple[Any, Any, Array]:
     """Bases of the range and of its complement with the eigenvalues of the range, ascending; features if diagonal."""
     if M.ndim == 1:
-        kept = M > RANK_SHARE * max(float(M.max()), 0.0)
+        kept = RANK_SHARE * max(float(M.max()), 0.0) < M
         return np.flatnonzero(kept), np.flatnonzero(~kept), M[kept]
     values, vectors = la.eigh(M)
     kept = values > RANK_SHARE * max(float(values[-1]), 0.0)

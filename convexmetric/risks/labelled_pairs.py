@@ -111,7 +111,7 @@ class LabelledPairRisk(Risk):
         return "point"
 
     def part_values(self, M: Array) -> Array:
-        """Half of what a point's pairs cost, with earlier as with later points, so that it does not matter who is first."""
+        """Half of what a point's pairs with earlier and with later points cost: it does not matter who comes first."""
         values = np.empty(self.parts)
         norms = self.cone.quadratic_forms(self.X, M)
         with blas_threads_for(float(self.parts) * self.X.size):

@@ -163,7 +163,10 @@ class PairwiseRisk(Risk):
         worst = []
         for q in parts:
             found = self.rankings.worst_pair(
-                int(q), M, other, lambda s, c=self.weights[q]: c * np.maximum(0.0, self.margin - s)  # type: ignore[misc]
+                int(q),
+                M,
+                other,
+                lambda s, c=self.weights[q]: c * np.maximum(0.0, self.margin - s),  # type: ignore[misc]
             )
             worst.append(Violation(*found))
         return worst

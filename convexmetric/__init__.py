@@ -9,7 +9,7 @@ True
 """
 
 from convexmetric import datasets, errors
-from convexmetric.audit import Audit, audit
+from convexmetric.audit import Audit, Reference, audit
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
@@ -107,6 +107,7 @@ __all__ = [
     "Projection",
     "ProximalGradient",
     "RankingProblem",
+    "Reference",
     "RelativeComparisonProblem",
     "RetrievalCurve",
     "RetrievalScores",

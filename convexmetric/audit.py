@@ -212,19 +212,24 @@ class Audit:
     def _distance_in_words(self, objective: float, suboptimality: float) -> str:
         if suboptimality <= OPTIMAL:
             return "optimal"
-        if suboptimality > 0.5 and self.lower_bound > 0.0:
+        if self._far(objective, suboptimality):
             return f"at most {objective / self.lower_bound:.3g} times the optimum"
         own = self.reference_gap
         note = f" (up to {_percent(own)} of which is the reference's own gap)" if OPTIMAL < own < np.inf else ""
         return f"within {_percent(suboptimality)} of optimal{note}"
 
+    def _far(self, objective: float, suboptimality: float) -> bool:
+        """Whether a factor says more than a percentage."""
+        return suboptimality > 0.5 and self.lower_bound > 0.0 and bool(np.isfinite(objective))
+
     def _scale_in_words(self) -> str:
         scale = self.scale
+        what = "the excess" if self._far(self.projected_objective, self.suboptimality) else "that"
         if scale.share < 0.005:
             return "its scale is right" if abs(scale.best - 1.0) < 0.1 else "no other scale does better"
         if scale.best == 0.0:
-            return f"{_percent(scale.share)} of that is repaired by the zero metric: no multiple does better"
-        return f"{_percent(scale.share)} of that is scale: multiply by {scale.best:.3g}"
+            return f"{_percent(scale.share)} of {what} is repaired by the zero metric: no multiple does better"
+        return f"{_percent(scale.share)} of {what} is scale: multiply by {scale.best:.3g}"
 
     @staticmethod
     def _range_in_words(subspace: Subspace) -> str:
@@ -360,11 +365,11 @@ def reference_of(problem: MetricProblem, reference: Solution | Certificate | Ref
     """
     if reference is None:
         reference = solve(problem)
-    if isinstance(reference, Reference):
-        return reference
     if isinstance(reference, Solution):
         reference = reference.certificate
-    if isinstance(reference, Certificate):
+    if isinstance(reference, Reference):
+        made = reference
+    elif isinstance(reference, Certificate):
         made = Reference(reference.lower_bound, reference.upper_bound, reference.M, reference.dual)
         if np.shape(reference.M) != problem.cone.shape:
             raise InputError(
@@ -484,7 +489,7 @@ def _subspace_rows(subspace: Subspace) -> list[tuple[str, str]]:
     ]
     if np.isfinite(subspace.lacking):
         rows.append(
-            ("after scaling", f"{_percent(subspace.lacking)} of what first order promises is outside the range")
+            ("at the best scale", f"{_percent(subspace.lacking)} of what first order promises is outside the range")
         )
     return rows
 

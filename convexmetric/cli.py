@@ -277,13 +277,16 @@ def _plot_audit(
     reference: Solution | None,
     path: Path,
 ) -> None:
+    from matplotlib.figure import Figure
+
     from convexmetric.plotting import plot_audit, plot_trails, save_picture
 
     if audits:
         figure = plot_audit(problem, audits[0], reference)
     else:
         own = [] if reference is None else [AuditTrail.of_solution(reference)]
-        figure = plot_trails([*trails, *own])[0].figure
+        figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+        plot_trails([*trails, *own], figure.subplots(1, 2))
     figure.suptitle(instance.title)
     save_picture(figure, path)
 

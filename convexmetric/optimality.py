@@ -139,7 +139,10 @@ def best_scale(problem: MetricProblem, M: Array, lower_bound: float = -np.inf) -
         Of the optimal value, for the share.
     """
     here, slope = _along(problem, M, 1.0)
-    best, value, below = _minimised(problem, M, here, slope) if M.any() else (1.0, here, here)
+    if M.any():
+        best, value, below = _minimised(problem, M, here, slope)
+    else:
+        best, value, below = (1.0 if np.isfinite(here) else np.inf), here, here
     missing = here - lower_bound
     if not np.isfinite(here):
         share = 1.0 if np.isfinite(value) else 0.0

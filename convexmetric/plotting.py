@@ -56,6 +56,8 @@ LOG_FACTOR = 10.0
 LOG_REACH = 1e3
 #: Multiples of a metric in the picture of its scale lie between this share of 1 and of the best, and its inverse.
 SCALE_REACH, SCALE_POINTS = 8.0, 61
+#: Ends of trails farther apart than this factor are drawn on a logarithmic axis.
+SPREAD = 5.0
 #: Suboptimality below which a logarithmic axis would show rounding.
 FLOOR = 1e-12
 
@@ -343,10 +345,14 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
                 xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize="x-small", color="#555555",
             )  # fmt: skip
         ax.set_ylim(min(lowest, floor) / (3.0 if gaps else 1.5), highest * 2.0)
-        known = np.concatenate([v[np.isfinite(v)] for v in values])
-        if known.size and known.max() > 30.0 * max(float(np.median(known)), 1e-300):
+        known = [v for v in values if np.isfinite(v).all()]
+        ends = [float(v[-1]) for v in known]
+        if known and max(ends) > SPREAD * min(ends):
+            # Solvers of different speed are not seen side by side otherwise; the start at zero is left out.
+            positive = np.concatenate(known)
             ax.set_xscale("log")
-        elif known.size:
+            ax.set_xlim(left=float(positive[positive > 0.0].min(initial=max(ends))) / 1.3)
+        elif known:
             ax.set_xlim(left=0.0)
         else:
             ax.set_xticks([])
@@ -357,7 +363,7 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
     axes[1].set_ylabel("")
-    axes[1].legend(framealpha=0.8, edgecolor="none", fontsize="small")
+    axes[1].legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="best")
     return axes[0], axes[1]
 
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.audit import Reference, reference_of
+from convexmetric.audit import FEASIBILITY, Reference, reference_of
 from convexmetric.certificate import Certificate, relative_gap
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
@@ -56,7 +56,7 @@ class AuditTrail:
     objectives : (T,) array
         Of each iterate, projected on the cone where it is outside; infinite where it violates hard margins.
     violations : (T,) array
-        By how much the smallest eigenvalue (or weight) of each is below zero.
+        By how much the smallest eigenvalue (or weight) of each is below zero; zero where that is rounding.
     lower_bound : float
         Certified by the reference.
     reference_gap : float
@@ -355,10 +355,12 @@ def _run(solver: Solver, problem: MetricProblem, record: Recorder) -> None:
 def _judged(problem: MetricProblem, M: ArrayLike) -> tuple[float, float, Array]:
     """Objective at the projection, how far outside of the cone it was, and the projection."""
     metric = problem.metric(M)
-    violation = problem.cone.violation(metric)
-    if violation > 0.0:
-        metric = problem.cone.project(metric)
-    return problem.objective(metric), violation, metric
+    smallest = problem.cone.smallest(metric)
+    if smallest >= 0.0:
+        return problem.objective(metric), 0.0, metric
+    rounding = FEASIBILITY * max(abs(problem.cone.largest(metric)), -smallest)
+    metric = problem.cone.project(metric)
+    return problem.objective(metric), -smallest if smallest < -rounding else 0.0, metric
 
 
 def _trail(

@@ -38,26 +38,29 @@ def factor_descent(problem, show, rank=RANK):
     d = problem.cone.d
     everything = np.zeros(problem.risk.parts, dtype=int)
 
+    evaluations = [0]
+
     def value_and_slope(flat):
+        evaluations[0] += 1
         L = flat.reshape(rank, d)
         M = L.T @ L
         # The supporting plane of the risk at M: minus its normal is a subgradient. The penalty here is tr M.
         normal = problem.cone.from_coordinates(problem.risk.separate(M, everything).normals[0])
         return problem.objective(M), 2.0 * (L @ (np.eye(d) - normal)).ravel()
 
+    # One evaluation is one pass over all queries.
     start = 0.1 * np.random.default_rng(0).standard_normal(rank * d)
     show(start.reshape(rank, d), 0)
-    calls = iter(range(1, MAX_ITER + 1))
     options = {"maxiter": MAX_ITER}
     minimize(
         value_and_slope, start, jac=True, method="L-BFGS-B", options=options,
-        callback=lambda flat: show(flat.reshape(rank, d), next(calls)),
+        callback=lambda flat: show(flat.reshape(rank, d), evaluations[0]),
     )  # fmt: skip
 
 
 def lbfgs(problem, record):
     """The first way: a callable that is given the problem and a function to record iterates with."""
-    factor_descent(problem, lambda L, step: record(L.T @ L, passes=step))
+    factor_descent(problem, lambda L, passes: record(L.T @ L, passes=passes))
 
 
 def write_iterates(problem, path):
@@ -65,10 +68,10 @@ def write_iterates(problem, path):
     iterates, seconds, passes = [], [], []
     begin = time.perf_counter()
 
-    def keep(L, step):
+    def keep(L, done):
         iterates.append(L.T @ L)
         seconds.append(time.perf_counter() - begin)
-        passes.append(step)
+        passes.append(done)
 
     factor_descent(problem, keep, rank=1)
     np.savez(path, iterates=iterates, seconds=seconds, passes=passes)
@@ -89,12 +92,14 @@ def main(folder: Path) -> None:
 
     lda = LinearDiscriminantAnalysis().fit(X, y)
     nca = NeighborhoodComponentsAnalysis(n_components=2, random_state=0, max_iter=200).fit(X, y)
-    L = lda.scalings_[:, : lda.n_classes_ - 1 if hasattr(lda, "n_classes_") else len(lda.classes_) - 1].T
+    L = lda.scalings_[:, : len(lda.classes_) - 1].T
     np.savetxt(folder / "lda.csv", L.T @ L, delimiter=",")
     savemat(folder / "nca.mat", {"M": nca.components_.T @ nca.components_})
     for file in ("lda.csv", "nca.mat"):
         stem = file.split(".")[0]
-        command("audit", NAME, folder / file, "--solve", "--quiet", "--worst", 4, "--plot", folder / f"audit-{stem}.png")
+        command(
+            "audit", NAME, folder / file, "--solve", "--quiet", "--worst", 4, "--plot", folder / f"audit-{stem}.png"
+        )
 
     solution = cm.solve(problem)
     trails = [cm.trace(problem, lbfgs, solution, max_seconds=20.0, name=f"L-BFGS, rank {RANK}")]

@@ -386,7 +386,9 @@ def plot_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | No
         spectrum = np.sort(M)[::-1] if M.ndim == 1 else np.linalg.eigvalsh(M)[::-1]
         shown = spectrum[spectrum > RANK_SHARE * max(spectrum[0], 0.0)]
         style = {"marker": marker, "ms": size} if len(shown) <= 100 else {}
-        ax.semilogy(np.arange(1, len(shown) + 1), shown, color=colour, lw=1.3, label=f"{label}: {len(shown)}", **style)
+        ax.plot(np.arange(1, len(shown) + 1), shown, color=colour, lw=1.3, label=f"{label}: {len(shown)}", **style)
+        if shown.size:
+            ax.set_yscale("log")
     what = "weight" if audit.M.ndim == 1 else "eigenvalue"
     ax.set_title("Spectrum, at the best scale")
     ax.set_xlabel(f"{what}s, largest first")
@@ -418,6 +420,7 @@ def plot_scale(problem: MetricProblem, audit: Audit, ax: Axes | None = None) -> 
     if 0.0 < audit.scale.best < np.inf:
         ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color=COLOURS[2], label=f"best, times {best:.3g}")
     ax.axhline(audit.lower_bound, color=LOWER, lw=1.2, ls="--", label="certified bound")
+    ax.set_xlim(ends)
     ax.set_xscale("log")
     if audit.lower_bound > 0.0 and values[shown].max(initial=0.0) > LOG_FACTOR * audit.lower_bound:
         ax.set_yscale("log")

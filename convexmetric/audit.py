@@ -36,6 +36,8 @@ __all__ = ["Audit", "Reference", "WorstPart", "audit", "reference_of"]
 FEASIBILITY = 1e-9
 #: Below this suboptimality a metric is called optimal: what is left is rounding and the reference's own gap.
 OPTIMAL = 2e-6
+#: A smaller share of what first order promises outside of the range is not told.
+LACKING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -440,11 +442,12 @@ def _worst_parts(problem: MetricProblem, M: Array, reference: Array | None, coun
         WorstPart(
             kind=risk.part_kind,
             part=int(p),
-            loss=float(here[p]),
-            reference_loss=float(there[p]),
+            loss=float(here[p]) + 0.0,
+            reference_loss=float(there[p]) + 0.0,
             rows=worst.rows,
             comparison_loss=worst.loss,
-            comparison_reference_loss=worst.other,
+            # Plus zero, so that no loss is minus zero.
+            comparison_reference_loss=worst.other + 0.0,
         )
         for p, worst in zip(parts, found, strict=True)
     )
@@ -487,7 +490,7 @@ def _subspace_rows(subspace: Subspace) -> list[tuple[str, str]]:
             f"holds {_percent(subspace.captured)} of the reference's trace",
         )
     ]
-    if np.isfinite(subspace.lacking):
+    if np.isfinite(subspace.lacking) and subspace.rank > 0 and abs(subspace.lacking) > LACKING:
         rows.append(
             ("at the best scale", f"{_percent(subspace.lacking)} of what first order promises is outside the range")
         )

@@ -143,6 +143,9 @@ def best_scale(problem: MetricProblem, M: Array, lower_bound: float = -np.inf) -
         best, value, below = _minimised(problem, M, here, slope)
     else:
         best, value, below = (1.0 if np.isfinite(here) else np.inf), here, here
+    if np.isfinite(value):
+        # As anybody evaluates it: sums in another order end on another last digit.
+        value = problem.objective(best * M)
     missing = here - lower_bound
     if not np.isfinite(here):
         share = 1.0 if np.isfinite(value) else 0.0
@@ -217,11 +220,15 @@ def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspa
 
 def _gradient(problem: MetricProblem, M: Array) -> Array:
     """D, with the tangent plane that the risk gives."""
-    D = problem.regularizer.gradient(M, problem.cone)
-    if problem.G is not None:
-        D = D + problem.G
-    cuts = problem.risk.separate(M, np.zeros(problem.risk.parts, dtype=np.int64))
-    return D - problem.cone.from_coordinates(cuts.normals[0])
+    return _tangent(problem, M)[1]
+
+
+def _tangent(problem: MetricProblem, M: Array) -> tuple[float, Array]:
+    """``f(M)`` and D, in one pass; D has no meaning where f is infinite."""
+    with np.errstate(invalid="ignore"):
+        cuts = problem.risk.separate(M, np.zeros(problem.risk.parts, dtype=np.int64))
+    D = problem.regularizer.gradient(M, problem.cone) - problem.cone.from_coordinates(cuts.normals[0])
+    return float(cuts.values[0]) + problem.penalty(M), D if problem.G is None else D + problem.G
 
 
 def _bases(M: Array) -> tuple[Any, Any, Array]:
@@ -236,10 +243,8 @@ def _bases(M: Array) -> tuple[Any, Any, Array]:
 
 def _along(problem: MetricProblem, M: Array, t: float) -> tuple[float, float]:
     """``f(t M)`` and its derivative in t; a derivative from the left of the domain is minus infinity."""
-    value = problem.objective(t * M)
-    if not np.isfinite(value):
-        return np.inf, np.nan
-    return value, problem.cone.inner(_gradient(problem, t * M), M)
+    value, D = _tangent(problem, t * M)
+    return (value, problem.cone.inner(D, M)) if np.isfinite(value) else (np.inf, np.nan)
 
 
 def _minimised(problem: MetricProblem, M: Array, here: float, slope: float) -> tuple[float, float, float]:

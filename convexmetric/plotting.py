@@ -58,6 +58,8 @@ LOG_REACH = 1e3
 SCALE_REACH, SCALE_POINTS = 8.0, 61
 #: Ends of trails farther apart than this factor are drawn on a logarithmic axis.
 SPREAD = 5.0
+#: What a trail did before this share of its time is not worth half of the axis.
+START = 30.0
 #: Suboptimality below which a logarithmic axis would show rounding.
 FLOOR = 1e-12
 
@@ -351,7 +353,8 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
             # Solvers of different speed are not seen side by side otherwise; the start at zero is left out.
             positive = np.concatenate(known)
             ax.set_xscale("log")
-            ax.set_xlim(left=float(positive[positive > 0.0].min(initial=max(ends))) / 1.3)
+            first = float(positive[positive > 0.0].min(initial=max(ends)))
+            ax.set_xlim(left=max(first, min(ends) / START) / 1.3)
         elif known:
             ax.set_xlim(left=0.0)
         else:

@@ -13,7 +13,7 @@ from scipy.io import savemat
 
 import convexmetric as cm
 from convexmetric.cli import main
-from convexmetric.demo import best_scale, mean_score
+from convexmetric.demo import mean_score
 from convexmetric.instances import list_problems, load_instance
 from convexmetric.metric_files import read_certificate, read_metric
 from convexmetric.risks import RankingRisk
@@ -406,14 +406,6 @@ def test_the_demo_tells_its_story_and_draws_it(command, tmp_path, monkeypatch):
     assert steps[1] < 1e-3 < 0.1 < steps[2]
     assert optimum[2] <= 1e-6
     assert optimum[3] > rows["Euclidean metric"][2] + 0.05
-
-
-def test_the_best_scale_of_the_euclidean_metric_is_the_best_on_a_grid(wine):
-    _, problem, _ = wine
-    scale = best_scale(problem)
-    best = problem.objective(scale * np.eye(13))
-    grid = [problem.objective(t * np.eye(13)) for t in np.geomspace(scale / 100, scale * 100, 201)]
-    assert best <= min(grid) + 1e-12
 
 
 def test_the_mean_score_is_that_of_the_rankings(wine):

@@ -332,7 +332,7 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
             sparse = len(trail) <= 60
             ax.plot(at[finite], each[finite], ls="", marker=marker, ms=3.5 if sparse else 2.0, color=colour, alpha=0.45)
             # Alone a point is no line.
-            alone = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
+            alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
             ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, lw=1.8,
                     label=_trail_label(trail), **alone)  # fmt: skip
             lowest = min(lowest, float(best.min()))
@@ -388,7 +388,7 @@ def plot_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | No
     for M, label, colour, marker, size in reversed(drawn):
         spectrum = np.sort(M)[::-1] if M.ndim == 1 else np.linalg.eigvalsh(M)[::-1]
         shown = spectrum[spectrum > RANK_SHARE * max(spectrum[0], 0.0)]
-        style = {"marker": marker, "ms": size} if len(shown) <= 100 else {}
+        style: dict[str, Any] = {"marker": marker, "ms": size} if len(shown) <= 100 else {}
         ax.plot(np.arange(1, len(shown) + 1), shown, color=colour, lw=1.3, label=f"{label}: {len(shown)}", **style)
         if shown.size:
             ax.set_yscale("log")

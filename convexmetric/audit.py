@@ -228,7 +228,7 @@ class Audit:
         scale = self.scale
         what = "the excess" if self._far(self.projected_objective, self.suboptimality) else "that"
         if scale.share < 0.005:
-            return "its scale is right" if abs(scale.best - 1.0) < 0.1 else "no other scale does better"
+            return "its scale is right" if abs(scale.best - 1.0) < 0.1 else "another scale hardly helps"
         if scale.best == 0.0:
             return f"{_percent(scale.share)} of {what} is repaired by the zero metric: no multiple does better"
         return f"{_percent(scale.share)} of {what} is scale: multiply by {scale.best:.3g}"
@@ -372,6 +372,11 @@ def reference_of(problem: MetricProblem, reference: Solution | Certificate | Ref
     if isinstance(reference, Reference):
         made = reference
     elif isinstance(reference, Certificate):
+        if reference.grade != "float":
+            raise InputError(
+                "reference was solved with constraints or terms of its own, whose bound says nothing of this problem; "
+                "solve the problem without them"
+            )
         made = Reference(reference.lower_bound, reference.upper_bound, reference.M, reference.dual)
         if np.shape(reference.M) != problem.cone.shape:
             raise InputError(

@@ -220,13 +220,13 @@ class Recorder:
         return _trail(name, seconds, passes, objectives, violations, self.M, against, error)
 
 
-Solver = Callable[[MetricProblem, Recorder], Any]
+ForeignSolver = Callable[[MetricProblem, Recorder], Any]
 """A solver to be watched: it records its iterates, or yields them, or returns a metric."""
 
 
 def trace(
     problem: MetricProblem,
-    solver: Solver,
+    solver: ForeignSolver,
     reference: Solution | Certificate | Reference | float | None = None,
     max_seconds: float | None = None,
     name: str | None = None,
@@ -340,7 +340,7 @@ def audit_iterates(
     )
 
 
-def _run(solver: Solver, problem: MetricProblem, record: Recorder) -> None:
+def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> None:
     result = solver(problem, record)
     if isinstance(result, Iterator):
         for shown in result:

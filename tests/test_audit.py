@@ -226,6 +226,7 @@ def test_weights_may_come_as_a_diagonal_matrix():
         ([1.0, 2.0], "reference must be a Solution"),
         (cm.Certificate(1.0, -np.inf, np.eye(3), None), "finite lower bound"),
         (Reference(-np.inf), "finite lower bound"),
+        (cm.Certificate(1.0, 0.5, np.eye(3), None, "conic"), "reference was solved with constraints or terms"),
         (cm.Certificate(1.0, 0.5, np.eye(4), None), r"reference must belong to this problem: .* shape \(4, 4\)"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from samples import EVERYTHING, HARD, SMOOTH, instance, random_metric
 
 import convexmetric as cm
-from convexmetric.optimality import best_scale, compare_ranges, optimality_conditions
+from convexmetric.optimality import _gradient, best_scale, compare_ranges, optimality_conditions
 
 SOFT = sorted(set(EVERYTHING) - set(HARD))
 
@@ -20,7 +20,7 @@ def test_the_best_scale_is_the_minimum_of_the_ray(name, seed):
     assert value == problem.objective(t * M)
     # The tangents on both sides leave nothing below.
     assert value - scale.lower_bound <= 1e-14 * abs(value)
-    grid = np.r_[0.0, t * np.geomspace(1e-3, 1e3, 61), np.geomspace(1e-4, 1e4, 41)]
+    grid = np.r_[0.0, t * np.geomspace(1e-2, 1e2, 25), np.geomspace(1e-4, 1e4, 17)]
     assert all(problem.objective(s * M) >= value * (1.0 - 1e-14) for s in grid)
 
 
@@ -127,7 +127,5 @@ def test_what_first_order_promises_is_at_least_what_there_is():
     problem = instance("psd logistic, trace")
     solution = cm.solve(problem, tol=1e-9)
     M = random_metric(np.random.default_rng(1), problem.cone)
-    from convexmetric.optimality import _gradient
-
     promised = problem.cone.inner(_gradient(problem, M), M - solution.certificate.M)
     assert promised >= problem.objective(M) - solution.upper_bound

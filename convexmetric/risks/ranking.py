@@ -71,7 +71,7 @@ class RankingRisk(Risk):
 
     def value(self, M: Array) -> float:
         """One pass of the separation oracle over all queries."""
-        return float(self.part_values(M).sum())
+        return self.C / self.parts * float(self._violations(M).sum())
 
     @property
     def part_kind(self) -> str:
@@ -80,11 +80,14 @@ class RankingRisk(Risk):
 
     def part_values(self, M: Array) -> Array:
         """Weighted loss and violation of every query's worst ranking."""
-        values = np.empty(self.parts)
+        return self.C / self.parts * self._violations(M)
+
+    def _violations(self, M: Array) -> Array:
+        violations = np.empty(self.parts)
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, np.arange(self.parts)):
-                values[block.queries] = most_violated_rankings(self.measure, block)[1]
-        return self.C / self.parts * values
+                violations[block.queries] = most_violated_rankings(self.measure, block)[1]
+        return violations
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """The pair of each query that is most out of order.

@@ -396,6 +396,8 @@ def reference_of(problem: MetricProblem, reference: Solution | Certificate | Ref
 
 
 def _metric_of(M: ArrayLike | Solution | Certificate) -> ArrayLike:
+    if callable(M):
+        raise InputError("M must be a metric; to watch a solver, use trace(problem, solver)")
     if isinstance(M, Solution):
         M = M.certificate
     return M.M if isinstance(M, Certificate) else M

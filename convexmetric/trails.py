@@ -191,7 +191,8 @@ class Recorder:
     @property
     def seconds(self) -> float:
         """Time of the solver so far, without that of judging."""
-        return perf_counter() - self._start - self._judging
+        # Differences of clocks round: time must not run backwards by that.
+        return max(perf_counter() - self._start - self._judging, self.rows[-1][0] if self.rows else 0.0)
 
     def __call__(self, M: ArrayLike, passes: float | None = None) -> None:
         """Judge an iterate; the clock stands still meanwhile.

@@ -62,7 +62,7 @@ def test_three_ways_to_show_iterates_give_one_trail(solved):
     for trail, name in ((first, "records"), (second, "yields"), (third, "mixed")):
         assert trail.name == name
         assert trail.error == ""
-        np.testing.assert_array_equal(trail.objectives, [problem.objective(M) for M in given])
+        np.testing.assert_allclose(trail.objectives, [problem.objective(M) for M in given], rtol=1e-12)
         assert trail.reference_gap == solution.gap
         assert (np.diff(trail.seconds) >= 0.0).all()
     assert first.unit == second.unit == "passes"

@@ -9,7 +9,7 @@ True
 """
 
 from convexmetric import datasets, errors
-from convexmetric.audit import Audit, audit
+from convexmetric.audit import Audit, Reference, audit
 from convexmetric.benchmarking import benchmark
 from convexmetric.certificate import Certificate, certify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
@@ -61,6 +61,7 @@ from convexmetric.solvers import (
     solve,
     solve_path,
 )
+from convexmetric.trails import AuditTrail, audit_iterates, trace
 from convexmetric.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
 from convexmetric.validation import Validation, cross_validate, cross_validate_queries
 from convexmetric.verification import (
@@ -78,6 +79,7 @@ from convexmetric.version import __version__ as __version__
 __all__ = [
     "VARIANTS",
     "Audit",
+    "AuditTrail",
     "Certificate",
     "ColumnGeneration",
     "Conic",
@@ -106,6 +108,7 @@ __all__ = [
     "Projection",
     "ProximalGradient",
     "RankingProblem",
+    "Reference",
     "RelativeComparisonProblem",
     "RetrievalCurve",
     "RetrievalScores",
@@ -126,6 +129,7 @@ __all__ = [
     "Variant",
     "affine_risk_bound",
     "audit",
+    "audit_iterates",
     "balanced_error",
     "balanced_pairs",
     "benchmark",
@@ -157,6 +161,7 @@ __all__ = [
     "single_prototype_error",
     "solve",
     "solve_path",
+    "trace",
     "transfer_bound",
     "verifier_errors",
 ]

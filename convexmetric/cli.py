@@ -13,15 +13,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
 from convexmetric import __version__
+from convexmetric.audit import Audit, Reference
 from convexmetric.audit import audit as audit_metric
 from convexmetric.benchmarking import RUNS_FILE, benchmark
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.instances import Instance, list_problems, load_instance
-from convexmetric.metric_files import check_solution_path, read_metric, write_solution
+from convexmetric.metric_files import Iterates, check_solution_path, read_iterates, read_metric, write_solution
 from convexmetric.problem import MetricProblem
 from convexmetric.reports import (
     audit_record,
@@ -33,11 +35,15 @@ from convexmetric.reports import (
     run_record,
     solution_record,
     solution_table,
+    trail_record,
+    trail_table,
+    worst_table,
 )
 from convexmetric.runs import Run, read_runs
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
 from convexmetric.solvers import solve as solve_problem
+from convexmetric.trails import AuditTrail, audit_iterates
 
 __all__ = ["app", "main"]
 
@@ -150,12 +156,22 @@ def solve(
 @app.command()
 def audit(
     name: Name,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A metric: .npy, .npz, .csv or .mat.", show_default=False)
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="A metric: .npy, .npz, .csv or .mat. With --iterates .npz files or folders of iterates.",
+            show_default=False,
+        ),
     ],
     variable: Annotated[
         str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
     ] = None,
+    iterates: Annotated[
+        bool, typer.Option("--iterates", help="The files hold iterates of solvers: suboptimality against time.")
+    ] = False,
+    worst: Annotated[int, typer.Option(help="How many of the costliest parts of the risk to name.")] = 10,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture to this .png, .pdf or .svg file.")] = None,
     as_json: AsJson = False,
     tol: Annotated[
         float | None, typer.Option(help="Fail (exit code 1) if the suboptimality is not certified to be at most this.")
@@ -165,23 +181,56 @@ def audit(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """How far is anybody's metric from the optimum of an instance?"""
+    """How far are anybody's metrics from the optimum of an instance, and what is wrong with them?
+
+    With --solve losses and directions are compared with those of the optimum. Several files make a list of JSON, and
+    with --iterates one picture.
+    """
     if tol is not None and not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
-    metric = read_metric(file, variable)
+    if plot is not None:
+        _check_picture_path(plot)
+        if len(files) > 1 and not iterates:
+            raise InputError("a picture is of one metric: give one FILE, or files of iterates with --iterates")
+    if iterates and variable is not None:
+        raise InputError("--variable is for metrics; a file of iterates holds them as 'iterates'")
+    read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
     instance = load_instance(name)
     problem = instance.problem()
     reference = _solved(problem, tol or 1e-6, quiet) if re_solve else None
-    verdict = audit_metric(problem, metric, instance.lower_bound if reference is None else reference)
+    against = Reference(instance.lower_bound, instance.upper_bound) if reference is None else reference
+    records: list[dict[str, Any]] = []
+    audits: list[Audit] = []
+    trails: list[AuditTrail] = []
+    near = True
+    for file, given in zip(files, read, strict=True):
+        if not as_json:
+            _console().print(f"{file} on {instance.title}", markup=False, highlight=False, soft_wrap=True)
+        if isinstance(given, Iterates):
+            trails.append(audit_iterates(problem, given.metrics, given.seconds, given.passes, against, file.stem))
+            near = near and bool(trails[-1].best_so_far[-1] <= (tol or np.inf))
+            records.append(trail_record(name, str(file), trails[-1]))
+            tables = [trail_table(trails[-1])]
+        else:
+            verdict = audit_metric(problem, given, against, worst)
+            audits.append(verdict)
+            near = near and verdict.feasible and verdict.suboptimality <= (tol or np.inf)
+            records.append(audit_record(name, str(file), verdict))
+            tables = [audit_table(verdict), *([worst_table(verdict)] if verdict.worst else [])]
+            if not as_json:
+                _console().print(verdict.verdict, markup=False, highlight=False, soft_wrap=True)
+        if not as_json:
+            for table in tables:
+                _console().print(table)
     if as_json:
-        _print_json(audit_record(name, str(file), verdict))
-    else:
-        _console().print(f"{file} on {instance.title}", markup=False, highlight=False, soft_wrap=True)
-        _console().print(audit_table(verdict))
+        _print_json(records[0] if len(records) == 1 else records)
+    if plot is not None:
+        _plot_audit(problem, instance, trails, audits, reference, plot)
+        _say(f"picture: {plot}")
     if reference is not None and reference.status == "interrupted":
         _say("interrupted: the lower bound is the best one so far")
         raise typer.Exit(INTERRUPTED)
-    if tol is not None and not (verdict.feasible and verdict.suboptimality <= tol):
+    if tol is not None and not near:
         _say(f"not certified to be within {tol:g} of the optimum")
         raise typer.Exit(NOT_CERTIFIED)
 
@@ -272,6 +321,28 @@ def _plot(instance: Instance, solution: Solution, path: Path) -> None:
     X, labels = instance.rows()
     # With a kernel the metric acts on kernel values, which have no plane of their own to compare with.
     figure = plot_solution(solution, X, labels) if X.shape[1] == len(solution.M) else plot_solution(solution)
+    figure.suptitle(instance.title)
+    save_picture(figure, path)
+
+
+def _plot_audit(
+    problem: MetricProblem,
+    instance: Instance,
+    trails: list[AuditTrail],
+    audits: list[Audit],
+    reference: Solution | None,
+    path: Path,
+) -> None:
+    from matplotlib.figure import Figure
+
+    from convexmetric.plotting import plot_audit, plot_trails, save_picture
+
+    if audits:
+        figure = plot_audit(problem, audits[0], reference)
+    else:
+        own = [] if reference is None else [AuditTrail.of_solution(reference)]
+        figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+        plot_trails([*trails, *own], figure.subplots(1, 2))
     figure.suptitle(instance.title)
     save_picture(figure, path)
 

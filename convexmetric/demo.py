@@ -6,24 +6,23 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from numpy.typing import ArrayLike
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-from scipy.optimize import minimize_scalar
 
 from convexmetric.audit import audit
 from convexmetric.datasets import load, preprocess
 from convexmetric.errors import GapWarning
 from convexmetric.evaluation import mean_scores
 from convexmetric.methods import RankingProblem
+from convexmetric.optimality import best_scale
 from convexmetric.plotting import plot_solution, save_picture
 from convexmetric.reports import solution_table
 from convexmetric.solution import Solution
 from convexmetric.solvers import ProjectedSubgradient, SmoothedNewton, solve
 
-__all__ = ["best_scale", "mean_score", "run_demo"]
+__all__ = ["mean_score", "run_demo"]
 
 #: The slack trade-off: large enough for the loss to rule, and for the bounds to start far apart.
 C = 100.0
@@ -93,22 +92,6 @@ def run_demo(picture: Path, console: Console) -> Solution:
     return solution
 
 
-def best_scale(problem: RankingProblem) -> float:
-    """The factor t for which t times the identity has the smallest objective, to six digits.
-
-    The objective is convex in t, hence unimodal in log t; and no t above ``objective(0) / d`` is better than 0.
-    """
-    identity = problem.cone.identity()
-    top = problem.objective(problem.cone.zeros()) / problem.cone.trace(identity)
-    search = minimize_scalar(
-        lambda log_t: problem.objective(np.exp(log_t) * identity),
-        bounds=(np.log(top) - 20.0, np.log(top)),
-        method="bounded",
-        options={"xatol": 1e-6},
-    )
-    return float(np.exp(search.x))
-
-
 def mean_score(problem: RankingProblem, M: ArrayLike) -> float:
     """Mean over queries of the measure's score, when the corpus is ranked by the metric ``M``."""
     return mean_scores(problem.rankings, problem.metric(M), [problem.measure])[0]
@@ -116,7 +99,7 @@ def mean_score(problem: RankingProblem, M: ArrayLike) -> float:
 
 def _contenders(problem: RankingProblem) -> list[Contender]:
     identity = problem.cone.identity()
-    scale = best_scale(problem)
+    scale = best_scale(problem, identity).best
     contenders = [Contender("Euclidean metric", identity), Contender("Euclidean, best scale", scale * identity)]
     for steps in SUBGRADIENT_STEPS:
         with warnings.catch_warnings():

@@ -8,14 +8,18 @@ Files come from other people: numbers only, never a pickle, and no more than :da
 ``.csv``    one row a line, separated by commas or white space; lines that begin with # are skipped
 ``.mat``    MATLAB 5 to 7 (``save -v7``), chosen as in ``.npz`` among the numeric variables
 ==========  ====================================================================================
+
+Iterates of a solver come in a ``.npz`` file or a folder (:func:`read_iterates`).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +38,11 @@ from convexmetric.solution import Solution
 
 __all__ = [
     "MAX_BYTES",
+    "Iterates",
     "check_solution_path",
     "read_arrays",
     "read_certificate",
+    "read_iterates",
     "read_metric",
     "write_arrays",
     "write_solution",
@@ -89,6 +95,88 @@ def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> ND
         raise InputError(f"{path}: a metric is a matrix (d, d) or weights (d,), this array has shape {array.shape}")
     metric = np.array(array, dtype=np.float64)
     return metric.ravel() if metric.ndim == 2 and min(metric.shape) == 1 < max(metric.shape) else metric
+
+
+@dataclass(frozen=True)
+class Iterates:
+    """Metrics that a solver went through.
+
+    Attributes
+    ----------
+    metrics : (T, d, d) or (T, d) array
+        In order.
+    seconds, passes : (T,) array or None
+        Time and passes over the data at each, where the file has them.
+    """
+
+    metrics: NDArray[np.float64]
+    seconds: NDArray[np.float64] | None = None
+    passes: NDArray[np.float64] | None = None
+
+
+def read_iterates(path: str | os.PathLike[str]) -> Iterates:
+    """Read the iterates of a solver.
+
+    Parameters
+    ----------
+    path : path
+        A ``.npz`` file with ``iterates``, ``(T, d, d)`` or ``(T, d)``, and perhaps ``seconds`` and ``passes``,
+        ``(T,)``; a ``.npy`` file of iterates; or a folder of ``.npy`` or ``.csv`` files, one metric each, whose names
+        end in numbers that put them in order.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is too large, damaged, of an unknown format, holds pickled or other than real
+        numbers, or shapes do not fit.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        arrays = read_arrays(path)
+    elif suffix == ".npy":
+        existing = _existing(path)
+        arrays = {"iterates": _guarded(existing, lambda: _read_npy(existing, None))}
+    else:
+        raise InputError(
+            f"{path}: iterates are read from .npz, .npy or a folder of numbered .npy or .csv files, "
+            f"not from {suffix or 'no suffix'!r}"
+        )
+    if "iterates" not in arrays:
+        raise InputError(f"{path} has no variable 'iterates'; it has: {', '.join(arrays) or 'none'}")
+    found: dict[str, NDArray[np.float64]] = {}
+    for name in ("iterates", "seconds", "passes"):
+        if name in arrays:
+            if arrays[name].dtype.kind not in "fiub":
+                raise InputError(f"{path}: {name} must hold real numbers, this array has type {arrays[name].dtype}")
+            found[name] = np.array(arrays[name], dtype=np.float64)
+    metrics = found["iterates"]
+    if metrics.ndim not in (2, 3) or metrics.size == 0:
+        raise InputError(f"{path}: iterates have shape (T, d, d) or (T, d), this array has shape {metrics.shape}")
+    return Iterates(metrics, found.get("seconds"), found.get("passes"))
+
+
+def _read_folder(path: Path) -> Iterates:
+    numbered: dict[int, Path] = {}
+    for file in sorted(path.iterdir()):
+        digits = re.search(r"(\d+)$", file.stem)
+        if file.suffix.lower() in (".npy", ".csv") and digits is not None and file.is_file():
+            number = int(digits.group(1))
+            if number in numbered:
+                raise InputError(f"{path} holds several files of number {number}: {numbered[number].name}, {file.name}")
+            numbered[number] = file
+    if not numbered:
+        raise InputError(f"{path} holds no .npy or .csv files whose names end in a number")
+    metrics: list[NDArray[np.float64]] = []
+    for _, file in sorted(numbered.items()):
+        metrics.append(read_metric(file))
+        if len(metrics) * metrics[0].nbytes > MAX_BYTES:
+            raise InputError(f"{path} holds more than {MAX_BYTES} bytes of iterates and was not read")
+        if metrics[-1].shape != metrics[0].shape:
+            raise InputError(f"{file} has shape {metrics[-1].shape}, the first iterate has {metrics[0].shape}")
+    return Iterates(np.array(metrics))
 
 
 def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:

@@ -17,15 +17,20 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.audit import Audit
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
+from convexmetric.optimality import RANK_SHARE
 from convexmetric.plane import Plane, metric_plane
+from convexmetric.problem import MetricProblem
 from convexmetric.runs import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
 from convexmetric.solution import Solution
+from convexmetric.trails import AuditTrail
 from convexmetric.validation import Validation
 
 __all__ = [
+    "plot_audit",
     "plot_benchmark",
     "plot_bounds",
     "plot_data_profile",
@@ -33,8 +38,12 @@ __all__ = [
     "plot_gap",
     "plot_path",
     "plot_performance_profile",
+    "plot_scale",
     "plot_solution",
+    "plot_spectrum",
+    "plot_trails",
     "plot_validation",
+    "plot_worst",
     "save_picture",
 ]
 
@@ -59,6 +68,14 @@ LEGEND_LIMIT = 12
 LOG_FACTOR = 10.0
 #: First bounds that are off by more than this factor are cut off.
 LOG_REACH = 1e3
+#: Multiples of a metric in the picture of its scale lie between this share of 1 and of the best, and its inverse.
+SCALE_REACH, SCALE_POINTS = 8.0, 61
+#: Ends of trails farther apart than this factor are drawn on a logarithmic axis.
+SPREAD = 5.0
+#: What a trail did before this share of its time is not worth half of the axis.
+START = 30.0
+#: Suboptimality below which a logarithmic axis would show rounding.
+FLOOR = 1e-12
 
 
 def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
@@ -280,6 +297,214 @@ def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
     ax.set_title(f"{len(C)} optimal metrics, each certified within {widest:.0e}")
     ax.set_xlabel("C")
     ax.set_ylabel("weight" if diagonal else "eigenvalue of the optimal metric")
+    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
+    """Certified suboptimality of several solvers against seconds and against passes, on logarithmic axes.
+
+    Lines are the best so far; dots are single iterates. The grey floor is the reference's own gap, below which nothing
+    can be told apart. Trails without seconds are in the second panel only.
+
+    Parameters
+    ----------
+    trails : sequence of AuditTrail
+        With their name as label.
+    axes : two Axes, optional
+
+    Returns
+    -------
+    tuple of two Axes
+
+    Raises
+    ------
+    InputError
+        If there is no trail, one has no iterate, or there are not two axes.
+    """
+    trails = list(trails)
+    if not trails or not all(isinstance(trail, AuditTrail) and len(trail) for trail in trails):
+        raise InputError("trails must be AuditTrail objects with an iterate each, at least one")
+    if axes is None:
+        figure = Figure(figsize=(11.0, 4.6), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+        axes = [figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)]
+    if len(axes) != 2:
+        raise InputError(f"axes must be two, one for seconds and one for passes, got {len(axes)}")
+    gaps = [trail.reference_gap for trail in trails if np.isfinite(trail.reference_gap) and trail.reference_gap > 0.0]
+    floor = max(max(gaps, default=0.0), FLOOR)
+    lowest = highest = floor
+    for k, trail in enumerate(trails):
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+        each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
+        finite = np.isfinite(each)
+        highest = max(highest, float(each[finite].max(initial=highest)))
+        for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
+            if not np.isfinite(at).all():
+                continue
+            sparse = len(trail) <= 60
+            ax.plot(at[finite], each[finite], ls="", marker=marker, ms=3.5 if sparse else 2.0, color=colour, alpha=0.45)
+            # Alone a point is no line.
+            alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
+            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, lw=1.8,
+                    label=_trail_label(trail), **alone)  # fmt: skip
+            lowest = min(lowest, float(best.min()))
+    for ax, label, values in zip(
+        axes, ("seconds", _unit_label(trails)), ([t.seconds for t in trails], [t.passes for t in trails]), strict=True
+    ):
+        ax.set_yscale("log")
+        if gaps:
+            ax.axhspan(floor / 3.0, floor, color="#E3E3E3", lw=0, zorder=0)
+            ax.annotate(
+                f"the reference's own gap, {floor:.0e}", (0.99, floor), xycoords=("axes fraction", "data"),
+                xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize="x-small", color="#555555",
+            )  # fmt: skip
+        ax.set_ylim(min(lowest, floor) / (3.0 if gaps else 1.5), highest * 2.0)
+        known = [v for v in values if np.isfinite(v).all()]
+        ends = [float(v[-1]) for v in known]
+        if known and max(ends) > SPREAD * min(ends):
+            # Solvers of different speed are not seen side by side otherwise; the start at zero is left out.
+            positive = np.concatenate(known)
+            ax.set_xscale("log")
+            first = float(positive[positive > 0.0].min(initial=max(ends)))
+            ax.set_xlim(left=max(first, min(ends) / START) / 1.3)
+        elif known:
+            ax.set_xlim(left=0.0)
+        else:
+            ax.set_xticks([])
+            ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color="#555555")
+        ax.set_xlabel(label)
+        ax.set_ylabel("suboptimality, at most")
+        ax.grid(axis="y", color="#E5E5E5", lw=0.6)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[1].set_ylabel("")
+    axes[1].legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="best")
+    return axes[0], axes[1]
+
+
+def plot_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | None = None) -> Axes:
+    """Eigenvalues (or weights, sorted) of an audited metric at its best scale, and of the reference, above its rank.
+
+    Parameters
+    ----------
+    audit : Audit
+    reference : Solution, optional
+    ax : Axes, optional
+    """
+    ax = _axes(ax)
+    factor = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
+    name = "metric as given" if factor == 1.0 else f"metric, times {factor:.3g}"
+    drawn = [(factor * audit.M, name, UPPER, "o", 3.5)]
+    if reference is not None:
+        drawn.append((reference.certificate.M, "reference", LOWER, "s", 5.5))
+    for M, label, colour, marker, size in reversed(drawn):
+        spectrum = np.sort(M)[::-1] if M.ndim == 1 else np.linalg.eigvalsh(M)[::-1]
+        shown = spectrum[spectrum > RANK_SHARE * max(spectrum[0], 0.0)]
+        style: dict[str, Any] = {"marker": marker, "ms": size} if len(shown) <= 100 else {}
+        ax.plot(np.arange(1, len(shown) + 1), shown, color=colour, lw=1.3, label=f"{label}: {len(shown)}", **style)
+        if shown.size:
+            ax.set_yscale("log")
+    what = "weight" if audit.M.ndim == 1 else "eigenvalue"
+    ax.set_title("Spectrum, at the best scale")
+    ax.set_xlabel(f"{what}s, largest first")
+    ax.set_ylabel(what)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.legend(frameon=False, fontsize="small", title="rank", title_fontsize="small")
+    return _plain(ax)
+
+
+def plot_scale(problem: MetricProblem, audit: Audit, ax: Axes | None = None) -> Axes:
+    """The objective of all multiples of an audited metric, the one as given, the best one, and the certified bound.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    audit : Audit
+        Of a metric on this problem.
+    ax : Axes, optional
+    """
+    ax = _axes(ax)
+    best = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
+    ends = min(1.0, best) / SCALE_REACH, max(1.0, best) * SCALE_REACH
+    factors = np.unique(np.r_[np.geomspace(*ends, SCALE_POINTS), 1.0, best])
+    values = np.array([problem.objective(t * audit.M) for t in factors])
+    shown = np.isfinite(values)
+    ax.plot(factors[shown], values[shown], color="#333333", lw=1.5)
+    if np.isfinite(audit.projected_objective):
+        ax.plot(1.0, audit.projected_objective, ls="", marker="o", ms=7, color=UPPER, label="as given")
+    if 0.0 < audit.scale.best < np.inf:
+        ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color=COLOURS[2], label=f"best, times {best:.3g}")
+    ax.axhline(audit.lower_bound, color=LOWER, lw=1.2, ls="--", label="certified bound")
+    ax.set_xlim(ends)
+    ax.set_xscale("log")
+    if audit.lower_bound > 0.0 and values[shown].max(initial=0.0) > LOG_FACTOR * audit.lower_bound:
+        ax.set_yscale("log")
+    ax.set_title(f"Scale repairs {audit.scale.share:.0%}")
+    ax.set_xlabel("multiple of the metric")
+    ax.set_ylabel("objective")
+    ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
+    return _plain(ax)
+
+
+def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
+    """The parts of the risk that cost most beyond the reference, as bars with their worst comparison.
+
+    Parameters
+    ----------
+    audit : Audit
+    ax : Axes, optional
+    """
+    ax = _axes(ax)
+    ax.set_title("Costs most beyond the reference" if audit.subspace is not None else "Costs most")
+    if not audit.worst:
+        ax.text(0.5, 0.5, "nothing costs more", transform=ax.transAxes, ha="center", color="#555555")
+        ax.set_axis_off()
+        return ax
+    places = np.arange(len(audit.worst))
+    losses = np.array([part.loss for part in audit.worst])
+    ax.barh(places, np.where(np.isfinite(losses), losses, np.nan), color=UPPER, height=0.62, label="metric")
+    if audit.subspace is not None:
+        ax.barh(places, [p.reference_loss for p in audit.worst], color=LOWER, height=0.3, label="reference")
+        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="lower right")
+    ax.set_yticks(places, [f"{part.name}\n{part.comparison}" for part in audit.worst], fontsize="x-small")
+    ax.invert_yaxis()
+    ax.set_xlabel("loss, a term of the objective")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_audit(problem: MetricProblem, audit: Audit, reference: Solution | None = None) -> Figure:
+    """One audit in a picture: its scale, its spectrum beside that of the reference, and what costs most.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    audit : Audit
+        Of a metric on this problem.
+    reference : Solution, optional
+        Of this problem, for its spectrum.
+    """
+    figure = Figure(figsize=(14.0, 4.8), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+    grid = figure.add_gridspec(1, 3)
+    plot_scale(problem, audit, figure.add_subplot(grid[0]))
+    plot_spectrum(audit, reference, figure.add_subplot(grid[1]))
+    plot_worst(audit, figure.add_subplot(grid[2]))
+    figure.supxlabel(audit.verdict, fontsize="medium")
+    return figure
+
+
+def _trail_label(trail: AuditTrail) -> str:
+    return f"{trail.name} ({trail.error})" if trail.error and len(trail.error) <= 30 else trail.name
+
+
+def _unit_label(trails: Sequence[AuditTrail]) -> str:
+    units = list(dict.fromkeys(trail.unit for trail in trails))
+    return " or ".join(units)
+
+
+def _plain(ax: Axes) -> Axes:
     ax.grid(axis="y", color="#E5E5E5", lw=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)

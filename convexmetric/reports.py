@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
@@ -16,6 +16,7 @@ from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.instances import Instance
 from convexmetric.runs import GAPS, STATUSES, Run, solve_times
 from convexmetric.solution import Solution
+from convexmetric.trails import AuditTrail
 
 __all__ = [
     "audit_record",
@@ -27,6 +28,9 @@ __all__ = [
     "run_record",
     "solution_record",
     "solution_table",
+    "trail_record",
+    "trail_table",
+    "worst_table",
 ]
 
 
@@ -71,19 +75,65 @@ def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:
         "suboptimality": _finite(verdict.suboptimality),
         "min_eigenvalue": _finite(verdict.min_eigenvalue),
         "feasible": verdict.feasible,
+        "verdict": verdict.verdict,
+        "own_bound": _finite(verdict.own_bound),
+        "own_gap": _finite(verdict.own_gap),
+        "reference_gap": _finite(verdict.reference_gap),
+        "risk": _finite(verdict.risk),
+        "penalty": _finite(verdict.penalty),
+        "asymmetry": verdict.asymmetry,
+        "hard_margins": verdict.hard_margins,
+        "comparisons_share": _finite(verdict.comparisons_share),
+        "scale": _plain(verdict.scale),
+        "conditions": None if verdict.conditions is None else _plain(verdict.conditions),
+        "subspace": None if verdict.subspace is None else _plain(verdict.subspace),
+        "worst": [_plain(part) for part in verdict.worst],
     }
 
 
 def audit_table(verdict: Audit) -> Table:
-    """Objective, certified bound and suboptimality."""
+    """Objective, certified bound and suboptimality, and what the optimality conditions say."""
     table = _facts()
-    table.add_row("objective", f"{verdict.objective:.10g}")
-    if not verdict.feasible:
-        table.add_row("objective, projected", f"{verdict.projected_objective:.10g}")
-    table.add_row("certified optimum >=", f"{verdict.lower_bound:.10g}")
-    table.add_row("suboptimality <=", f"{verdict.suboptimality:.3g}")
-    where = "feasible" if verdict.feasible else "NOT feasible"
-    table.add_row("smallest eigenvalue", f"{verdict.min_eigenvalue:.3g}   ({where})")
+    for name, value in verdict.rows():
+        table.add_row(name, value)
+    return table
+
+
+def worst_table(verdict: Audit) -> Table:
+    """The parts of the risk that cost most beyond the reference."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    beside = verdict.subspace is not None
+    table.add_column("costs most beyond the reference" if beside else "costs most", no_wrap=True)
+    for heading in ("loss", "reference") if beside else ("loss",):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("its worst comparison")
+    for part in verdict.worst:
+        losses = (part.loss, part.reference_loss) if beside else (part.loss,)
+        table.add_row(part.name, *(f"{loss:.4g}" for loss in losses), part.comparison)
+    return table
+
+
+def trail_record(name: str, file: str, trail: AuditTrail) -> dict[str, Any]:
+    """What ``audit --iterates --json`` prints; numbers that are not finite become null."""
+    return {
+        "name": name,
+        "file": file,
+        "lower_bound": _finite(trail.lower_bound),
+        "reference_gap": _finite(trail.reference_gap),
+        "error": trail.error,
+        "seconds": [_finite(value) for value in trail.seconds],
+        trail.unit: [_finite(value) for value in trail.passes],
+        "objectives": [_finite(value) for value in trail.objectives],
+        "suboptimality": [_finite(value) for value in trail.suboptimality],
+        "violations": [_finite(value) for value in trail.violations],
+    }
+
+
+def trail_table(trail: AuditTrail) -> Table:
+    """First and last iterate, the best one, and when it first came within some distances of the optimum."""
+    table = _facts()
+    for name, value in trail.rows():
+        table.add_row(name, value)
     return table
 
 
@@ -182,6 +232,19 @@ def _digits(bound: float, gap: float, rounding: str) -> str:
     equal = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
     context = Context(prec=min(max(equal + 2, 6), 16), rounding=rounding)
     return f"{context.create_decimal_from_float(bound):g}"
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass of numbers, words and arrays."""
+    plain: dict[str, Any] = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray):
+            value = [_finite(entry) for entry in value.ravel()]
+        elif isinstance(value, float):
+            value = _finite(value)
+        plain[field.name] = value
+    return plain
 
 
 def _finite(value: float) -> float | None:

@@ -1,12 +1,21 @@
-"""Audits: how far anybody's metric is from optimal."""
+"""Audits: how far anybody's metric is from optimal, and what is wrong with it."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import METHODS, instance, instance_with_optimum, random_metric
+from samples import EVERYTHING, HARD, METHODS, instance, instance_with_optimum, random_metric
 
 import convexmetric as cm
+from convexmetric.audit import Reference, reference_of
 from convexmetric.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = cm.datasets.load("wine")
+    X = cm.datasets.preprocess(data.X, ["zscore"])
+    problem = cm.RankingProblem.from_labels(X, data.y, measure="auc", C=100.0)
+    return problem, cm.solve(problem)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
@@ -14,24 +23,121 @@ def test_an_audit_agrees_with_the_true_distance(name):
     problem, optimum = instance_with_optimum(name)
     M = problem.risk.repair(random_metric(np.random.default_rng(0), problem.cone))
     audit = cm.audit(problem, M)
-    assert audit.objective == audit.projected_objective == problem.objective(M)
+    assert audit.objective == problem.objective(M) == pytest.approx(audit.projected_objective, rel=1e-12)
     assert audit.lower_bound == pytest.approx(optimum, rel=2e-6)
     assert audit.lower_bound <= optimum * (1 + 1e-7)
+    assert audit.own_bound <= optimum * (1 + 1e-7) + 1e-12
+    assert audit.min_eigenvalue == problem.cone.smallest(M)
+    assert audit.verdict in str(audit)
     if np.isfinite(audit.objective):
         assert audit.suboptimality == pytest.approx((audit.objective - optimum) / audit.objective, abs=2e-6)
         assert audit.feasible
-    assert audit.min_eigenvalue == problem.cone.smallest(M)
+        assert audit.risk + audit.penalty == pytest.approx(audit.objective, rel=1e-12)
+        assert audit.scale.objective <= audit.objective * (1 + 1e-12)
+        assert optimum * (1 - 1e-7) <= audit.scale.objective
+        assert 0.0 <= audit.scale.share <= 1.0
+    assert 0.0 <= audit.subspace.captured <= 1.0 + 1e-12
 
 
 def test_the_optimum_is_found_to_be_optimal():
     problem = instance("ranking from labels")
     solution = cm.solve(problem)
-    for reference in (solution, solution.certificate, solution.lower_bound, np.float32(solution.lower_bound), None):
+    bound = Reference(solution.lower_bound, solution.upper_bound)
+    for reference in (
+        solution,
+        solution.certificate,
+        solution.lower_bound,
+        np.float32(solution.lower_bound),
+        bound,
+        None,
+    ):
         audit = cm.audit(problem, solution.M, reference)
         assert abs(audit.suboptimality) <= 1e-6 + (1e-6 if isinstance(reference, np.float32) else 0.0)
         assert audit.feasible
-    assert "suboptimality     <= " in str(audit)
+    assert "suboptimality <=     " in str(audit)
     assert "NOT" not in str(audit)
+    audit = cm.audit(problem, solution, solution)
+    assert audit.verdict == "Optimal."
+    assert audit.scale.best == pytest.approx(1.0, rel=1e-2)
+    assert audit.subspace.rank == audit.subspace.reference_rank == solution.rank
+    assert audit.subspace.angles.max() <= 1e-6
+    assert audit.subspace.captured == pytest.approx(1.0, abs=1e-5)
+    assert audit.worst == ()
+
+
+@pytest.mark.parametrize("name", sorted(set(EVERYTHING) - set(HARD)))
+def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
+    problem = instance(name)
+    solution = cm.solve(problem)
+    if problem.cone.trace(solution.certificate.M) < 1e-3:
+        pytest.skip("the optimum is zero, of which every multiple is the same")
+    audit = cm.audit(problem, 3.0 * solution.certificate.M, solution)
+    assert audit.suboptimality > 1e-4
+    assert audit.scale.share >= 1.0 - 1e-4 / audit.suboptimality
+    assert problem.objective(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)
+    assert audit.scale.slope > 0.0
+    assert audit.subspace.angles.max() <= 1e-5
+    assert "is scale: multiply by 0." in audit.verdict
+
+
+def test_the_reference_is_compared_part_by_part(wine):
+    problem, solution = wine
+    M = problem.cone.identity()
+    audit = cm.audit(problem, M, solution, worst=5)
+    here, there = problem.risk.part_values(M), problem.risk.part_values(solution.certificate.M)
+    assert [part.part for part in audit.worst] == list(np.argsort(there - here, kind="stable")[:5])
+    for part in audit.worst:
+        assert part.kind == "query"
+        assert (part.loss, part.reference_loss) == (here[part.part], there[part.part])
+        assert part.excess == part.loss - part.reference_loss
+        query, near, far = part.rows
+        relevant, irrelevant = problem.rankings.relevance.of(query)
+        assert query == part.part
+        assert near in relevant
+        assert far in irrelevant
+        assert part.comparison == f"{query} nearer to {near} than to {far}"
+        assert part.comparison in str(audit)
+    assert len(cm.audit(problem, M, solution).worst) == 10
+    assert cm.audit(problem, M, solution, worst=0).worst == ()
+    # Without a reference metric the largest losses.
+    alone = cm.audit(problem, M, solution.lower_bound, worst=3)
+    assert [part.part for part in alone.worst] == list(np.argsort(-here, kind="stable")[:3])
+    assert alone.subspace is None
+    assert np.isnan(alone.comparisons_share)
+    assert all(part.reference_loss == 0.0 for part in alone.worst)
+
+
+@pytest.mark.parametrize("name", ["ranking from labels", "triplets, labels", "pairs, all, trace, features, margin 1.0",
+                                  "cross-modal, all objects", "relative, identity, soft"])  # fmt: skip
+def test_the_suboptimality_splits_into_comparisons_and_size(name):
+    problem = instance(name)
+    solution = cm.solve(problem)
+    M = random_metric(np.random.default_rng(3), problem.cone)
+    audit = cm.audit(problem, M, solution)
+    point = problem.risk.dual_point(solution.certificate.dual)
+    comparisons = audit.risk - point.value + problem.cone.inner(point.S, M)
+    size = audit.penalty - problem.cone.inner(point.S, M) + point.value - solution.lower_bound
+    missing = audit.objective - solution.lower_bound
+    assert comparisons + size == pytest.approx(missing)
+    assert comparisons >= -1e-9 * missing
+    assert size >= -1e-6 * missing
+    assert audit.comparisons_share == pytest.approx(comparisons / missing, abs=1e-6)
+
+
+def test_a_metric_without_two_of_its_directions_lacks_them(wine):
+    problem, solution = wine
+    values, vectors = np.linalg.eigh(solution.M)
+    M = (vectors[:, -1:] * values[-1:]) @ vectors[:, -1:].T
+    audit = cm.audit(problem, M, solution)
+    assert audit.subspace.rank == 1
+    assert audit.subspace.angles == pytest.approx([0.0], abs=1e-4)
+    assert audit.subspace.captured == pytest.approx(values[-1] / values.sum())
+    assert audit.subspace.lacking > 0.9
+    assert audit.conditions.missing >= 1
+    assert audit.conditions.outside < 0.0
+    assert np.linalg.norm(audit.conditions.direction) == pytest.approx(1.0)
+    assert abs(audit.conditions.direction @ vectors[:, -1]) <= 1e-9
+    assert "lacks directions with" in audit.verdict
 
 
 def test_a_metric_outside_the_cone_is_compared_by_its_projection():
@@ -48,8 +154,10 @@ def test_a_metric_outside_the_cone_is_compared_by_its_projection():
     assert audit.objective == problem.objective(M) < 0.99 * optimum
     assert audit.projected_objective == problem.objective(problem.cone.project(M)) > optimum
     assert 0.0 < audit.suboptimality < 1.0
+    np.testing.assert_array_equal(audit.M, problem.cone.project(M))
     assert "NOT feasible" in str(audit)
-    assert "projected objective" in str(audit)
+    assert "objective, projected" in str(audit)
+    assert audit.verdict.startswith("Not positive semidefinite; its projection is ")
 
 
 def test_an_eigenvalue_negative_by_rounding_is_feasible():
@@ -59,12 +167,44 @@ def test_an_eigenvalue_negative_by_rounding_is_feasible():
     assert cm.audit(problem, np.zeros((3, 3)), 0.1).feasible
 
 
+def test_asymmetry_by_rounding_is_told():
+    problem = instance("ranking from labels")
+    M = np.eye(3)
+    M[0, 1] = 1e-10
+    assert cm.audit(problem, M, 0.1).asymmetry == 1e-10
+    assert "averaged away" in str(cm.audit(problem, M, 0.1))
+    assert cm.audit(problem, np.eye(3), 0.1).asymmetry == 0.0
+
+
 def test_a_violated_hard_margin_is_infinitely_far():
     problem = instance("relative, identity, hard")
     audit = cm.audit(problem, np.zeros(problem.cone.d))
     assert audit.objective == np.inf
     assert audit.suboptimality == np.inf
     assert not audit.feasible
+    assert not audit.hard_margins
+    assert audit.conditions is None
+    assert "Violates hard margins, and so does every multiple of it" in audit.verdict
+    assert all(part.kind == "triplet" and part.loss == np.inf for part in audit.worst)
+
+
+def test_a_multiple_that_meets_the_hard_margins_is_named():
+    problem = instance("relative, identity, hard")
+    solution = cm.solve(problem)
+    audit = cm.audit(problem, 0.5 * solution.w, solution)
+    assert audit.suboptimality == np.inf
+    assert audit.scale.best == pytest.approx(2.0, rel=1e-3)
+    assert audit.scale.objective == pytest.approx(solution.upper_bound, rel=1e-3)
+    assert audit.scale.share == 1.0
+    assert "Violates hard margins; 2 times it meets them: " in audit.verdict
+
+
+def test_the_reference_s_own_gap_is_told(wine):
+    problem, solution = wine
+    loose = cm.certify(problem, 1.2 * solution.M, solution.certificate.dual)
+    audit = cm.audit(problem, 1.1 * solution.M, loose)
+    assert audit.reference_gap == loose.gap > 1e-4
+    assert "the reference's own gap" in audit.verdict
 
 
 def test_weights_may_come_as_a_diagonal_matrix():
@@ -74,7 +214,7 @@ def test_weights_may_come_as_a_diagonal_matrix():
     ):
         solution = cm.solve(problem)
         np.testing.assert_array_equal(solution.M, np.diag(solution.w))
-        assert cm.audit(problem, solution.M, solution) == cm.audit(problem, solution.w, solution)
+        assert str(cm.audit(problem, solution.M, solution)) == str(cm.audit(problem, solution.w, solution))
 
 
 @pytest.mark.parametrize(
@@ -85,6 +225,9 @@ def test_weights_may_come_as_a_diagonal_matrix():
         ("optimum", "reference must be a Solution, a Certificate or a lower bound, got str"),
         ([1.0, 2.0], "reference must be a Solution"),
         (cm.Certificate(1.0, -np.inf, np.eye(3), None), "finite lower bound"),
+        (Reference(-np.inf), "finite lower bound"),
+        (cm.Certificate(1.0, 0.5, np.eye(3), None, "conic"), "reference was solved with constraints or terms"),
+        (cm.Certificate(1.0, 0.5, np.eye(4), None), r"reference must belong to this problem: .* shape \(4, 4\)"),
     ],
 )
 def test_references_that_prove_nothing(reference, message):
@@ -92,3 +235,18 @@ def test_references_that_prove_nothing(reference, message):
         cm.audit(instance("ranking from labels"), np.eye(3), reference)
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
         cm.audit("wine", np.eye(3))
+
+
+@pytest.mark.parametrize("worst", [-1, 2.5, "ten", True, None])
+def test_the_number_of_parts_must_be_one(worst):
+    with pytest.raises(InputError, match="worst must be a number of parts"):
+        cm.audit(instance("ranking from labels"), np.eye(3), 0.1, worst)
+
+
+def test_a_solve_is_a_reference():
+    problem, optimum = instance_with_optimum("ranking from labels")
+    reference = reference_of(problem, None)
+    assert reference.lower_bound <= optimum <= reference.upper_bound * (1 + 1e-7)
+    assert reference.gap <= 1e-6
+    assert problem.objective(reference.M) == reference.upper_bound
+    assert problem.dual_bound(reference.dual, reference.M) == pytest.approx(reference.lower_bound, rel=1e-12)

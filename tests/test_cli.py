@@ -13,7 +13,7 @@ from scipy.io import savemat
 
 import convexmetric as cm
 from convexmetric.cli import main
-from convexmetric.demo import best_scale, mean_score
+from convexmetric.demo import mean_score
 from convexmetric.instances import list_problems, load_instance
 from convexmetric.metric_files import read_certificate, read_metric
 from convexmetric.risks import RankingRisk
@@ -231,6 +231,66 @@ def test_audit_of_a_metric_outside_the_cone(command, tmp_path):
     assert "objective, projected" in out
 
 
+def test_audit_says_what_is_wrong(command, tmp_path, wine):
+    _, problem, solution = wine
+    np.save(tmp_path / "M.npy", 3.0 * solution.M)
+    picture = tmp_path / "M.png"
+    code, out, err = command("audit", WINE, tmp_path / "M.npy", "--solve", "--quiet", "--worst", "3", "--plot", picture)
+    assert code == 0
+    assert err == f"picture: {picture}\n"
+    assert "100% of that is scale: multiply by 0.333." in out
+    assert "worst comparison" in out
+    parts = [line.split() for line in out.splitlines() if line.strip().startswith("query ")]
+    assert len(parts) == 3
+    here, there = problem.risk.part_values(3.0 * solution.M), problem.risk.part_values(solution.M)
+    assert [int(words[1]) for words in parts] == list(np.argsort(there - here)[:3])
+    height, width, _ = plt.imread(picture).shape
+    assert (width, height) == (2100, 720)
+    verdict = json.loads(command("audit", WINE, tmp_path / "M.npy", "--worst", "2", "--json")[1])
+    assert verdict["scale"]["best"] == pytest.approx(1.0 / 3.0, rel=1e-3)
+    assert verdict["scale"]["share"] == pytest.approx(1.0, abs=1e-5)
+    assert verdict["subspace"] is None
+    assert len(verdict["worst"]) == 2
+    assert verdict["worst"][0]["rows"][0] == verdict["worst"][0]["part"]
+    assert verdict["own_bound"] <= wine[0].upper_bound
+
+
+def test_several_metrics_make_a_list(command, tmp_path, wine):
+    np.save(tmp_path / "one.npy", np.eye(13))
+    np.save(tmp_path / "two.npy", wine[2].M)
+    files = tmp_path / "one.npy", tmp_path / "two.npy"
+    code, out, _ = command("audit", WINE, *files, "--json", "--tol", "1e-3")
+    assert code == 1
+    first, second = json.loads(out)
+    assert first["suboptimality"] > 0.9
+    assert second["suboptimality"] < 1e-5
+    assert command("audit", WINE, files[1], files[1], "--tol", "1e-3")[0] == 0
+
+
+def test_audit_of_iterates(command, tmp_path, wine):
+    instance, problem, solution = wine
+    metrics = [np.eye(13), 2.0 * solution.M, solution.M]
+    one, two, picture = tmp_path / "theirs.npz", tmp_path / "run", tmp_path / "trails.png"
+    np.savez(one, iterates=metrics, seconds=[0.1, 0.2, 0.3])
+    two.mkdir()
+    for k, M in enumerate(metrics):
+        np.save(two / f"{k}.npy", M)
+    code, out, _ = command("audit", WINE, one, two, "--iterates", "--plot", picture)
+    assert code == 0
+    assert out.count("suboptimality") == 6
+    assert "from iterate 3 on (0.3 s)" in out
+    assert picture.exists()
+    result = json.loads(command("audit", WINE, one, "--iterates", "--json", "--tol", "1e-5")[1])
+    assert result["objectives"] == pytest.approx([problem.objective(M) for M in metrics], rel=1e-12)
+    assert result["iterates"] == [1.0, 2.0, 3.0]
+    assert result["lower_bound"] == instance.lower_bound
+    assert result["reference_gap"] == instance.gap
+    np.savez(one, iterates=metrics[:2])
+    code, out, err = command("audit", WINE, one, "--iterates", "--tol", "1e-5", "--solve", "--quiet", "--plot", picture)
+    assert code == 1
+    assert "not certified to be within 1e-05" in err
+
+
 def test_audit_can_solve_for_its_bound(command, tmp_path, wine):
     np.save(tmp_path / "M.npy", wine[2].M)
     code, out, err = command("audit", WINE, tmp_path / "M.npy", "--solve", "--tol", "1e-3", "--json")
@@ -258,6 +318,12 @@ def test_audit_can_solve_for_its_bound(command, tmp_path, wine):
         (["audit", WINE, "none.npy"], "none.npy: there is no such file"),
         (["audit", WINE, "M.npy", "--tol", "2"], "tol must be a relative gap between 0 and 1, got 2.0"),
         (["audit", WINE, "M.npy", "--variable", "M"], "holds one array"),
+        (["audit", WINE, "M.npy", "--worst", "-1"], "worst must be a number of parts, 0 or more, got -1"),
+        (["audit", WINE, "M.npy", "M.npy", "--plot", "M.png"], "a picture is of one metric"),
+        (["audit", WINE, "M.npy", "--plot", "M.gif"], "a picture is written as .png, .pdf, .svg, not as '.gif'"),
+        (["audit", WINE, "M.csv", "--iterates"], "iterates are read from .npz, .npy or a folder"),
+        (["audit", WINE, "M.npy", "--iterates", "--variable", "M"], "a file of iterates holds them as 'iterates'"),
+        (["audit", WINE, "M.npy", "--iterates"], "iterates[0]: W must have shape (13, 13), got (3,)"),
         (["audit", WINE, "M.npy"], "W must have shape (13, 13), got (3, 3)"),
         (["audit", WINE, "skew.npy"], "W must be symmetric"),
     ],
@@ -340,14 +406,6 @@ def test_the_demo_tells_its_story_and_draws_it(command, tmp_path, monkeypatch):
     assert steps[1] < 1e-3 < 0.1 < steps[2]
     assert optimum[2] <= 1e-6
     assert optimum[3] > rows["Euclidean metric"][2] + 0.05
-
-
-def test_the_best_scale_of_the_euclidean_metric_is_the_best_on_a_grid(wine):
-    _, problem, _ = wine
-    scale = best_scale(problem)
-    best = problem.objective(scale * np.eye(13))
-    grid = [problem.objective(t * np.eye(13)) for t in np.geomspace(scale / 100, scale * 100, 201)]
-    assert best <= min(grid) + 1e-12
 
 
 def test_the_mean_score_is_that_of_the_rankings(wine):

@@ -8,7 +8,7 @@ from scipy.io import savemat
 import convexmetric as cm
 from convexmetric import metric_files
 from convexmetric.errors import DualError, InputError
-from convexmetric.metric_files import read_certificate, read_metric, write_solution
+from convexmetric.metric_files import read_certificate, read_iterates, read_metric, write_solution
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 1e-17], [0.1, 1e-17, 1 / 3]])
 
@@ -229,3 +229,63 @@ def test_solution_files_are_plain_npz(tmp_path, ranking):
         assert {"M.npy", "lower_bound.npy", "upper_bound.npy", "gap.npy"} <= set(archive.namelist())
         assert {"witnesses.npy", "weights.npy", "groups.npy"} <= set(archive.namelist())
         assert all(b"|O" not in archive.read(name)[:100] for name in archive.namelist())
+
+
+def test_iterates_come_back_from_every_form(tmp_path):
+    rng = np.random.default_rng(0)
+    metrics = rng.standard_normal((12, 3, 3))
+    np.savez(tmp_path / "all.npz", iterates=metrics, seconds=np.arange(12), passes=np.arange(12) / 2)
+    np.savez(tmp_path / "bare.npz", iterates=metrics[:, 0])
+    np.save(tmp_path / "array.npy", metrics)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for k, M in enumerate(metrics):
+        if k % 2:
+            np.save(folder / f"M_{k}.npy", M)
+        else:
+            np.savetxt(folder / f"M_{k}.csv", M, delimiter=",", fmt="%.17g")
+    (folder / "notes.txt").write_text("not a metric")
+    everything = read_iterates(tmp_path / "all.npz")
+    np.testing.assert_array_equal(everything.metrics, metrics)
+    np.testing.assert_array_equal(everything.seconds, np.arange(12))
+    np.testing.assert_array_equal(everything.passes, np.arange(12) / 2)
+    bare = read_iterates(tmp_path / "bare.npz")
+    np.testing.assert_array_equal(bare.metrics, metrics[:, 0])
+    assert bare.seconds is None
+    assert bare.passes is None
+    # In order of their numbers: 2 before 10.
+    for path in (tmp_path / "array.npy", folder):
+        np.testing.assert_array_equal(read_iterates(path).metrics, metrics)
+
+
+def test_files_that_hold_no_iterates(tmp_path, monkeypatch):
+    np.savez(tmp_path / "other.npz", M=np.eye(3))
+    np.savez(tmp_path / "words.npz", iterates=np.array(["one", "two"]))
+    np.savez(tmp_path / "flat.npz", iterates=np.zeros(3))
+    np.savez(tmp_path / "pickled.npz", iterates=np.array([{}], dtype=object))
+    (tmp_path / "damaged.npz").write_bytes(b"PK")
+    np.savetxt(tmp_path / "one.csv", np.eye(2))
+    for name, twice in (("empty", []), ("twice", ["a1.npy", "b1.npy"]), ("uneven", ["a1.npy", "a2.npy"])):
+        (tmp_path / name).mkdir()
+        for k, file in enumerate(twice):
+            np.save(tmp_path / name / file, np.eye(2 + k))
+    for name, message in {
+        "none.npz": "there is no such file",
+        "other.npz": "has no variable 'iterates'; it has: M",
+        "words.npz": "iterates must hold real numbers",
+        "flat.npz": r"iterates have shape \(T, d, d\) or \(T, d\), this array has shape \(3,\)",
+        "pickled.npz": "pickled Python objects",
+        "damaged.npz": "is damaged",
+        "one.csv": "iterates are read from .npz, .npy or a folder",
+        "empty": "holds no .npy or .csv files whose names end in a number",
+        "twice": "holds several files of number 1: a1.npy, b1.npy",
+        "uneven": r"has shape \(3, 3\), the first iterate has \(2, 2\)",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            read_iterates(tmp_path / name)
+    monkeypatch.setattr("convexmetric.metric_files.MAX_BYTES", 200)
+    (tmp_path / "large").mkdir()
+    for k in range(3):
+        np.save(tmp_path / "large" / f"{k}.npy", np.zeros((3, 3)))
+    with pytest.raises(InputError, match=r"more than 200 bytes of iterates|larger than 200 bytes"):
+        read_iterates(tmp_path / "large")

@@ -12,7 +12,20 @@ from scipy.spatial.distance import cdist
 import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.plane import metric_plane
-from convexmetric.plotting import COLOURS, plot_bounds, plot_embedding, plot_gap, plot_path, plot_solution, save_picture
+from convexmetric.plotting import (
+    COLOURS,
+    plot_audit,
+    plot_bounds,
+    plot_embedding,
+    plot_gap,
+    plot_path,
+    plot_scale,
+    plot_solution,
+    plot_spectrum,
+    plot_trails,
+    plot_worst,
+    save_picture,
+)
 from convexmetric.solution import Progress
 
 
@@ -294,3 +307,79 @@ def test_the_lines_of_a_path_are_spectra_in_the_order_of_C(diagonal):
     assert ax.get_xscale() == "log"
     with pytest.raises(InputError, match="at least one"):
         plot_path([])
+
+
+@pytest.fixture(scope="module")
+def trails(solution):
+    problem = solution.problem
+    given = [problem.cone.identity(), 2.0 * solution.M, 1.5 * solution.M, 1.6 * solution.M]
+    theirs = cm.audit_iterates(problem, given, [0.1, 0.2, 0.4, 0.5], [1, 2, 3, 4], solution, "theirs")
+    return theirs, cm.audit_iterates(problem, given[:2], reference=solution, name="no clock"), solution
+
+
+def test_trails_are_drawn_best_so_far_above_the_floor(trails):
+    theirs, without, solution = trails
+    ours = cm.AuditTrail.of_solution(solution)
+    axes = plot_trails([theirs, without, ours])
+    seconds, passes = axes
+    lines = {line.get_label(): line for line in passes.get_lines() if not line.get_label().startswith("_")}
+    assert set(lines) == {"theirs", "no clock", solution.solver}
+    assert_allclose(lines["theirs"].get_ydata(), theirs.best_so_far)
+    assert_allclose(lines["theirs"].get_xdata(), theirs.passes)
+    labels = [line.get_label() for line in seconds.get_lines()]
+    assert "theirs" in labels
+    assert "no clock" not in labels
+    assert seconds.get_yscale() == passes.get_yscale() == "log"
+    assert seconds.get_xlabel() == "seconds"
+    assert passes.get_xlabel() == "passes or iterates"
+    assert any(f"{solution.gap:.0e}" in text.get_text() for text in seconds.texts)
+    low, high = seconds.get_ylim()
+    assert low < solution.gap < high
+    assert theirs.suboptimality.max() < high
+
+
+def test_trails_on_axes_of_the_caller(trails):
+    pair = Figure().subplots(1, 2)
+    assert plot_trails(trails[:1], pair) == tuple(pair)
+    lonely = plot_trails(trails[1:2])
+    assert any("no seconds" in text.get_text() for text in lonely[0].texts)
+    for wrong in ([], [trails[2]], ["theirs"]):
+        with pytest.raises(InputError, match="trails must be AuditTrail objects"):
+            plot_trails(wrong)
+    with pytest.raises(InputError, match="axes must be two"):
+        plot_trails(trails[:1], [Figure().add_subplot()])
+
+
+def test_an_audit_in_a_picture(solution, tmp_path):
+    problem = solution.problem
+    audit = cm.audit(problem, 3.0 * solution.M, solution, worst=3)
+    ax = plot_scale(problem, audit)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert_allclose(lines["as given"].get_xydata(), [[1.0, audit.objective]])
+    assert_allclose(
+        lines[f"best, times {audit.scale.best:.3g}"].get_xydata(), [[audit.scale.best, audit.scale.objective]]
+    )
+    assert_allclose(lines["certified bound"].get_ydata(), audit.lower_bound)
+    ax = plot_spectrum(audit, solution)
+    drawn = [line.get_ydata() for line in ax.get_lines()]
+    assert_allclose(drawn[0], drawn[1], rtol=1e-2)
+    bars = plot_worst(audit)
+    assert [label.get_text().split("\n")[0] for label in bars.get_yticklabels()] == [part.name for part in audit.worst]
+    assert_allclose([bar.get_width() for bar in bars.containers[0]], [part.loss for part in audit.worst])
+    assert_allclose([bar.get_width() for bar in bars.containers[1]], [part.reference_loss for part in audit.worst])
+    figure = plot_audit(problem, audit, solution)
+    save_picture(figure, tmp_path / "audit.png")
+    assert audit.verdict in figure.get_supxlabel()
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0])
+def test_an_audit_with_nothing_to_show(solution, scale, tmp_path):
+    audit = cm.audit(solution.problem, scale * solution.M, solution.lower_bound, worst=0)
+    assert "nothing costs more" in plot_worst(audit).texts[0].get_text()
+    save_picture(plot_audit(solution.problem, audit), tmp_path / "audit.png")
+
+
+def test_an_audit_of_weights_that_violate_hard_margins(tmp_path):
+    problem = cm.RelativeComparisonProblem([[0.0, 1.0], [1.0, 0.0], [3.0, 2.0]], [[0, 1, 2]], C=np.inf)
+    for w in (np.zeros(2), 1e-3 * np.ones(2)):
+        save_picture(plot_audit(problem, cm.audit(problem, w)), tmp_path / "audit.png")

@@ -37,6 +37,11 @@ class Comparisons(ABC):
 
     @property
     @abstractmethod
+    def places(self) -> np.ndarray:
+        """Rows of the data that every comparison is about: ``(T, 3)`` of triplets, ``(T, 2)`` of pairs."""
+
+    @property
+    @abstractmethod
     def rows(self) -> Any:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``, dense or sparse: for small solves."""
 

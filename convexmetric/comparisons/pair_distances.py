@@ -59,6 +59,11 @@ class PairDistances(Comparisons):
         """What defines it, for fingerprints."""
         return self.X, self.pairs, self.signs, self.cone
 
+    @property
+    def places(self) -> np.ndarray:
+        """The pairs."""
+        return self.pairs
+
     def __len__(self) -> int:
         return len(self.pairs)
 

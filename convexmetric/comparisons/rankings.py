@@ -17,7 +17,7 @@ points do (lists from a catalogue of users), it holds the listed distances only:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
@@ -132,6 +132,35 @@ class Rankings:
         else:
             points = self.points(queries)
         return self.cone.outer_sum(X, weights) - 2.0 * self.cone.cross(points, T, self.X)
+
+    def of(self, query: int, M: Array) -> tuple[np.ndarray, np.ndarray, Array, Array]:
+        """Relevant and irrelevant rows of one query, and their distances under ``M`` up to a constant of the query."""
+        block = next(self.blocks(M, np.array([query])))
+        relevant, first, last, irrelevant, start, stop = block.lists
+        near, far = relevant[first[0] : last[0]], irrelevant[start[0] : stop[0]]
+        values = block.values.ravel()
+        if block.layout[1]:
+            return near, far, values[near], values[far]
+        return near, far, values[: near.size], values[near.size : near.size + far.size]
+
+    def worst_pair(
+        self, query: int, M: Array, other: Array | None, loss: Callable[[Array], Array]
+    ) -> tuple[tuple[int, int, int], float, float]:
+        """Rows (query, near, far) whose loss of ``d_qj - d_qi`` exceeds most that at another metric, and both losses.
+
+        All pairs are looked at, one near item at a time.
+        """
+        near, far, x, z = self.of(query, M)
+        _, _, x_other, z_other = (near, far, x, z) if other is None else self.of(query, other)
+        best = 0, 0, -np.inf, 0.0, 0.0
+        for i in range(near.size):
+            here = loss(z - x[i])
+            there = np.zeros_like(here) if other is None else loss(z_other - x_other[i])
+            j = int(np.argmax(here - there))
+            if here[j] - there[j] > best[2]:
+                best = i, j, float(here[j] - there[j]), float(here[j]), float(there[j])
+        i, j, _, at_metric, at_other = best
+        return (int(self.rows(np.array([query]))[0]), int(near[i]), int(far[j])), at_metric, at_other
 
     def laplacian(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for any weights."""

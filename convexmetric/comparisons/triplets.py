@@ -62,6 +62,11 @@ class Triplets(Comparisons):
         """What defines it, for fingerprints."""
         return self.X, self.triplets, self.cone
 
+    @property
+    def places(self) -> np.ndarray:
+        """The triplets."""
+        return self.triplets
+
     def __len__(self) -> int:
         return len(self.triplets)
 

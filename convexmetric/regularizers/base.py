@@ -64,6 +64,12 @@ class Regularizer(ABC):
     def text(self, M: str) -> str:
         """The formula in plain text."""
 
+    def gradient(self, M: Array, cone: Cone) -> Array:
+        """A subgradient at ``M``, the gradient where there is one; from the linear and the quadratic part."""
+        quadratic, at = self.quadratic(cone), cone.coordinates(M)
+        slope = quadratic @ at if isinstance(quadratic, np.ndarray) else (quadratic or 0.0) * at
+        return cone.from_coordinates(self.linear(cone) + slope)
+
     def linear(self, cone: Cone) -> Array:
         """Linear part, in coordinates, of a regularizer that is linear plus quadratic."""
         return cone.coordinates(cone.zeros())

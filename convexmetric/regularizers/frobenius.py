@@ -39,6 +39,11 @@ class Frobenius(Regularizer):
         """``reg * ||M||_F``."""
         return self.reg * float(np.linalg.norm(M))
 
+    def gradient(self, M: Array, cone: Cone) -> Array:
+        """``reg M / ||M||_F``; zero at zero."""
+        norm = float(np.linalg.norm(M))
+        return self.reg / norm * M if norm > 0.0 else cone.zeros()
+
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v`` at a feasible theta; minus infinity if none is found."""
         if G is None:

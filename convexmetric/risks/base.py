@@ -25,7 +25,7 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import DualError, InputError
 
-__all__ = ["CutDual", "Cuts", "DualPoint", "Risk", "RiskStatement"]
+__all__ = ["CutDual", "Cuts", "DualPoint", "Risk", "RiskStatement", "Violation", "tangent_dual"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,25 @@ class DualPoint:
 
     value: float
     S: Array
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The comparison of a part whose loss at one metric exceeds most its loss at another.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows of the data: ``(query, near, far)``, the query should be nearer to the second than to the third; or a pair.
+    loss : float
+        What the comparison costs at the metric, as a term of the risk.
+    other : float
+        The same at the other metric; zero if there is none.
+    """
+
+    rows: tuple[int, ...]
+    loss: float
+    other: float
 
 
 @dataclass(frozen=True)
@@ -135,6 +154,19 @@ class Risk(ABC):
     def value(self, M: Array) -> float:
         """``R(M)``; infinite where a hard constraint fails."""
 
+    @property
+    @abstractmethod
+    def part_kind(self) -> str:
+        """What a part is called: a query, a triplet, a pair, a point."""
+
+    @abstractmethod
+    def part_values(self, M: Array) -> Array:
+        """What every part contributes to ``R(M)``, ``(parts,)``; one pass, and no more memory than that."""
+
+    @abstractmethod
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """Of each of some parts, the comparison whose loss at ``M`` exceeds most that at ``other`` (or zero)."""
+
     @abstractmethod
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The most violated constraint of each group of parts at ``M``, as supporting planes."""
@@ -142,6 +174,10 @@ class Risk(ABC):
     @abstractmethod
     def statement(self, M: cp.Variable) -> RiskStatement:
         """The risk in CVXPY with every term written out."""
+
+    def own_duals(self, M: Array) -> list[Any]:
+        """Dual points made from a metric alone: its tangent plane, and others where a risk knows better."""
+        return [tangent_dual(self, M)]
 
     def repair(self, M: Array) -> Array:
         """A metric near ``M`` that satisfies all hard constraints, where there are any."""
@@ -189,3 +225,8 @@ class Risk(ABC):
                 value += float(weight[:present] @ cuts.offsets)
                 S += weight[:present] @ cuts.normals
         return DualPoint(value, self.cone.from_coordinates(S))
+
+
+def tangent_dual(risk: Risk, M: Array) -> CutDual:
+    """The tangent plane at ``M`` as a dual point that anyone can check."""
+    return CutDual(M[None], np.ones((1, 1)), np.zeros(risk.parts, dtype=np.int64))

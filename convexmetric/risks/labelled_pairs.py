@@ -23,7 +23,7 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers, group_sums
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.images import ImagePass
 from convexmetric.risks.separable import SeparableRisk
 from convexmetric.threads import blas_threads_for
@@ -104,6 +104,45 @@ class LabelledPairRisk(Risk):
     def value(self, M: Array) -> float:
         """One pass over all pairs."""
         return sum(float(sums[:, 1].sum()) for _, _, sums, _ in self._passes(self.cone.times(self.X, M), self.X, 0.0))
+
+    @property
+    def part_kind(self) -> str:
+        """A point."""
+        return "point"
+
+    def part_values(self, M: Array) -> Array:
+        """Half of what a point's pairs with earlier and with later points cost: it does not matter who comes first."""
+        values = np.empty(self.parts)
+        norms = self.cone.quadratic_forms(self.X, M)
+        with blas_threads_for(float(self.parts) * self.X.size):
+            for first in range(0, self.parts, BLOCK):
+                rows = np.arange(first, min(first + BLOCK, self.parts))
+                values[rows] = 0.5 * self._losses(rows, M, norms).sum(axis=1)
+        return values
+
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """The pair of each point that costs most."""
+        rows = np.asarray(parts, dtype=np.int64)
+        here = self._losses(rows, M, self.cone.quadratic_forms(self.X, M))
+        there = np.zeros_like(here)
+        if other is not None:
+            there = self._losses(rows, other, self.cone.quadratic_forms(self.X, other))
+        excess = here - there
+        excess[np.arange(rows.size), rows] = -np.inf
+        return [
+            Violation((int(i), int(j)), float(here[r, j]), float(there[r, j]))
+            for r, (i, j) in enumerate(zip(rows, excess.argmax(axis=1), strict=True))
+        ]
+
+    def _losses(self, rows: np.ndarray, M: Array, norms: Array) -> Array:
+        """Losses of the pairs of some points with all points, ``(len(rows), n)``; zero with themselves."""
+        distances = norms[rows, None] + norms - 2.0 * self.cone.gram(self.X[rows], M, self.X)
+        kinds = (self.codes[rows, None] != self.codes).astype(np.int64)
+        sign, weight, margin, linear = (column[kinds] for column in self._numbers.T)
+        t = margin - sign * distances
+        losses = weight * np.where(linear > 0.0, t, np.maximum(0.0, t))
+        losses[np.arange(rows.size), rows] = 0.0
+        return losses
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The violated pairs of every group of points, added up."""

@@ -26,7 +26,7 @@ from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images, TangentImages
 from convexmetric.losses import Logistic
-from convexmetric.risks.base import Cuts, DualPoint, RiskStatement
+from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation
 from convexmetric.risks.pairwise import listed_pairs
 from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
 from convexmetric.threads import blas_threads_for
@@ -80,6 +80,22 @@ class LogisticRankingRisk(SmoothRisk):
     def value(self, M: Array) -> float:
         """One pass over all queries."""
         return sum(float(sums[:, 0].sum()) for _, sums in self._passes(M))
+
+    @property
+    def part_kind(self) -> str:
+        """A query."""
+        return "query"
+
+    def part_values(self, M: Array) -> Array:
+        """The losses of every query, added up."""
+        values = np.empty(self.parts)
+        for block, sums in self._passes(M):
+            values[block.queries] = sums[:, 0]
+        return values
+
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """The pair of each query that costs most."""
+        return [Violation(*self.rankings.worst_pair(int(q), M, other, self.loss.values)) for q in parts]
 
     def tangent(self, M: Array) -> tuple[float, DualPoint]:
         """One pass over all queries and one adjoint product."""

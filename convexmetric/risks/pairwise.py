@@ -30,7 +30,7 @@ from convexmetric.comparisons.relevance import Lists
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import DualError, InputError
 from convexmetric.measures.placement import distribute, order_cells
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
@@ -39,6 +39,8 @@ __all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
 PAIRS_LIMIT = 200_000
 #: Items of a run up to which it is summed one by one.
 SHORT_RUN = 16
+#: Widths, in margins, over which hinges are smoothed for what a metric proves by itself.
+OWN_WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01)
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,35 @@ class PairwiseRisk(Risk):
     def value(self, M: Array) -> float:
         """One pass over all queries."""
         return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0))
+
+    @property
+    def part_kind(self) -> str:
+        """A query."""
+        return "query"
+
+    def part_values(self, M: Array) -> Array:
+        """The hinges of every query, added up."""
+        values = np.empty(self.parts)
+        for block, sums, _, _ in self._passes(M, 0.0):
+            values[block.queries] = sums[:, 1]
+        return values
+
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """The hinge of each query that costs most; all its pairs are looked at, none is stored."""
+        worst = []
+        for q in parts:
+            found = self.rankings.worst_pair(
+                int(q),
+                M,
+                other,
+                lambda s, c=self.weights[q]: c * np.maximum(0.0, self.margin - s),  # type: ignore[misc]
+            )
+            worst.append(Violation(*found))
+        return worst
+
+    def own_duals(self, M: Array) -> list[Any]:
+        """The tangent plane, and slopes of hinges smoothed over some widths."""
+        return [*super().own_duals(M), *(SmoothedPairs(M, width * self.margin) for width in OWN_WIDTHS)]
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The violated pairs of every query, added up by group: one cut a group."""

@@ -15,7 +15,15 @@ from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers, real_multipliers
+from convexmetric.risks.base import (
+    Cuts,
+    DualPoint,
+    Risk,
+    RiskStatement,
+    Violation,
+    checked_multipliers,
+    real_multipliers,
+)
 from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
 from convexmetric.threads import blas_threads_for
 
@@ -63,11 +71,40 @@ class RankingRisk(Risk):
 
     def value(self, M: Array) -> float:
         """One pass of the separation oracle over all queries."""
-        total = 0.0
+        return self.C / self.parts * float(self._violations(M).sum())
+
+    @property
+    def part_kind(self) -> str:
+        """A query."""
+        return "query"
+
+    def part_values(self, M: Array) -> Array:
+        """Weighted loss and violation of every query's worst ranking."""
+        return self.C / self.parts * self._violations(M)
+
+    def _violations(self, M: Array) -> Array:
+        violations = np.empty(self.parts)
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, np.arange(self.parts)):
-                total += float(most_violated_rankings(self.measure, block)[1].sum())
-        return self.C / self.parts * total
+                violations[block.queries] = most_violated_rankings(self.measure, block)[1]
+        return violations
+
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """The pair of each query that is most out of order.
+
+        The loss of a ranking is not one of pairs. What is given is the pair's term of ``-<W, dpsi>`` if it is inverted,
+        ``2 C / (n_q p n) max(0, d_qi - d_qj)``.
+        """
+        worst = []
+        for q in parts:
+            weight = 2.0 * self.C / self.parts / float(self.rankings.pairs[q])
+            found = self.rankings.worst_pair(int(q), M, other, lambda s, c=weight: c * np.maximum(0.0, -s))  # type: ignore[misc]
+            worst.append(Violation(*found))
+        return worst
+
+    def own_duals(self, M: Array) -> list[Any]:
+        """Of pairwise measures also the slopes of smoothed hinges."""
+        return self.pairs.own_duals(M) if self.measure.pairwise else super().own_duals(M)
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The most violated ranking of every query, added up by group: one cut a group."""

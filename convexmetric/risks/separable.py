@@ -10,7 +10,7 @@ import numpy as np
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.cones.base import Array
 from convexmetric.losses import BoxLoss, Loss
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, checked_multipliers, group_sums
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 
 __all__ = ["SeparableRisk", "boxed_pairs"]
 
@@ -43,6 +43,25 @@ class SeparableRisk(Risk):
     def value(self, M: Array) -> float:
         """``sum_t l(s_t)``."""
         return self.loss.value(self.comparisons.forward(M))
+
+    @property
+    def part_kind(self) -> str:
+        """A triplet or a pair."""
+        return {2: "pair", 3: "triplet"}[self.comparisons.places.shape[1]]
+
+    def part_values(self, M: Array) -> Array:
+        """``l(s_t)``."""
+        return self.loss.values(self.comparisons.forward(M))
+
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """A part is one comparison."""
+        here = self.part_values(M)[parts]
+        there = np.zeros_like(here) if other is None else self.part_values(other)[parts]
+        rows = self.comparisons.places[parts]
+        return [
+            Violation(tuple(map(int, row)), float(loss), float(before))
+            for row, loss, before in zip(rows, here, there, strict=True)
+        ]
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """For each group the plane ``sum_t -l*(-u_t) - u_t D_t(M')`` with ``-u`` a subgradient.

@@ -4,8 +4,8 @@ r"""Risks with two derivatives.
    S = -\nabla R(M)
 
 The tangent plane at any metric M is a dual point, so that a metric proves a lower bound by itself: as one cut with
-weight one (:func:`tangent_dual`). Along a factor, :math:`M = B^\top B`, the second derivative is needed as a product
-with B only, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
+weight one (:func:`~convexmetric.risks.base.tangent_dual`). Along a factor, :math:`M = B^\top B`, the second
+derivative is needed as a product with B only, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 
-import numpy as np
-
 from convexmetric.comparisons import Comparisons
 from convexmetric.cones.base import Array
 from convexmetric.losses import SmoothLoss
-from convexmetric.risks.base import CutDual, DualPoint, Risk
+from convexmetric.risks.base import DualPoint, Risk
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["SmoothRisk", "SmoothSeparableRisk", "tangent_dual"]
+__all__ = ["SmoothRisk", "SmoothSeparableRisk"]
 
 Derivative = Callable[[Array], Array]
 
@@ -41,11 +39,6 @@ class SmoothRisk(Risk):
         """From E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
         second = self.second_derivative(B.T @ B)
         return lambda E: B @ second(B.T @ E + E.T @ B)
-
-
-def tangent_dual(risk: Risk, M: Array) -> CutDual:
-    """The tangent plane at ``M`` as a dual point that anyone can check."""
-    return CutDual(M[None], np.ones((1, 1)), np.zeros(risk.parts, dtype=np.int64))
 
 
 class SmoothSeparableRisk(SeparableRisk, SmoothRisk):

@@ -1,0 +1,294 @@
+r"""What the optimality conditions say about a metric: its scale, its range, and the directions it lacks.
+
+With :math:`f = R + \langle G, \cdot \rangle + \Omega` and a tangent plane
+:math:`R(N) \ge v - \langle S, N \rangle` at M, the metric M is optimal if, and where f has a gradient only if,
+
+.. math:: D = \nabla \Omega(M) + G - S, \qquad D \succeq 0, \qquad \langle D, M \rangle = 0.
+
+In an eigenbasis :math:`M = U \Lambda U^\top` with the complement V, this falls into four conditions: along M,
+:math:`\langle D, M \rangle = 0`; inside the range, :math:`U^\top D U = 0`; across, :math:`U^\top D V = 0`; outside,
+:math:`V^\top D V \succeq 0`, whose negative eigenvalues are directions that M lacks.
+
+By convexity :math:`f(M) - f(N) \le \langle D, M - N \rangle` for every metric N, and this splits along the same blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+
+from convexmetric.cones.base import Array
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import SmoothRisk
+
+__all__ = ["RANK_SHARE", "Conditions", "Scale", "Subspace", "best_scale", "compare_ranges", "optimality_conditions"]
+
+#: Eigenvalues (or weights) above this share of the largest one count for the rank, as in ``Solution.rank``.
+RANK_SHARE = 1e-6
+#: Evaluations along the ray at most; half as many halve an interval down to rounding.
+EVALUATIONS = 120
+#: A ray is followed up to this multiple of the metric.
+FARTHEST = 2.0**60
+#: Negative curvature counts from this share of the largest eigenvalue of D.
+NEGATIVE = 1e-9
+#: First order promises nothing below this share of the objective: that is the accuracy of a reference.
+PROMISE = 1e-5
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The best multiple of a metric.
+
+    Attributes
+    ----------
+    best : float
+        t >= 0 for which ``f(t M)`` is smallest; infinite where no multiple meets the hard margins.
+    objective : float
+        ``f(t M)`` there.
+    lower_bound : float
+        No multiple has a smaller objective, by the tangents on both sides of t; equal to ``objective`` to rounding.
+    slope : float
+        ``<D, M>``, the derivative of ``f(t M)`` at t = 1; not a number where hard margins are violated.
+    share : float
+        Share of the suboptimality that scaling repairs, ``(f(M) - f(t M)) / (f(M) - lower bound)``; 0 where M has none.
+    """
+
+    best: float
+    objective: float
+    lower_bound: float
+    slope: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Conditions:
+    r"""The residuals of the optimality conditions, as relative changes of the objective.
+
+    ``W = M^{1/2} D M^{1/2}`` is the derivative of f under relative changes of M inside its range. All are zero (or, for
+    ``outside``, nonnegative) at an optimum where the risk is differentiable. Where it is not, D belongs to one tangent
+    plane of many: zeros still prove optimality, but other numbers do not disprove it.
+
+    Attributes
+    ----------
+    along : float
+        ``tr W / |f| = <D, M> / |f|``: the scale. Positive if M is too large.
+    inside : float
+        ``||W - (tr W / r) I||_F / |f|`` with the rank r: the shape inside the range.
+    across : float
+        ``||M^{1/2} D V||_F sqrt(tr M) / |f|``: a turn of the range.
+    outside : float
+        ``tr M lambda_min(V^T D V) / |f|``: to first order the relative change of the objective when as much as the
+        trace of M is added in the best direction outside the range. Not a number where the range is everything.
+    missing : int
+        Number of negative eigenvalues of ``V^T D V``.
+    direction : array
+        Unit eigenvector of the smallest one, ``(d,)``; empty where none is negative.
+    differentiable : bool
+        Whether the risk is.
+    """
+
+    along: float
+    inside: float
+    across: float
+    outside: float
+    missing: int
+    direction: Array = field(repr=False, compare=False)
+    differentiable: bool
+
+
+@dataclass(frozen=True)
+class Subspace:
+    r"""The range of a metric beside that of a reference.
+
+    Attributes
+    ----------
+    rank, reference_rank : int
+        Eigenvalues (or weights) above 1e-6 of the largest one.
+    angles : array
+        Principal angles between the two ranges in degrees, largest first; as many as the smaller rank.
+    captured : float
+        Share of the reference's trace in the range of M, ``tr(U^T N U) / tr N``.
+    lacking : float
+        ``-<D, N - U U^T N U U^T> / <D, M - N>``: share of what moving from M to the reference N promises to first order
+        that lies outside of the range of M, in directions it lacks. D is taken at the best multiple of M, so that scale
+        has no part in it. Not a number where nothing is promised.
+    """
+
+    rank: int
+    reference_rank: int
+    angles: Array = field(repr=False, compare=False)
+    captured: float
+    lacking: float
+
+
+def best_scale(problem: MetricProblem, M: Array, lower_bound: float = -np.inf) -> Scale:
+    """Minimise the convex function ``f(t M)`` over t >= 0, exact to rounding.
+
+    Every evaluation gives a supporting line; where two of opposite slopes meet is the next point, and a bound. For
+    functions with many kinks, or none, an interval is halved as well.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    M : array
+        In the cone.
+    lower_bound : float
+        Of the optimal value, for the share.
+    """
+    here, slope = _along(problem, M, 1.0)
+    if M.any():
+        best, value, below = _minimised(problem, M, here, slope)
+    else:
+        best, value, below = (1.0 if np.isfinite(here) else np.inf), here, here
+    if np.isfinite(value):
+        # As anybody evaluates it: sums in another order end on another last digit.
+        value = problem.objective(best * M)
+    missing = here - lower_bound
+    if not np.isfinite(here):
+        share = 1.0 if np.isfinite(value) else 0.0
+    else:
+        share = (here - value) / missing if np.isfinite(missing) and missing > 0.0 else 0.0
+    return Scale(best, value, below, slope, min(1.0, max(0.0, share)))
+
+
+def optimality_conditions(problem: MetricProblem, M: Array) -> Conditions:
+    """The residuals at a metric of the cone that meets all hard margins."""
+    value = problem.objective(M)
+    D = _gradient(problem, M)
+    scale = max(abs(value), np.finfo(float).tiny)
+    U, V, spectrum = _bases(M)
+    root = np.sqrt(spectrum)
+    trace = float(spectrum.sum())
+    if M.ndim == 1:
+        W = spectrum * D[U]
+        residual, across = float(np.linalg.norm(W - W.mean())) if W.size else 0.0, 0.0
+        along, outer = float(W.sum()), D[V]
+        order = np.argsort(outer)
+        direction = np.zeros(M.size)
+        if V.size:
+            direction[V[order[0]]] = 1.0
+    else:
+        DU = D @ U
+        inner = root[:, None] * (U.T @ DU) * root
+        along = float(np.trace(inner))
+        residual = float(np.linalg.norm(inner - along / max(1, root.size) * np.eye(root.size)))
+        across = float(np.linalg.norm((V.T @ DU) * root))
+        outer, vectors = la.eigh(V.T @ D @ V) if V.shape[1] else (np.empty(0), np.empty((0, 0)))
+        direction = V @ vectors[:, 0] if outer.size else np.empty(0)
+    least = float(outer.min(initial=np.inf))
+    negative = outer < -NEGATIVE * float(np.abs(D).max(initial=0.0))
+    return Conditions(
+        along=along / scale,
+        inside=residual / scale,
+        across=across * float(np.sqrt(trace)) / scale,
+        outside=least * (trace if trace > 0.0 else 1.0) / scale if outer.size else np.nan,
+        missing=int(negative.sum()),
+        direction=direction if negative.any() else np.empty(0),
+        differentiable=isinstance(problem.risk, SmoothRisk),
+    )
+
+
+def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspace:
+    """The range of a metric of the cone beside that of a reference metric."""
+    U, _, spectrum = _bases(M)
+    N, _, other = _bases(reference)
+    trace = problem.cone.trace(reference)
+    if M.ndim == 1:
+        shared = np.intersect1d(U, N).size
+        angles = np.r_[np.full(min(U.size, N.size) - shared, 90.0), np.zeros(shared)]
+        inside = np.zeros_like(M)
+        inside[U] = reference[U]
+    else:
+        angles = np.degrees(la.subspace_angles(U, N)) if spectrum.size and other.size else np.empty(0)
+        inside = U @ (U.T @ reference @ U) @ U.T
+    value, promised, lacking = problem.objective(M), 0.0, 0.0
+    if np.isfinite(value):
+        D = _gradient(problem, M)
+        promised = problem.cone.inner(D, M - reference)
+        lacking = problem.cone.inner(D, inside - reference)
+    return Subspace(
+        rank=spectrum.size,
+        reference_rank=other.size,
+        angles=angles,
+        captured=problem.cone.trace(inside) / trace if trace > 0.0 else 1.0,
+        lacking=lacking / promised if promised > PROMISE * abs(value) else np.nan,
+    )
+
+
+def _gradient(problem: MetricProblem, M: Array) -> Array:
+    """D, with the tangent plane that the risk gives."""
+    return _tangent(problem, M)[1]
+
+
+def _tangent(problem: MetricProblem, M: Array) -> tuple[float, Array]:
+    """``f(M)`` and D, in one pass; D has no meaning where f is infinite."""
+    with np.errstate(invalid="ignore"):
+        cuts = problem.risk.separate(M, np.zeros(problem.risk.parts, dtype=np.int64))
+    D = problem.regularizer.gradient(M, problem.cone) - problem.cone.from_coordinates(cuts.normals[0])
+    return float(cuts.values[0]) + problem.penalty(M), D if problem.G is None else D + problem.G
+
+
+def _bases(M: Array) -> tuple[Any, Any, Array]:
+    """Bases of the range and of its complement with the eigenvalues of the range, ascending; features if diagonal."""
+    if M.ndim == 1:
+        kept = RANK_SHARE * max(float(M.max()), 0.0) < M
+        return np.flatnonzero(kept), np.flatnonzero(~kept), M[kept]
+    values, vectors = la.eigh(M)
+    kept = values > RANK_SHARE * max(float(values[-1]), 0.0)
+    return vectors[:, kept], vectors[:, ~kept], values[kept]
+
+
+def _along(problem: MetricProblem, M: Array, t: float) -> tuple[float, float]:
+    """``f(t M)`` and its derivative in t; a derivative from the left of the domain is minus infinity."""
+    value, D = _tangent(problem, t * M)
+    return (value, problem.cone.inner(D, M)) if np.isfinite(value) else (np.inf, np.nan)
+
+
+def _minimised(problem: MetricProblem, M: Array, here: float, slope: float) -> tuple[float, float, float]:
+    """The best t, ``f(t M)``, and a lower bound of it over all t."""
+    best, value = 1.0, here
+    # A point left of the minimum and one right of it, each with its line (value, slope); none where f is infinite.
+    left: tuple[float, float, float] = (0.0, *_along(problem, M, 0.0))
+    if left[1] <= value:
+        best, value = left[0], left[1]
+    if np.isfinite(left[1]) and left[2] >= 0.0:
+        return 0.0, left[1], left[1]
+    right = (1.0, here, slope)
+    while not right[2] >= 0.0:
+        left = right
+        t = 2.0 * right[0]
+        if t > FARTHEST:
+            return (best if np.isfinite(value) else np.inf), value, -np.inf
+        right = (t, *_along(problem, M, t))
+        if right[1] <= value:
+            best, value = t, right[1]
+    below = -np.inf
+    for evaluation in range(EVALUATIONS):
+        (a, fa, ga), (b, fb, gb) = left, right
+        t = 0.5 * (a + b)
+        if np.isfinite(fa):
+            # Where the two lines meet; nothing between a and b lies below.
+            meet = (fa - fb + gb * b - ga * a) / (gb - ga) if gb > ga else t
+            below = min(value, max(below, fa + ga * (meet - a)))
+            if value - below <= 2.0 * np.finfo(float).eps * abs(value):
+                break
+            if evaluation % 2 == 0 and a < meet < b:
+                t = meet
+            elif evaluation % 4 == 1 and np.isfinite(ga):
+                # Where a parabola would have its minimum: secant of the derivative.
+                t = a - ga * (b - a) / (gb - ga)
+        if not a < t < b:
+            t = 0.5 * (a + b)
+        if not a < t < b:
+            break
+        point = (t, *_along(problem, M, t))
+        if point[1] <= value:
+            best, value = t, point[1]
+        if point[2] >= 0.0:
+            right = point
+        else:
+            left = point
+    return best, value, below

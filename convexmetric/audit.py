@@ -9,6 +9,7 @@ plane. What is wrong falls into parts: the comparisons that cost most, the scale
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -289,7 +290,7 @@ class Audit:
 
 def audit(
     problem: MetricProblem,
-    M: ArrayLike | Solution | Certificate,
+    M: ArrayLike | Solution | Certificate | Callable[[MetricProblem], Any],
     reference: Solution | Certificate | Reference | float | None = None,
     worst: int = 10,
 ) -> Audit:
@@ -299,9 +300,10 @@ def audit(
     ----------
     problem : MetricProblem
         What ``M`` was meant to solve.
-    M : array
+    M : array or callable
         Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A Solution or a Certificate stands for its
-        metric.
+        metric. A callable is given the problem and returns a metric, or returns or yields iterates, of which the best is
+        judged; :func:`~convexmetric.trace` judges all of them and takes the time.
     reference : Solution, Certificate, Reference or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
         gives the metric against which losses and ranges are compared.
@@ -322,7 +324,7 @@ def audit(
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
-    given = _metric_of(M)
+    given = _metric_of(problem, M)
     metric = problem.metric(given)
     against = reference_of(problem, reference)
     smallest = problem.cone.smallest(metric)
@@ -395,12 +397,28 @@ def reference_of(problem: MetricProblem, reference: Solution | Certificate | Ref
     return made
 
 
-def _metric_of(M: ArrayLike | Solution | Certificate) -> ArrayLike:
+def _metric_of(problem: MetricProblem, M: Any) -> ArrayLike:
     if callable(M):
-        raise InputError("M must be a metric; to watch a solver, use trace(problem, solver)")
+        returned = M(problem)
+        if isinstance(returned, Iterator | list | tuple) or np.ndim(returned) == len(problem.cone.shape) + 1:
+            return _best(problem, returned)
+        M = returned
     if isinstance(M, Solution):
         M = M.certificate
-    return M.M if isinstance(M, Certificate) else M
+    return M.M if isinstance(M, Certificate) else M  # type: ignore[no-any-return]
+
+
+def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
+    """The iterate with the smallest objective, each projected on the cone first."""
+    best, least = None, np.inf
+    for M in iterates:
+        value = problem.objective(problem.cone.project(problem.metric(M)))
+        if best is None or value < least:
+            # A solver may go on in the same array.
+            best, least = np.array(M, copy=True), value
+    if best is None:
+        raise InputError("M: the callable returned no iterate")
+    return best
 
 
 def _own_bound(problem: MetricProblem, M: Array, scale: Scale) -> float:

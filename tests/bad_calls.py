@@ -123,7 +123,7 @@ CALLS = [
     ("cm.audit(ranking, np.eye(3), nan)", errors.InputError, "finite lower bound"),
     ("cm.audit(ranking, np.eye(3), 0.1, worst=-1)", errors.InputError, "worst must be a number of parts"),
     ("cm.audit(ranking, np.eye(3), relative)", errors.InputError, "reference must be a Solution"),
-    ("cm.audit(ranking, print, 0.1)", errors.InputError, "to watch a solver, use trace"),
+    ("cm.audit(ranking, lambda problem: [], 0.1)", errors.InputError, "returned no iterate"),
     ("cm.trace(ranking, np.eye(3), 0.1)", errors.InputError, "solver must be a callable"),
     ("cm.trace(ranking, print, 0.1, max_seconds=0)", errors.InputError, "max_seconds must be positive"),
     ("cm.audit_iterates(ranking, [], reference=0.1)", errors.InputError, "iterates is empty"),

@@ -250,3 +250,18 @@ def test_a_solve_is_a_reference():
     assert reference.gap <= 1e-6
     assert problem.objective(reference.M) == reference.upper_bound
     assert problem.dual_bound(reference.dual, reference.M) == pytest.approx(reference.lower_bound, rel=1e-12)
+
+
+def test_the_best_iterate_of_a_callable_is_judged(wine):
+    problem, solved = wine
+
+    def solver(given):
+        assert given is problem
+        M = np.eye(given.cone.d)
+        for factor in (1.0, 0.0, 3.0):
+            M[:] = solved.M if factor == 0.0 else factor * np.eye(len(M))
+            yield M
+
+    expected = cm.audit(problem, solved, solved)
+    for given in (solver, lambda p: [np.eye(p.cone.d), solved.M], lambda _: solved.M, lambda _: solved):
+        assert cm.audit(problem, given, solved).suboptimality == expected.suboptimality

@@ -302,8 +302,8 @@ def audit(
         What ``M`` was meant to solve.
     M : array or callable
         Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A Solution or a Certificate stands for its
-        metric. A callable is given the problem and returns a metric, or returns or yields iterates, of which the best is
-        judged; :func:`~convexmetric.trace` judges all of them and takes the time.
+        metric. A callable is given the problem and returns a metric, or returns or yields iterates, of which the best
+        is judged; :func:`~convexmetric.trace` judges all of them and takes the time.
     reference : Solution, Certificate, Reference or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
         gives the metric against which losses and ranges are compared.
@@ -405,7 +405,7 @@ def _metric_of(problem: MetricProblem, M: Any) -> ArrayLike:
         M = returned
     if isinstance(M, Solution):
         M = M.certificate
-    return M.M if isinstance(M, Certificate) else M  # type: ignore[no-any-return]
+    return M.M if isinstance(M, Certificate) else M
 
 
 def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:

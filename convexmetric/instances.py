@@ -28,6 +28,7 @@ from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
 from convexmetric.methods import (
     CrossModalProblem,
+    LargeMarginProblem,
     PairMarginProblem,
     RankingProblem,
     RelativeComparisonProblem,
@@ -57,7 +58,7 @@ class Instance:
     title : str
         One line for a table.
     method : str
-        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"`` or ``"cross-modal"``.
+        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"``, ``"cross-modal"`` or ``"large-margin"``.
     data : mapping
         ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
         published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
@@ -71,6 +72,7 @@ class Instance:
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
         Of triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
         set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
+        Of large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
     pairs : mapping or None
         Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.methods.balanced_pairs`) and ``sha256`` of rows
         (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
@@ -383,6 +385,15 @@ def _triplets(instance: Instance) -> MetricProblem:
     return problem
 
 
+def _large_margin(instance: Instance) -> MetricProblem:
+    X, labels = instance.rows()
+    wanted, problem = instance.triplets or {}, LargeMarginProblem(X, labels, **instance.parameters)
+    _same(_sha256(np.unique(problem.targets, axis=0)), wanted["sha256"], "[triplets]: the target neighbours here are")
+    if problem.count != wanted["count"]:
+        raise InputError(f"[triplets]: count is {wanted['count']}, but there are {problem.count}")
+    return problem
+
+
 def _pairs(instance: Instance) -> MetricProblem:
     wanted, options = dict(instance.pairs or {}), dict(instance.parameters)
     everything, balanced = wanted.pop("all", False), wanted.pop("balanced", True)
@@ -476,6 +487,9 @@ METHODS: dict[str, Method] = {
         {"alpha": float, "beta": float, "n_clusters": int, "n_neighbors": int, "random_state": int},
         {"n_far_clusters": int},
         modalities=MODALITIES,
+    ),
+    "large-margin": Method(
+        _large_margin, {"n_neighbors": int, "push": float}, {"diagonal": bool}, ({"count": int, "sha256": str}, {})
     ),
 }
 """A new paper adds one entry here."""

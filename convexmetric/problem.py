@@ -197,6 +197,10 @@ class MetricProblem:
         """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``."""
         return self.cone.factor(M)
 
+    def weights(self, M: Array) -> Array:
+        """Weights of a diagonal metric, one a feature (or what else the problem gives weights to)."""
+        return M
+
     def full_matrix(self, M: Array) -> Array:
         """The metric as a ``(features, features)`` matrix on the data as given by the user."""
         return np.diag(M) if isinstance(self.cone, NonnegativeDiagonal) else M

@@ -89,7 +89,7 @@ class Solution:
         """Weights of a diagonal metric."""
         if not isinstance(self.problem.cone, NonnegativeDiagonal):
             raise AttributeError("this problem learns a full matrix, not weights: use .M")
-        return self.certificate.M
+        return self.problem.weights(self.certificate.M)
 
     @property
     def upper_bound(self) -> float:

@@ -209,6 +209,16 @@ def _cross_modal(form: str) -> Callable[[np.random.Generator], MetricProblem]:
     return make
 
 
+def _large_margin(diagonal: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """Large margin nearest neighbours of three classes that overlap."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        y = np.arange(15) % 3
+        return cm.LargeMarginProblem(rng.standard_normal((15, 3)) + 0.5 * y[:, None], y, 2, 0.6, diagonal)
+
+    return make
+
+
 def _smooth(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
     """A logistic loss of listed triplets."""
 
@@ -253,7 +263,10 @@ SIMILARITY = {
     for loss in ("squared", "absolute", "weighted")
     for norm in ("frobenius", "trace")
 }
-METHODS = RANKING | SOFT | HARD | TRIPLETS | PAIRS | SIMILARITY | CROSS_MODAL
+LARGE_MARGIN = {
+    f"large margin{', diagonal' if diagonal else ''}": _large_margin(diagonal) for diagonal in (False, True)
+}
+METHODS = RANKING | SOFT | HARD | TRIPLETS | PAIRS | SIMILARITY | CROSS_MODAL | LARGE_MARGIN
 
 #: Problems with a logistic loss.
 SMOOTH = {

@@ -29,6 +29,8 @@ SMALL = [
     "pairs-wine-all",
     "pairs-wine-all-trace-margins",
     "pairs-wine-all-unbalanced",
+    "large-margin-wine",
+    "large-margin-wine-diagonal",
 ]
 
 

@@ -69,10 +69,23 @@ def audit(problem: MetricProblem, M: ArrayLike, reference: Solution | Certificat
     reference : Solution, Certificate or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first.
 
+    Returns
+    -------
+    Audit
+
     Raises
     ------
     InputError
         If ``M`` has the wrong shape or entries that are not finite, or the reference proves nothing.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="auc", C=10.0)
+    >>> verdict = cm.audit(problem, 0.1 * problem.cone.identity())
+    >>> print(f"at most {verdict.suboptimality:.2f} from optimal, feasible: {verdict.feasible}")
+    at most 0.46 from optimal, feasible: True
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")

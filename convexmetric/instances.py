@@ -147,12 +147,32 @@ class Instance:
 
 
 def list_problems() -> list[str]:
-    """Names of all instances, sorted."""
+    """Names of all instances, sorted.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> [name for name in cm.list_problems() if name.startswith("relative-wine")]
+    ['relative-wine-1000', 'relative-wine-1000-rbf', 'relative-wine-hard', 'relative-wine-hard-rbf']
+    """
     return sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml"))
 
 
 def load_instance(name: str) -> Instance:
     """Read an instance by name; no data is loaded.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_problems`.
+
+    Returns
+    -------
+    Instance
 
     Raises
     ------
@@ -176,12 +196,24 @@ def load_problem(name: str) -> MetricProblem:
     name : str
         One of :func:`list_problems`.
 
+    Returns
+    -------
+    MetricProblem
+
     Raises
     ------
     InputError
         If there is no instance of that name, its file is malformed, or the data differ from those certified.
     DataNotFoundError
         If its data set is not there.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> problem = cm.load_problem("ranking-auc-wine-c1")
+    >>> instance = cm.load_instance("ranking-auc-wine-c1")
+    >>> problem.objective(problem.cone.identity()) >= instance.lower_bound
+    True
     """
     return load_instance(name).problem()
 

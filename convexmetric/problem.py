@@ -54,6 +54,23 @@ class MetricProblem:
         What keeps the metric simple.
     G : array, optional
         Linear term, an element of the cone's space.
+
+    Examples
+    --------
+    A problem of your own, from a risk and a regularizer:
+
+    >>> import numpy as np
+    >>> import convexmetric as cm
+    >>> from convexmetric.comparisons import Triplets
+    >>> from convexmetric.cones import PSDCone
+    >>> from convexmetric.losses import Hinge
+    >>> from convexmetric.regularizers import Trace
+    >>> from convexmetric.risks import SeparableRisk
+    >>> X = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.5], [0.2, 2.0]])
+    >>> triplets = Triplets(X, [[0, 3, 2], [1, 3, 2]], PSDCone(2))
+    >>> solution = cm.solve(cm.MetricProblem(SeparableRisk(triplets, Hinge(1.0)), Trace(0.1)))
+    >>> print(f"{solution.upper_bound:.5f}, rank {solution.rank}")
+    0.03535, rank 1
     """
 
     #: The metric's letter in the paper.

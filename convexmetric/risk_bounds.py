@@ -149,6 +149,10 @@ def risk_bound(
     data_dependent : bool
         Use the distances of the pairs instead of the diameter.
 
+    Returns
+    -------
+    RiskBound
+
     Raises
     ------
     InputError
@@ -205,6 +209,10 @@ def affine_risk_bound(
         Whether the oracle is known to be balanced, so that E eta is. Otherwise it is estimated from the pairs, for half
         of ``delta``.
 
+    Returns
+    -------
+    RiskBound
+
     Raises
     ------
     InputError
@@ -246,6 +254,10 @@ def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: i
     n_operators : int
         K: the bound holds for so many operators at once.
 
+    Returns
+    -------
+    RiskBound
+
     Raises
     ------
     InputError
@@ -280,6 +292,10 @@ def independent_pairs(y: ArrayLike, *, balanced: bool = True) -> float:
     y : (n,) array
         Labels.
     balanced : bool
+
+    Returns
+    -------
+    float
 
     Raises
     ------

@@ -103,6 +103,10 @@ def choose_operator(
     threshold : float, optional
         Empirical risk above which the task is of a new kind.
 
+    Returns
+    -------
+    OperatorChoice
+
     Raises
     ------
     InputError
@@ -158,6 +162,10 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
     ----------
     tasks : sequence of (X, pairs, y)
         Points (n_k, d), pairs (m_k, 2) and +1 or -1 for every pair.
+
+    Returns
+    -------
+    PairSample
 
     Raises
     ------

@@ -114,6 +114,10 @@ def synthetic_matchings(
     random_state, planted_state : int
         Seeds of users and matchings, and of the planted metric: intervals of one service share the latter.
 
+    Returns
+    -------
+    Matchings
+
     Raises
     ------
     InputError

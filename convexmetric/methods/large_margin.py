@@ -83,6 +83,7 @@ class LargeMarginProblem(MetricProblem):
     225.487, gap at most 1e-6: True
     >>> verdict = cm.audit(problem, problem.whitened(np.eye(4)), solution)
     >>> print(f"the Euclidean metric costs {verdict.objective:.3f}")
+    the Euclidean metric costs 606.205
     """
 
     letter: ClassVar[str] = "M"

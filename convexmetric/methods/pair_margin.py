@@ -158,6 +158,15 @@ class PairMarginProblem(_PairProblem):
     ------
     InputError
         If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.PairMarginProblem.from_labels(iris.X / 8.0, iris.y, n_pairs=200, random_state=0)
+    >>> solution = cm.solve(problem)
+    >>> print(f"{solution.upper_bound:.5f}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    0.20958, gap at most 1e-6: True
     """
 
     def __init__(
@@ -302,6 +311,14 @@ class SimilarityRegressionProblem(_PairProblem):
     ------
     InputError
         If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> problem = cm.SimilarityRegressionProblem(X, [[0, 1], [0, 2]], [0.8, 0.1], reg=0.01)
+    >>> cm.solve(problem).M.diagonal().round(2)
+    array([0.79, 0.1 ])
     """
 
     def __init__(

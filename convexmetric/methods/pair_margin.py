@@ -9,7 +9,7 @@ S                          m pairs (x, x', r): similar (r = 1) or not (r = -1)
 T                          ||Tx - Tx'|| < 1 means similar; A = T*T is what is learned
 Q_x                        the outer product of x with itself: <Q_{x-x'}, A> = ||Tx - Tx'||^2 (lemma 3)
 h_gamma                    hinge of margin gamma, max(0, 1 - t / gamma)
-gamma_1, gamma_-1          inside margin of similar pairs, outside margin of the others (section 3.2)
+``gamma_1, gamma_-1``      inside margin of similar pairs, outside margin of the others (section 3.2)
 ||.||_2                    Hilbert-Schmidt norm, not squared; the trace norm as the variant discussed there
 lambda                     weight of the norm; 0.005 (Hilbert-Schmidt) and 0.001 (trace) in all of section 6
 kappa                      kernel: A lives in the span M of the differences x_i - x'_i (theorem 14, equation 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 from pathlib import Path
@@ -55,6 +56,17 @@ def records() -> list[str]:
                 found.append(rf"^{module.__name__}\.{name}$")
     return found
 
+
+def mathematics(module: str, name: str) -> str:
+    """The module whose docstring has the formula of a class; papers have pages of their own."""
+    home = importlib.import_module(getattr(importlib.import_module(module), name).__module__)
+    written = ".. math::" in (home.__doc__ or "") and not home.__name__.startswith("convexmetric.methods.")
+    return home.__name__ if written else ""
+
+
+autosummary_context = {"mathematics": mathematics}
+# A function among the settings means that they are read anew each time, no more.
+suppress_warnings = ["config.cache"]
 
 # What a user calls must say what goes in and what comes out; layers below keep to the contract of their base class.
 numpydoc_validation_checks = {"GL08", "SS01", "PR01", "PR02", "PR10", "RT01"}

@@ -85,9 +85,9 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next eight; ``"dual-ascent"``,
-        ``"column-generation"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
-        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
+        ``"exact"``, which is the default and chooses among the next ten; ``"dual-ascent"``, ``"dual-newton"``,
+        ``"column-generation"``, ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
+        ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, ``"stochastic-factors"``,
         ``"low-rank-descent"`` and ``"factored-descent"`` (local ones), a conic solver (``"clarabel"``, ``"scs"``,
         ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of its own such as

@@ -29,10 +29,11 @@ What was checked, and what is printed otherwise:
   :math:`\delta`, which makes ln(2 / delta) into ln(4 a / delta) and ln(1 / delta) into ln(2 a / delta). In its proof
   R-hat is R-hat_psi.
 - **Asymmetric margins** (section 3.2). That the bounds hold with the Lipschitz constant of
-  :math:`\min(\psi_1, \psi_{-1})` is right, for that minimum is a loss in its own right and below either. For hinges that
-  constant is :math:`1 / \min(\gamma_1, \gamma_{-1})`, the larger of the two. That two losses make no sense to the bounds is not quite right: contraction works
-  pair by pair, so that in the bounds with s every pair may carry the constant of its own margin, :math:`L s \to
-  (\sum_i \|x_i - x'_i\|^4 / \gamma_{r_i}^2)^{1/2}`, which is smaller. That is what is taken here.
+  :math:`\min(\psi_1, \psi_{-1})` is right, for that minimum is a loss in its own right and below either. For hinges
+  that constant is :math:`1 / \min(\gamma_1, \gamma_{-1})`, the larger of the two. That two losses make no sense to the
+  bounds is not quite right: contraction works pair by pair, so that in the bounds with s every pair may carry the
+  constant of its own margin, :math:`L s \to (\sum_i \|x_i - x'_i\|^4 / \gamma_{r_i}^2)^{1/2}`, which is smaller. That
+  is what is taken here.
 - **Proposition 12** (the cone of positive operators has, up to 4, the Rademacher complexity of the ball) has A_2 = (A
   + A*)/2 for (A - A*)/2 in its proof, which is not symmetric, as the proof needs it. On arbitrary samples the
   statement is wrong: antisymmetric operators are orthogonal to the cone. On symmetric ones, such as all

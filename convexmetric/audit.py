@@ -35,7 +35,7 @@ class Audit:
         ``(projected_objective - lower_bound) / max(|projected_objective|, |lower_bound|)``: at least the relative
         distance from the optimal value. 0 is perfect, 1 is as bad as it gets for nonnegative objectives.
     min_eigenvalue : float
-        Smallest eigenvalue (or weight) of the metric as given.
+        Smallest eigenvalue (or weight) of the metric, in the problem's coordinates.
     feasible : bool
         Whether it lies in the cone to rounding and meets all hard margins.
     """
@@ -89,7 +89,7 @@ def audit(problem: MetricProblem, M: ArrayLike, reference: Solution | Certificat
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    metric = problem.metric(M)
+    metric = problem.from_features(M)
     if reference is None:
         reference = solve(problem)
     if isinstance(reference, (Solution, Certificate)):

@@ -144,6 +144,28 @@ class MetricProblem:
         """
         return self.cone.element(M, self.letter)
 
+    def from_features(self, M: ArrayLike) -> Array:
+        """The problem's variable of a metric as users have it: :meth:`metric`, but for problems in other coordinates.
+
+        Where it differs, :attr:`Solution.M <convexmetric.Solution.M>`, files and audits speak of the features of the
+        data, and :meth:`objective`, certificates and dual points of the variable.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
+        """
+        return self.metric(M)
+
+    def on_features(self, M: cp.Expression) -> cp.Expression:
+        """The metric as users have it, from the problem's variable: linear, the inverse of :meth:`from_features`."""
+        return M
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether :meth:`from_features` is more than a check."""
+        return type(self).from_features is not MetricProblem.from_features
+
     def penalty(self, M: Array) -> float:
         """The part of the objective without data: ``<G, M> + Omega(M)``."""
         linear = 0.0 if self.G is None else self.cone.inner(self.G, M)

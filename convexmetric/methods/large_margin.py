@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -50,9 +51,9 @@ LEAST_SHARE = 1e-10
 class LargeMarginProblem(MetricProblem):
     """Learn a metric that keeps points of other labels farther than the nearest points of the same label.
 
-    The problem's variable is M' of the module's formula: :attr:`Solution.M`, :attr:`Solution.components` and
-    :meth:`weights` speak of the features of X, :meth:`whitened` takes a metric on these to the variable, for
-    :func:`~convexmetric.audit`. Constraints of the user's own act on M'.
+    The problem's variable is M' of the module's formula. Solutions, files, audits and constraints of the user's own
+    speak of the metric on the features of X; :meth:`objective` and certificates of the variable, to which
+    :meth:`from_features` takes it.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class LargeMarginProblem(MetricProblem):
     >>> solution = cm.solve(problem)
     >>> print(f"{solution.upper_bound:.3f}, gap at most 1e-6: {solution.gap <= 1e-6}")
     225.487, gap at most 1e-6: True
-    >>> verdict = cm.audit(problem, problem.whitened(np.eye(4)), solution)
+    >>> verdict = cm.audit(problem, np.eye(4), solution)
     >>> print(f"the Euclidean metric costs {verdict.objective:.3f}")
     the Euclidean metric costs 606.205
     """
@@ -116,7 +117,7 @@ class LargeMarginProblem(MetricProblem):
         self.count = int(rankings.pairs.sum())
         super().__init__(PairwiseRisk(rankings, np.full(len(points), self.push), 1.0), Trace(1.0))
 
-    def whitened(self, M: ArrayLike) -> Array:
+    def from_features(self, M: ArrayLike) -> Array:
         """``M' = K^T M K``, the problem's variable, of a metric on the features of X (or of weights of these).
 
         Raises
@@ -129,6 +130,11 @@ class LargeMarginProblem(MetricProblem):
             return np.asarray((K * K).T @ NonnegativeDiagonal(d).element(M, self.letter))
         metric = K.T @ PSDCone(d).element(M, self.letter) @ K
         return 0.5 * (metric + metric.T)
+
+    def on_features(self, M: cp.Expression) -> cp.Expression:
+        """``K^-T M' K^-1`` in CVXPY, or the weights of the features."""
+        L = self.whitening
+        return (L * L).T @ M if isinstance(self.cone, NonnegativeDiagonal) else L.T @ M @ L
 
     def weights(self, M: Array) -> Array:
         """Weights of the features of X, for a diagonal metric."""

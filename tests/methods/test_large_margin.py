@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import convexmetric as cm
 from convexmetric.errors import InputError
+from convexmetric.metric_files import read_certificate, read_metric, write_solution
 
 
 def points(n=24, d=3, classes=3, seed=0):
@@ -37,8 +38,8 @@ def objective_by_hand(X, y, k, push, M):
     return (1.0 - push) * d(*targets.T).sum() + push * hinges.sum()
 
 
-def the_papers_program(X, y, k, push, diagonal):
-    """The semidefinite program of the paper on the features as given."""
+def the_papers_program(X, y, k, push, diagonal, more=lambda M: []):
+    """The semidefinite program of the paper on the features as given, and perhaps more constraints."""
     d = X.shape[1]
     targets, (i, j, other) = by_hand(X, y, k)[0], by_hand(X, y, k)[1].T
     w = cp.Variable(d) if diagonal else None
@@ -50,6 +51,7 @@ def the_papers_program(X, y, k, push, diagonal):
 
     xi = cp.Variable(len(i), nonneg=True)
     constraints = [distances(i, other) - distances(i, j) >= 1.0 - xi, w >= 0 if diagonal else M >> 0]
+    constraints += more(w if diagonal else M)
     problem = cp.Problem(cp.Minimize((1.0 - push) * cp.sum(distances(*targets.T)) + push * cp.sum(xi)), constraints)
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return problem.value, np.diag(w.value) if diagonal else M.value
@@ -64,7 +66,7 @@ def test_the_optimum_is_that_of_the_papers_program(k, push, diagonal):
     value, M = the_papers_program(X, y, k, push, diagonal)
     assert solution.lower_bound <= value * (1.0 + 1e-7)
     assert solution.upper_bound == pytest.approx(value, rel=1e-6)
-    assert cm.audit(problem, problem.whitened(np.diag(M) if diagonal else M), solution).suboptimality <= 1e-6
+    assert cm.audit(problem, np.diag(M) if diagonal else M, solution).suboptimality <= 1e-6
     assert objective_by_hand(X, y, k, push, solution.M) == pytest.approx(solution.upper_bound, rel=1e-9)
 
 
@@ -87,7 +89,7 @@ def test_objectives_agree_in_both_coordinates(seed, scale, diagonal):
     problem = cm.LargeMarginProblem(X, y, 2, 0.3, diagonal)
     B = rng.standard_normal((int(rng.integers(1, 5)), 4)) / X.std(axis=0)
     M = np.diag((B * B).sum(axis=0)) if diagonal else B.T @ B
-    variable = problem.whitened(np.diag(M) if diagonal else M)
+    variable = problem.from_features(np.diag(M) if diagonal else M)
     assert problem.objective(variable) == pytest.approx(objective_by_hand(X, y, 2, 0.3, M), rel=1e-9)
     np.testing.assert_allclose(problem.full_matrix(variable), M, rtol=1e-8, atol=1e-9 * np.abs(M).max())
     if diagonal:
@@ -135,3 +137,31 @@ def test_the_same_point_again_and_again_is_refused():
     for diagonal in (False, True):
         with pytest.raises(InputError, match="again and again"):
             cm.LargeMarginProblem(np.ones((6, 2)), [0, 0, 0, 1, 1, 1], diagonal=diagonal)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_audits_and_files_speak_of_the_features(tmp_path, diagonal):
+    X, y = points()
+    problem = cm.LargeMarginProblem(np.column_stack([X, np.full(len(X), 7.0)]), y, diagonal=diagonal)
+    solution = cm.solve(problem)
+    given = solution.w if diagonal else solution.M
+    assert cm.audit(problem, given, solution).suboptimality <= 1.1e-6
+    file = write_solution(tmp_path / "metric.npz", solution)
+    np.testing.assert_array_equal(read_metric(file), given)
+    certificate = read_certificate(file, problem)
+    assert certificate.upper_bound == solution.upper_bound
+    assert certificate.lower_bound == pytest.approx(solution.lower_bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_constraints_of_the_users_own_are_on_the_features(diagonal):
+    X, y = points()
+
+    def ignoring_one(M):
+        return [M[1] <= 0.01] if diagonal else [M[1, 1] <= 0.01, M[0, 2] == 0.0]
+
+    solution = cm.solve(cm.LargeMarginProblem(X, y, diagonal=diagonal), constraints=ignoring_one)
+    value, _ = the_papers_program(X, y, 3, 0.5, diagonal, ignoring_one)
+    assert solution.upper_bound == pytest.approx(value, rel=2e-6)
+    assert solution.M[1, 1] <= 0.01 + 1e-6
+    assert value > 1.001 * the_papers_program(X, y, 3, 0.5, diagonal)[0]

@@ -109,10 +109,11 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     path = check_solution_path(path)
     certificate = solution.certificate
     letter = "w" if isinstance(solution.problem.cone, NonnegativeDiagonal) else "M"
-    moved = solution.problem.in_other_coordinates
-    features = solution.w if letter == "w" else solution.M
+    metric, moved = certificate.M, solution.problem.in_other_coordinates
+    if moved:
+        metric = solution.w if letter == "w" else solution.M
     arrays: dict[str, Any] = {
-        letter: features if moved else certificate.M,
+        letter: metric,
         "lower_bound": certificate.lower_bound,
         "upper_bound": certificate.upper_bound,
         "gap": certificate.gap,

@@ -35,7 +35,7 @@ class Statement:
     problem : cvxpy.Problem
     metric : cvxpy.Variable
     dual : callable
-        After a solve: the dual point, for :meth:`MetricProblem.dual_bound`.
+        After a solve: the dual point, for :meth:`~convexmetric.MetricProblem.dual_bound`.
     """
 
     problem: cp.Problem
@@ -123,7 +123,7 @@ class MetricProblem:
     def objective(self, M: ArrayLike) -> float:
         """Value of the objective at ``M`` (a matrix; for diagonal metrics also the weights).
 
-        ``M`` is taken as it is; whether it lies in the cone is :meth:`Cone.violation`'s business.
+        ``M`` is taken as it is; whether it lies in the cone is the business of its cone.
         Infinite where a hard margin is violated.
 
         Raises

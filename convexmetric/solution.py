@@ -21,7 +21,7 @@ Status = Literal["optimal", "max_iter", "max_seconds", "interrupted", "stalled"]
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a solve after one iteration; the entries of :attr:`Solution.history`.
+    """The state of a solve after one iteration; the entries of ``Solution.history``.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ class Validation:
 
     @property
     def best_C(self) -> float:
-        """The C with the highest mean of :attr:`score`; of several the smallest, with the simplest metric."""
+        """The C with the highest mean of ``score``; of several the smallest, with the simplest metric."""
         return float(self.C[np.argmax(self.mean())])
 
     def _of(self, score: str | None) -> Array:

@@ -36,6 +36,10 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
+# A name in a docstring that leads nowhere is an error as well. Bases of classes may be private.
+nitpicky = True
+nitpick_ignore = [("py:class", "abc.ABC"), ("py:class", "convexmetric.methods.pair_margin._PairProblem")]
+
 autosummary_generate = True
 autosummary_imported_members = False
 autodoc_member_order = "bysource"

@@ -62,10 +62,9 @@ def records() -> list[str]:
 
 
 def mathematics(module: str, name: str) -> str:
-    """The module whose docstring has the formula of a class; papers have pages of their own."""
+    """The module whose docstring has the formula of a class, if there is one."""
     home = importlib.import_module(getattr(importlib.import_module(module), name).__module__)
-    written = ".. math::" in (home.__doc__ or "") and not home.__name__.startswith("convexmetric.methods.")
-    return home.__name__ if written else ""
+    return home.__name__ if ".. math::" in (home.__doc__ or "") else ""
 
 
 autosummary_context = {"mathematics": mathematics}

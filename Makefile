@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 # Tests run side by side: threads of their own would only get in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test lint types layers fix bench clean clean-cache slow
+.PHONY: help demo test lint types layers fix bench docs clean clean-cache slow
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -43,6 +43,13 @@ fix: $(BIN)/.ready ## apply the formatter and the safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+$(BIN)/.ready-docs: $(BIN)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error
+	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+
 bench: $(BIN)/.ready ## side-by-side timings (minutes)
 	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'
 	for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
@@ -51,4 +58,5 @@ clean-cache: ## remove compiled loops, after editing one that another file's cal
 	find convexmetric -name '*.nb[ic]' -delete
 
 clean: ## remove what the targets made
+	rm -rf docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -139,7 +139,7 @@ class Audit:
     risk, penalty : float
         The two terms of ``projected_objective``.
     min_eigenvalue : float
-        Smallest eigenvalue (or weight) of the metric as given.
+        Smallest eigenvalue (or weight) of the metric, in the problem's coordinates.
     asymmetry : float
         Largest difference of two entries across the diagonal of the matrix as given, relative to its largest entry.
     hard_margins : bool
@@ -310,6 +310,10 @@ def audit(
     worst : int
         Number of parts of the risk to name; 0 for none.
 
+    Returns
+    -------
+    Audit
+
     Raises
     ------
     InputError
@@ -319,13 +323,21 @@ def audit(
     --------
     convexmetric.trace : a solver's iterates, as it runs.
     convexmetric.audit_iterates : iterates from anywhere.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="auc", C=10.0)
+    >>> verdict = cm.audit(problem, 0.1 * problem.cone.identity())
+    >>> print(f"at most {verdict.suboptimality:.2f} from optimal, feasible: {verdict.feasible}")
+    at most 0.46 from optimal, feasible: True
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
-    given = _metric_of(problem, M)
-    metric = problem.metric(given)
+    metric, asymmetry = _metric_of(problem, M)
     against = reference_of(problem, reference)
     smallest = problem.cone.smallest(metric)
     in_cone = smallest >= -FEASIBILITY * max(abs(problem.cone.largest(metric)), abs(smallest))
@@ -347,7 +359,7 @@ def audit(
         risk=risk,
         penalty=penalty,
         min_eigenvalue=smallest,
-        asymmetry=_asymmetry(given),
+        asymmetry=asymmetry,
         hard_margins=margins,
         feasible=bool(in_cone and margins),
         scale=scale,
@@ -397,22 +409,24 @@ def reference_of(problem: MetricProblem, reference: Solution | Certificate | Ref
     return made
 
 
-def _metric_of(problem: MetricProblem, M: Any) -> ArrayLike:
+def _metric_of(problem: MetricProblem, M: Any) -> tuple[Array, float]:
+    """A metric as the problem's variable, and the asymmetry of the matrix as given."""
     if callable(M):
-        returned = M(problem)
-        if isinstance(returned, Iterator | list | tuple) or np.ndim(returned) == len(problem.cone.shape) + 1:
-            return _best(problem, returned)
-        M = returned
+        M = M(problem)
+        if isinstance(M, Iterator | list | tuple) or np.ndim(M) == len(problem.cone.shape) + 1:
+            M = _best(problem, M)
     if isinstance(M, Solution):
         M = M.certificate
-    return M.M if isinstance(M, Certificate) else M
+    if isinstance(M, Certificate):
+        return problem.metric(M.M), 0.0
+    return problem.from_features(M), _asymmetry(M)
 
 
 def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
     """The iterate with the smallest objective, each projected on the cone first."""
     best, least = None, np.inf
     for M in iterates:
-        value = problem.objective(problem.cone.project(problem.metric(M)))
+        value = problem.objective(problem.cone.project(problem.from_features(M)))
         if best is None or value < least:
             # A solver may go on in the same array.
             best, least = np.array(M, copy=True), value

@@ -95,12 +95,40 @@ def certify(
     anew from their witnesses. With ``constraints`` or ``extra_objective`` (see :func:`solve`) the certificate has grade
     ``"conic"`` and says what it rests on.
 
+    Parameters
+    ----------
+    problem : MetricProblem
+        What the bounds are on.
+    M : array
+        A metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one.
+    dual : array, CutDual or SmoothedPairs
+        Multipliers of the comparisons, weighted cuts, or slopes of smoothed hinges.
+    constraints, extra_objective : callable, optional
+        As for :func:`solve`.
+
+    Returns
+    -------
+    Certificate
+        ``upper_bound`` at the metric, ``lower_bound`` from the dual point; minus infinity where that proves nothing.
+
     Raises
     ------
     InputError
         If ``M`` has the wrong shape or entries that are not finite.
     DualError
         If the shape of ``dual`` does not fit the problem.
+
+    Examples
+    --------
+    A dual point proves a lower bound, whoever found it; here multipliers of two triplets, chosen by hand:
+
+    >>> import numpy as np
+    >>> import convexmetric as cm
+    >>> X = [[0.0, 0.0], [1.0, 3.0], [2.0, 0.5], [0.2, 2.0]]
+    >>> problem = cm.RelativeComparisonProblem(X, [[0, 3, 2], [1, 3, 2]], C=1.0)
+    >>> certificate = cm.certify(problem, [0.4, 0.2], np.array([0.1, 0.1]))
+    >>> print(f"{certificate.lower_bound:.4f} <= optimum <= {certificate.upper_bound:.4f}")
+    0.0956 <= optimum <= 0.2660
     """
     upper = certify_metric(problem, M)
     if constraints is not None or extra_objective is not None:

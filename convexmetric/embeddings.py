@@ -2,7 +2,7 @@
 
 An embedding is any object with ``transform(X)``. One that can be stored also names itself (``stored_as``), says what
 it is made of as arrays of numbers and text (``arrays``), and is made again from these (``from_arrays``). Files name
-the embedding, never a class to import: only those that are registered with :func:`storable` are ever made from a
+the embedding, never a class to import: only those that are registered with ``storable`` are ever made from a
 file.
 """
 

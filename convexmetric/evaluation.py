@@ -75,10 +75,22 @@ def retrieval_scores(
     k : int or sequence of int
         For precision and NDCG.
 
+    Returns
+    -------
+    RetrievalScores
+        Means over queries, by name of the measure.
+
     Raises
     ------
     InputError
         If an argument is malformed, or a query has no relevant or no irrelevant point.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> print(cm.retrieval_scores([1.0, 1.0, 1.0, 1.0], iris.X, iris.y[:, None] == iris.y, k=5))
+    auc 0.9334   map 0.8860   mrr 1.0000   precision@5 0.9627   ndcg@5 0.9669   (150 queries)
     """
     corpus = as_points(X)
     points = corpus if queries is None else as_points(queries, "queries")
@@ -127,10 +139,22 @@ def knn_error(
     k : int or sequence of int
         Number of neighbours; with a sequence, the errors come as a dictionary by k.
 
+    Returns
+    -------
+    float, or dict from k to float
+        In [0, 1].
+
     Raises
     ------
     InputError
         If an argument is malformed or k exceeds the number of points.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> round(cm.knn_error([1.0, 1.0, 1.0, 1.0], iris.X[::2], iris.y[::2], iris.X[1::2], iris.y[1::2], k=3), 3)
+    0.027
     """
     corpus, points = as_points(X), as_points(queries, "queries")
     if points.shape[1] != corpus.shape[1]:

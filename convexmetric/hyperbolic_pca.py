@@ -115,6 +115,10 @@ def hyperbolic_pca(
     balanced : bool
         Whether similar and dissimilar pairs weigh one half each, instead of all pairs the same.
 
+    Returns
+    -------
+    HyperbolicPCA
+
     Raises
     ------
     InputError
@@ -159,6 +163,10 @@ def hyperbolic_pca_from_labels(
         Labels.
     balanced : bool
         Whether similar and dissimilar pairs weigh one half each, instead of all pairs the same.
+
+    Returns
+    -------
+    HyperbolicPCA
 
     Raises
     ------

@@ -28,6 +28,7 @@ from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
 from convexmetric.methods import (
     CrossModalProblem,
+    LargeMarginProblem,
     PairMarginProblem,
     RankingProblem,
     RelativeComparisonProblem,
@@ -57,7 +58,7 @@ class Instance:
     title : str
         One line for a table.
     method : str
-        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"`` or ``"cross-modal"``.
+        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"``, ``"cross-modal"`` or ``"large-margin"``.
     data : mapping
         ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
         published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
@@ -71,8 +72,9 @@ class Instance:
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
         Of triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
         set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
+        Of large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
     pairs : mapping or None
-        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.methods.balanced_pairs`) and ``sha256`` of rows
+        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.balanced_pairs`) and ``sha256`` of rows
         (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
         similar and dissimilar pairs come, or weigh, as they are.
     projection : mapping or None
@@ -145,12 +147,32 @@ class Instance:
 
 
 def list_problems() -> list[str]:
-    """Names of all instances, sorted."""
+    """Names of all instances, sorted.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> [name for name in cm.list_problems() if name.startswith("relative-wine")]
+    ['relative-wine-1000', 'relative-wine-1000-rbf', 'relative-wine-hard', 'relative-wine-hard-rbf']
+    """
     return sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml"))
 
 
 def load_instance(name: str) -> Instance:
     """Read an instance by name; no data is loaded.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_problems`.
+
+    Returns
+    -------
+    Instance
 
     Raises
     ------
@@ -174,12 +196,24 @@ def load_problem(name: str) -> MetricProblem:
     name : str
         One of :func:`list_problems`.
 
+    Returns
+    -------
+    MetricProblem
+
     Raises
     ------
     InputError
         If there is no instance of that name, its file is malformed, or the data differ from those certified.
     DataNotFoundError
         If its data set is not there.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> problem = cm.load_problem("ranking-auc-wine-c1")
+    >>> instance = cm.load_instance("ranking-auc-wine-c1")
+    >>> problem.objective(problem.cone.identity()) >= instance.lower_bound
+    True
     """
     return load_instance(name).problem()
 
@@ -383,6 +417,15 @@ def _triplets(instance: Instance) -> MetricProblem:
     return problem
 
 
+def _large_margin(instance: Instance) -> MetricProblem:
+    X, labels = instance.rows()
+    wanted, problem = instance.triplets or {}, LargeMarginProblem(X, labels, **instance.parameters)
+    _same(_sha256(np.unique(problem.targets, axis=0)), wanted["sha256"], "[triplets]: the target neighbours here are")
+    if problem.count != wanted["count"]:
+        raise InputError(f"[triplets]: count is {wanted['count']}, but there are {problem.count}")
+    return problem
+
+
 def _pairs(instance: Instance) -> MetricProblem:
     wanted, options = dict(instance.pairs or {}), dict(instance.parameters)
     everything, balanced = wanted.pop("all", False), wanted.pop("balanced", True)
@@ -476,6 +519,9 @@ METHODS: dict[str, Method] = {
         {"alpha": float, "beta": float, "n_clusters": int, "n_neighbors": int, "random_state": int},
         {"n_far_clusters": int},
         modalities=MODALITIES,
+    ),
+    "large-margin": Method(
+        _large_margin, {"n_neighbors": int, "push": float}, {"diagonal": bool}, ({"count": int, "sha256": str}, {})
     ),
 }
 """A new paper adds one entry here."""

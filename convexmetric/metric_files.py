@@ -186,6 +186,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     ``gap``, ``tol``, ``status``, ``solver``, and the dual point that proves the lower bound: ``witnesses``,
     ``weights`` and ``groups`` of a :class:`~convexmetric.CutDual`, ``smoothed_at`` and ``width`` of
     :class:`~convexmetric.SmoothedPairs` (and ``places`` and ``slopes`` of its exceptions), or the multipliers ``u``.
+    Of a problem in other coordinates M or w is the metric on the features, and ``variable`` what the proof is about.
     :func:`read_metric` and :func:`read_certificate` read it back.
 
     Raises
@@ -196,8 +197,11 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     path = check_solution_path(path)
     certificate = solution.certificate
     letter = "w" if isinstance(solution.problem.cone, NonnegativeDiagonal) else "M"
+    metric, moved = certificate.M, solution.problem.in_other_coordinates
+    if moved:
+        metric = solution.w if letter == "w" else solution.M
     arrays: dict[str, Any] = {
-        letter: certificate.M,
+        letter: metric,
         "lower_bound": certificate.lower_bound,
         "upper_bound": certificate.upper_bound,
         "gap": certificate.gap,
@@ -205,6 +209,8 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
         "status": solution.status,
         "solver": solution.solver,
     }
+    if moved:
+        arrays["variable"] = certificate.M
     if isinstance(certificate.dual, CutDual):
         dual = certificate.dual
         arrays |= {"witnesses": dual.witnesses, "weights": dual.weights, "groups": dual.groups}
@@ -273,7 +279,7 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
         If the file is not such a file, or belongs to another problem.
     """
     arrays = read_arrays(path)
-    metric = next((arrays[letter] for letter in LETTERS if letter in arrays), None)
+    metric = next((arrays[name] for name in ("variable", *LETTERS) if name in arrays), None)
     if metric is not None and {"witnesses", "weights", "groups"} <= arrays.keys():
         dual: Any = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
     elif metric is not None and {"smoothed_at", "width"} <= arrays.keys():

@@ -49,6 +49,13 @@ class SimilarityOperator:
     ------
     InputError
         If ``components`` is no finite matrix, or the embedding has no ``transform``.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> T = cm.SimilarityOperator([[0.5, 0.0]])
+    >>> T.verify([[0.0, 0.0], [3.0, 0.0], [4.0, 0.0]], [[1.0, 9.0]]).ravel().tolist()
+    [1, 0, -1]
     """
 
     def __init__(self, components: ArrayLike, embedding: Embedding | None = None) -> None:

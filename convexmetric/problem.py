@@ -35,7 +35,7 @@ class Statement:
     problem : cvxpy.Problem
     metric : cvxpy.Variable
     dual : callable
-        After a solve: the dual point, for :meth:`MetricProblem.dual_bound`.
+        After a solve: the dual point, for :meth:`~convexmetric.MetricProblem.dual_bound`.
     """
 
     problem: cp.Problem
@@ -54,6 +54,23 @@ class MetricProblem:
         What keeps the metric simple.
     G : array, optional
         Linear term, an element of the cone's space.
+
+    Examples
+    --------
+    A problem of your own, from a risk and a regularizer:
+
+    >>> import numpy as np
+    >>> import convexmetric as cm
+    >>> from convexmetric.comparisons import Triplets
+    >>> from convexmetric.cones import PSDCone
+    >>> from convexmetric.losses import Hinge
+    >>> from convexmetric.regularizers import Trace
+    >>> from convexmetric.risks import SeparableRisk
+    >>> X = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.5], [0.2, 2.0]])
+    >>> triplets = Triplets(X, [[0, 3, 2], [1, 3, 2]], PSDCone(2))
+    >>> solution = cm.solve(cm.MetricProblem(SeparableRisk(triplets, Hinge(1.0)), Trace(0.1)))
+    >>> print(f"{solution.upper_bound:.5f}, rank {solution.rank}")
+    0.03535, rank 1
     """
 
     #: The metric's letter in the paper.
@@ -106,7 +123,7 @@ class MetricProblem:
     def objective(self, M: ArrayLike) -> float:
         """Value of the objective at ``M`` (a matrix; for diagonal metrics also the weights).
 
-        ``M`` is taken as it is; whether it lies in the cone is :meth:`Cone.violation`'s business.
+        ``M`` is taken as it is; whether it lies in the cone is the business of its cone.
         Infinite where a hard margin is violated.
 
         Raises
@@ -126,6 +143,28 @@ class MetricProblem:
             If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
         """
         return self.cone.element(M, self.letter)
+
+    def from_features(self, M: ArrayLike) -> Array:
+        """The problem's variable of a metric as users have it: :meth:`metric`, but for problems in other coordinates.
+
+        Where it differs, :attr:`Solution.M <convexmetric.Solution.M>`, files and audits speak of the features of the
+        data, and :meth:`objective`, certificates and dual points of the variable.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
+        """
+        return self.metric(M)
+
+    def on_features(self, M: cp.Expression) -> cp.Expression:
+        """The metric as users have it, from the problem's variable: linear, the inverse of :meth:`from_features`."""
+        return M
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether :meth:`from_features` is more than a check."""
+        return type(self).from_features is not MetricProblem.from_features
 
     def penalty(self, M: Array) -> float:
         """The part of the objective without data: ``<G, M> + Omega(M)``."""
@@ -196,6 +235,10 @@ class MetricProblem:
     def components(self, M: Array) -> Array:
         """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``."""
         return self.cone.factor(M)
+
+    def weights(self, M: Array) -> Array:
+        """Weights of a diagonal metric, one a feature (or what else the problem gives weights to)."""
+        return M
 
     def full_matrix(self, M: Array) -> Array:
         """The metric as a ``(features, features)`` matrix on the data as given by the user."""

@@ -119,10 +119,21 @@ def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Gen
         At most d; for ``"pca"`` at most n - 1.
     random_state : int, numpy.random.Generator or None
 
+    Returns
+    -------
+    Projection
+
     Raises
     ------
     InputError
         If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> cm.make_projection("pca", iris.X, r=2).transform(iris.X).shape
+    (150, 2)
     """
     points = as_points(X, sparse=True)
     n, d = points.shape

@@ -64,6 +64,10 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, levels: Sequence[float]
     levels : sequence of float
         Levels of recall, from 0 to 1.
 
+    Returns
+    -------
+    RetrievalCurve
+
     Raises
     ------
     InputError

@@ -28,11 +28,12 @@ What was checked, and what is printed otherwise:
 - Its constants are right: lemma 10 with a = 1/2 doubles :math:`1/\alpha_1` and puts :math:`\delta \alpha / 2` for
   :math:`\delta`, which makes ln(2 / delta) into ln(4 a / delta) and ln(1 / delta) into ln(2 a / delta). In its proof
   R-hat is R-hat_psi.
-- **Asymmetric margins** (section 3.2). That the bounds hold with the Lipschitz constant of min(psi_1, psi_-1) is
-  right, for that minimum is a loss in its own right and below either. For hinges that constant is 1 / min(gamma_1,
-  gamma_-1), the larger of the two. That two losses make no sense to the bounds is not quite right: contraction works
-  pair by pair, so that in the bounds with s every pair may carry the constant of its own margin, :math:`L s \to
-  (\sum_i \|x_i - x'_i\|^4 / \gamma_{r_i}^2)^{1/2}`, which is smaller. That is what is taken here.
+- **Asymmetric margins** (section 3.2). That the bounds hold with the Lipschitz constant of
+  :math:`\min(\psi_1, \psi_{-1})` is right, for that minimum is a loss in its own right and below either. For hinges
+  that constant is :math:`1 / \min(\gamma_1, \gamma_{-1})`, the larger of the two. That two losses make no sense to the
+  bounds is not quite right: contraction works pair by pair, so that in the bounds with s every pair may carry the
+  constant of its own margin, :math:`L s \to (\sum_i \|x_i - x'_i\|^4 / \gamma_{r_i}^2)^{1/2}`, which is smaller. That
+  is what is taken here.
 - **Proposition 12** (the cone of positive operators has, up to 4, the Rademacher complexity of the ball) has A_2 = (A
   + A*)/2 for (A - A*)/2 in its proof, which is not symmetric, as the proof needs it. On arbitrary samples the
   statement is wrong: antisymmetric operators are orthogonal to the cone. On symmetric ones, such as all
@@ -45,7 +46,7 @@ What was checked, and what is printed otherwise:
 - **Section 4.1**: the bounds do not extend to unbounded losses as they stand; theorem 5 needs values in [0, 1], and
   a loss that is not compared with a 0/1 loss cannot be cut off at 1.
 - **Section 5.2** draws S' from the distribution of points; what is needed are m independent *pairs*. All pairs of n
-  points are not independent; what they are worth is :func:`independent_pairs`.
+  points are not independent; what they are worth is :func:`~convexmetric.independent_pairs`.
 """
 
 from __future__ import annotations
@@ -149,6 +150,10 @@ def risk_bound(
     data_dependent : bool
         Use the distances of the pairs instead of the diameter.
 
+    Returns
+    -------
+    RiskBound
+
     Raises
     ------
     InputError
@@ -205,6 +210,10 @@ def affine_risk_bound(
         Whether the oracle is known to be balanced, so that E eta is. Otherwise it is estimated from the pairs, for half
         of ``delta``.
 
+    Returns
+    -------
+    RiskBound
+
     Raises
     ------
     InputError
@@ -246,6 +255,10 @@ def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: i
     n_operators : int
         K: the bound holds for so many operators at once.
 
+    Returns
+    -------
+    RiskBound
+
     Raises
     ------
     InputError
@@ -280,6 +293,10 @@ def independent_pairs(y: ArrayLike, *, balanced: bool = True) -> float:
     y : (n,) array
         Labels.
     balanced : bool
+
+    Returns
+    -------
+    float
 
     Raises
     ------

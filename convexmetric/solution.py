@@ -21,7 +21,7 @@ Status = Literal["optimal", "max_iter", "max_seconds", "interrupted", "stalled"]
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a solve after one iteration; the entries of :attr:`Solution.history`.
+    """The state of a solve after one iteration; the entries of ``Solution.history``.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Solution:
         """Weights of a diagonal metric."""
         if not isinstance(self.problem.cone, NonnegativeDiagonal):
             raise AttributeError("this problem learns a full matrix, not weights: use .M")
-        return self.certificate.M
+        return self.problem.weights(self.certificate.M)
 
     @property
     def upper_bound(self) -> float:

@@ -71,7 +71,7 @@ class UserTerms:
         """The user's constraints on a variable."""
         if self._constraints is None:
             return []
-        given = _called(self._constraints, M, "constraints")
+        given = _called(self._constraints, self.problem.on_features(M), "constraints")
         given = [given] if isinstance(given, cp.Constraint) else given
         if not isinstance(given, list | tuple):
             raise InputError(f"constraints must return a list of CVXPY constraints, got {type(given).__name__}")
@@ -89,7 +89,7 @@ class UserTerms:
         """The user's term on a variable."""
         if self._extra is None:
             return cp.Constant(0.0)
-        given = _called(self._extra, M, "extra_objective")
+        given = _called(self._extra, self.problem.on_features(M), "extra_objective")
         try:
             expression = cp.Constant(given) if np.isscalar(given) else given
             scalar = isinstance(expression, cp.Expression) and expression.is_scalar()
@@ -155,7 +155,7 @@ def solve_conic(problem: cp.Problem, options: dict[str, Any]) -> float:
     return float(problem.value) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
 
 
-def _called(function: Callable[[cp.Variable], Any], M: cp.Variable, name: str) -> Any:
+def _called(function: Callable[..., Any], M: cp.Expression, name: str) -> Any:
     try:
         return function(M)
     except Exception as error:

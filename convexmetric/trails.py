@@ -355,7 +355,7 @@ def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> Non
 
 def _judged(problem: MetricProblem, M: ArrayLike) -> tuple[float, float, Array]:
     """Objective at the projection, how far outside of the cone it was, and the projection."""
-    metric = problem.metric(M)
+    metric = problem.from_features(M)
     smallest = problem.cone.smallest(metric)
     if smallest >= 0.0:
         return problem.objective(metric), 0.0, metric

@@ -103,6 +103,10 @@ def choose_operator(
     threshold : float, optional
         Empirical risk above which the task is of a new kind.
 
+    Returns
+    -------
+    OperatorChoice
+
     Raises
     ------
     InputError
@@ -152,12 +156,16 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
 
     Points are stacked, pairs of one task stay within it. An operator learned from the whole serves all tasks (section
     5.2). The sizes of the samples being fixed, the whole is independent but not identically distributed; the bounds of
-    :mod:`convexmetric.risk_bounds` hold for the mixed oracle all the same.
+    :func:`~convexmetric.risk_bound` hold for the mixed oracle all the same.
 
     Parameters
     ----------
     tasks : sequence of (X, pairs, y)
         Points (n_k, d), pairs (m_k, 2) and +1 or -1 for every pair.
+
+    Returns
+    -------
+    PairSample
 
     Raises
     ------

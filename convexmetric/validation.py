@@ -73,7 +73,7 @@ class Validation:
 
     @property
     def best_C(self) -> float:
-        """The C with the highest mean of :attr:`score`; of several the smallest, with the simplest metric."""
+        """The C with the highest mean of ``score``; of several the smallest, with the simplest metric."""
         return float(self.C[np.argmax(self.mean())])
 
     def _of(self, score: str | None) -> Array:
@@ -136,10 +136,22 @@ def cross_validate(
     share_cuts : bool
         Whether the solves of a fold go along a path over C (``solve_path``), or each starts afresh.
 
+    Returns
+    -------
+    Validation
+        Scores by C and fold, and the best C.
+
     Raises
     ------
     InputError
         If an argument is malformed, or a class would have fewer than two points to learn from.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> cm.cross_validate(iris.X, iris.y, C=[1, 10], measure="auc").best_C
+    10.0
     """
     points, labels = as_points(X), as_labels(y)
     if len(labels) != len(points):
@@ -186,6 +198,11 @@ def cross_validate_queries(
     C, folds, score, random_state, tol, max_seconds, progress, share_cuts
         As for :func:`cross_validate`; folds are of queries at random, and there are no classes to predict, so no
         ``"accuracy@k"``.
+
+    Returns
+    -------
+    Validation
+        As of :func:`cross_validate`.
 
     Raises
     ------

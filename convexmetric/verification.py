@@ -80,6 +80,10 @@ def empirical_risk(
         Whether the mean over similar and the mean over dissimilar pairs weigh one half each, instead of all pairs the
         same.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     InputError
@@ -117,6 +121,10 @@ def empirical_risk_from_labels(
         balanced.
     random_state : int, numpy.random.Generator or None
         Of the draws.
+
+    Returns
+    -------
+    float
 
     Raises
     ------
@@ -159,6 +167,11 @@ def balanced_error(verdict: ArrayLike, y: ArrayLike) -> float:
         1, 0 or -1 for every pair, as :meth:`SimilarityOperator.verify` gives them; 0 is an error.
     y : array of the same shape
         1 for a similar, -1 for a dissimilar pair.
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Raises
     ------
@@ -258,6 +271,10 @@ def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, n_points: int = 1000) -
     n_points : int
         Number of thresholds: quantiles of the distances of the rarer kind of pairs.
 
+    Returns
+    -------
+    RocCurve
+
     Raises
     ------
     InputError
@@ -299,6 +316,16 @@ def roc_area(T: Embedding | None, X: Any, y: ArrayLike) -> float:
 
     Over all pairs of different points, exactly; see :func:`roc_curve`.
 
+    Parameters
+    ----------
+    T, X, y
+        As for :func:`roc_curve`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; one half for distances that say nothing.
+
     Raises
     ------
     InputError
@@ -330,6 +357,11 @@ def single_prototype_error(
         them: given a point and the prototype of its own class, the prototypes of other classes are independent.
     random_state : int, numpy.random.Generator or None
         Of the draws.
+
+    Returns
+    -------
+    float
+        In [0, 1].
 
     Raises
     ------

@@ -58,7 +58,7 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
 def table(instances: Iterable[cm.Instance]) -> str:
     """The table of README.md, made from the files alone."""
     lines = [
-        "| name | method | data | rows x features | comparisons | C, lambda or alpha "
+        "| name | method | data | rows x features | comparisons | C, lambda, alpha or mu "
         "| lower bound | upper bound | gap |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
@@ -87,8 +87,8 @@ def count(instance: cm.Instance) -> int | str:
 
 
 def weight(instance: cm.Instance) -> float:
-    """C, lambda or alpha."""
-    return float(next(instance.parameters[key] for key in ("C", "reg", "alpha") if key in instance.parameters))
+    """C, lambda, alpha or mu."""
+    return float(next(instance.parameters[key] for key in ("C", "reg", "alpha", "push") if key in instance.parameters))
 
 
 def variant(instance: cm.Instance) -> list[str]:
@@ -102,6 +102,8 @@ def variant(instance: cm.Instance) -> list[str]:
     if instance.method == "triplets" and instance.triplets is not None:
         near, far = (instance.triplets.get(key, 0) or "all" for key in ("n_same", "n_other"))
         found.append("graph" if instance.triplets.get("graph") else f"{near} x {far}")
+    if instance.method == "large-margin":
+        found.append(f"{said['n_neighbors']} target neighbours")
     if instance.modalities is not None:
         found.insert(0, f"{instance.modalities['queries']} queries")
     if instance.pairs is not None:

@@ -209,6 +209,16 @@ def _cross_modal(form: str) -> Callable[[np.random.Generator], MetricProblem]:
     return make
 
 
+def _large_margin(diagonal: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """Large margin nearest neighbours of three classes that overlap."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        y = np.arange(15) % 3
+        return cm.LargeMarginProblem(rng.standard_normal((15, 3)) + 0.5 * y[:, None], y, 2, 0.6, diagonal)
+
+    return make
+
+
 def _smooth(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
     """A logistic loss of listed triplets."""
 
@@ -253,7 +263,10 @@ SIMILARITY = {
     for loss in ("squared", "absolute", "weighted")
     for norm in ("frobenius", "trace")
 }
-METHODS = RANKING | SOFT | HARD | TRIPLETS | PAIRS | SIMILARITY | CROSS_MODAL
+LARGE_MARGIN = {
+    f"large margin{', diagonal' if diagonal else ''}": _large_margin(diagonal) for diagonal in (False, True)
+}
+METHODS = RANKING | SOFT | HARD | TRIPLETS | PAIRS | SIMILARITY | CROSS_MODAL | LARGE_MARGIN
 
 #: Problems with a logistic loss.
 SMOOTH = {
@@ -323,3 +336,8 @@ def random_cut_dual(rng: np.random.Generator, problem: MetricProblem, scale: flo
     groups = rng.integers(0, min(3, parts), size=parts)
     witnesses = np.array([random_metric(rng, problem.cone, scale) for _ in range(count)])
     return cm.CutDual(witnesses, rng.standard_normal((count, int(groups.max()) + 1)), groups)
+
+
+def as_given(problem, M):
+    """The problem's variable as a user would give the metric."""
+    return problem.full_matrix(M) if problem.in_other_coordinates else M

@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import EVERYTHING, HARD, METHODS, instance, instance_with_optimum, random_metric
+from samples import EVERYTHING, HARD, METHODS, as_given, instance, instance_with_optimum, random_metric
 
 import convexmetric as cm
 from convexmetric.audit import Reference, reference_of
@@ -22,7 +22,8 @@ def wine():
 def test_an_audit_agrees_with_the_true_distance(name):
     problem, optimum = instance_with_optimum(name)
     M = problem.risk.repair(random_metric(np.random.default_rng(0), problem.cone))
-    audit = cm.audit(problem, M)
+    given = as_given(problem, M)
+    audit, M = cm.audit(problem, given), problem.from_features(given)
     assert audit.objective == problem.objective(M) == pytest.approx(audit.projected_objective, rel=1e-12)
     assert audit.lower_bound == pytest.approx(optimum, rel=2e-6)
     assert audit.lower_bound <= optimum * (1 + 1e-7)
@@ -71,7 +72,7 @@ def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
     solution = cm.solve(problem)
     if problem.cone.trace(solution.certificate.M) < 1e-3:
         pytest.skip("the optimum is zero, of which every multiple is the same")
-    audit = cm.audit(problem, 3.0 * solution.certificate.M, solution)
+    audit = cm.audit(problem, 3.0 * as_given(problem, solution.certificate.M), solution)
     assert audit.suboptimality > 1e-4
     assert audit.scale.share >= 1.0 - 1e-4 / audit.suboptimality
     assert problem.objective(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)

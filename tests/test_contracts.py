@@ -83,6 +83,10 @@ PROBLEMS |= {
     "triplets-trace": lambda: cm.TripletProblem.from_labels(FEW, Y, 2, 2, reg=0.1, regularizer="trace"),
 }
 PROBLEMS |= {
+    "large-margin": lambda: cm.LargeMarginProblem(FEW, Y, 2),
+    "large-margin-diagonal": lambda: cm.LargeMarginProblem(FEW, Y, 3, push=0.8, diagonal=True),
+}
+PROBLEMS |= {
     "cross-modal": lambda: two_modalities(2, 0.05),
     "cross-modal-all-objects": lambda: two_modalities(None, 0.05),
     "cross-modal-no-graphs": lambda: two_modalities(1, 0.0),

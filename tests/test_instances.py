@@ -29,6 +29,8 @@ SMALL = [
     "pairs-wine-all",
     "pairs-wine-all-trace-margins",
     "pairs-wine-all-unbalanced",
+    "large-margin-wine",
+    "large-margin-wine-diagonal",
 ]
 
 
@@ -162,6 +164,23 @@ def test_zero_neighbours_mean_all_and_principal_components_need_no_seed():
     problem = read_instance(text, f"{TRIPLETS}.toml").problem()
     assert problem.count == count
     assert problem.cone.d == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("n_neighbors = 3", "n_neighbors = 2", "the target neighbours here are not what was certified"),
+        ("n_neighbors = 3", "n_neighbors = 0", "n_neighbors must be a positive integer"),
+        ("push = 0.5", "push = 1.5", "push must be below 1"),
+        ("push = 0.5", "mu = 0.5", "unknown key 'mu'"),
+        ("count = 62574", "count = 62575", "count is 62575, but there are 62574"),
+    ],
+)
+def test_large_margins_that_differ_from_the_certified_ones_are_refused(old, new, message):
+    text = text_of("large-margin-wine")
+    assert old in text
+    with pytest.raises(InputError, match=message):
+        read_instance(text.replace(old, new), "large-margin-wine.toml").problem()
 
 
 PAIRS = "pairs-wine-1000-margins"

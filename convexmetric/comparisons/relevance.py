@@ -100,7 +100,7 @@ class Relevance:
         )
 
     def check(self, n: int) -> None:
-        """Raise an :class:`InputError` unless every query has points of both kinds among ``n``.
+        """Raise an :class:`~convexmetric.errors.InputError` unless every query has points of both kinds among ``n``.
 
         Compiled code reads the lists without looking.
         """

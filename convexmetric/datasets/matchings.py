@@ -2,7 +2,7 @@ r"""Synthetic matchings of users, in the shape of the large retrieval task of me
 
 The paper's data are private: pairs of users of a dating service, positive when both showed interest and negative
 otherwise. Two users are relevant to each other when their matching was positive, irrelevant when it was negative, and
-neither when they never met. Only the counts are public: :data:`TRAINING` and :data:`TEST`.
+neither when they never met. Only the counts are public: ``TRAINING`` and ``TEST``.
 
 The model here. Users are Gaussian with a falling spectrum. Every user has a matching; the others go to users in
 proportion to a log-normal *activity*, so that a few have many. A pair is the more likely to match well the nearer it
@@ -113,6 +113,10 @@ def synthetic_matchings(
         Rough share of positive matchings.
     random_state, planted_state : int
         Seeds of users and matchings, and of the planted metric: intervals of one service share the latter.
+
+    Returns
+    -------
+    Matchings
 
     Raises
     ------

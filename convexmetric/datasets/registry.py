@@ -56,7 +56,12 @@ _DAMAGE = (
 
 
 def list_datasets() -> list[str]:
-    """Return the names :func:`load` knows, sorted, without aliases."""
+    """Return the names :func:`load` knows, sorted, without aliases.
+
+    Returns
+    -------
+    list of str
+    """
     return sorted([*BUNDLED, *FOLDER])
 
 

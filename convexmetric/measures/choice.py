@@ -13,6 +13,7 @@ from convexmetric.measures.precision import PrecisionAtK
 
 __all__ = ["MEASURES", "measure_named"]
 
+#: Ranking measures by the name a user types.
 MEASURES: dict[str, type[Measure]] = {
     measure.name: measure for measure in (AUC, PrecisionAtK, AveragePrecision, ReciprocalRank, NDCG, NearestNeighbours)
 }

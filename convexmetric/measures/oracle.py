@@ -1,6 +1,6 @@
 """The separation oracle over many queries: compiled loops around one query's most violated ranking.
 
-Distances come in one of two layouts (see :mod:`convexmetric.comparisons.rankings`): a row of distances to the whole
+Distances come in one of two layouts (see :class:`~convexmetric.comparisons.Rankings`): a row of distances to the whole
 corpus for every query, or only the listed items of every query, one after the other. Coefficients of the cut,
 ``<W, dpsi> = sum_x T_x d(q, x)``, overwrite them:
 

@@ -134,6 +134,24 @@ class CrossModalProblem(MetricProblem):
     ------
     InputError
         If an argument is malformed, or nothing is ranked.
+
+    Examples
+    --------
+    Sepals retrieve petals of the same species:
+
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.CrossModalProblem(iris.X[:, :2], iris.X[:, 2:], iris.y, iris.y, alpha=1.0, beta=0.1, n_clusters=2,
+    ...                                n_neighbors=5, random_state=0)
+    >>> solution = cm.solve(problem)
+    >>> print(f"{solution.upper_bound:.3f}, rank {solution.rank}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    84.081, rank 1, gap at most 1e-6: True
+
+    The rank is one, so that one column of U and V is enough to solve the printed problem globally:
+
+    >>> factors = problem.factors(solution, c=1)
+    >>> factors.U.shape, factors.V.shape
+    ((2, 1), (2, 1))
     """
 
     letter: ClassVar[str] = "W"
@@ -370,6 +388,10 @@ def factor_analysis(X: ArrayLike, Y: ArrayLike, c: int) -> tuple[Array, Array]:
     X, Y : (n, d_x) and (n, d_y) arrays
         Row i of X and row i of Y belong together.
     c : int
+
+    Returns
+    -------
+    U, V : (d_x, c) and (d_y, c) arrays
 
     Raises
     ------

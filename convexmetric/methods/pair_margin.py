@@ -9,7 +9,7 @@ S                          m pairs (x, x', r): similar (r = 1) or not (r = -1)
 T                          ||Tx - Tx'|| < 1 means similar; A = T*T is what is learned
 Q_x                        the outer product of x with itself: <Q_{x-x'}, A> = ||Tx - Tx'||^2 (lemma 3)
 h_gamma                    hinge of margin gamma, max(0, 1 - t / gamma)
-gamma_1, gamma_-1          inside margin of similar pairs, outside margin of the others (section 3.2)
+``gamma_1, gamma_-1``      inside margin of similar pairs, outside margin of the others (section 3.2)
 ||.||_2                    Hilbert-Schmidt norm, not squared; the trace norm as the variant discussed there
 lambda                     weight of the norm; 0.005 (Hilbert-Schmidt) and 0.001 (trace) in all of section 6
 kappa                      kernel: A lives in the span M of the differences x_i - x'_i (theorem 14, equation 7)
@@ -158,6 +158,15 @@ class PairMarginProblem(_PairProblem):
     ------
     InputError
         If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.PairMarginProblem.from_labels(iris.X / 8.0, iris.y, n_pairs=200, random_state=0)
+    >>> solution = cm.solve(problem)
+    >>> print(f"{solution.upper_bound:.5f}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    0.20958, gap at most 1e-6: True
     """
 
     def __init__(
@@ -302,6 +311,14 @@ class SimilarityRegressionProblem(_PairProblem):
     ------
     InputError
         If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> problem = cm.SimilarityRegressionProblem(X, [[0, 1], [0, 2]], [0.8, 0.1], reg=0.01)
+    >>> cm.solve(problem).M.diagonal().round(2)
+    array([0.79, 0.1 ])
     """
 
     def __init__(

@@ -65,6 +65,19 @@ class RelativeComparisonProblem(MetricProblem):
         If an argument is malformed, or ``A`` and ``kernel`` are both given.
     InfeasibleError
         If ``C`` is infinite and no weights satisfy all triplets; the message names some that clash.
+
+    Examples
+    --------
+    Four points, of which the first two are closer to the last than to the third:
+
+    >>> import convexmetric as cm
+    >>> X = [[0.0, 0.0], [1.0, 3.0], [2.0, 0.5], [0.2, 2.0]]
+    >>> problem = cm.RelativeComparisonProblem(X, [[0, 3, 2], [1, 3, 2]], C=1.0)
+    >>> solution = cm.solve(problem)
+    >>> solution.w.round(4)
+    array([0.4065, 0.1626])
+    >>> print(solution.certificate)
+    0.09584242184 <= optimum <= 0.09584242184   (relative gap ..., grade float)
     """
 
     letter: ClassVar[str] = "w"

@@ -88,6 +88,17 @@ class TripletProblem(MetricProblem):
     ------
     InputError
         If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.TripletProblem.from_labels(iris.X, iris.y, n_same=3, n_other=3, reg=0.1)
+    >>> problem.count
+    1350
+    >>> solution = cm.solve(problem)
+    >>> print(f"{solution.upper_bound:.5f}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    0.36494, gap at most 1e-6: True
     """
 
     letter: ClassVar[str] = "R"

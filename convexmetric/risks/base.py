@@ -52,7 +52,7 @@ class CutDual:
 
     Attributes
     ----------
-    witnesses : (T, *cone.shape) array
+    witnesses : (T, ...) array, of the cone's shape
         Metrics at which cuts are made.
     weights : (T, G) array
         Weight of the cut of group g at witness t; clipped to be nonnegative and to sum to at most 1 a group.

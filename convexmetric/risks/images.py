@@ -4,7 +4,7 @@ r"""Hinges of squared distances as a function of the points' images.
    \qquad s_t = \sigma_t \|g_i - g_j\|^2
 
 with the maximum over the box of the loss, a width w and centres :math:`0 \le v_t \le 1` (1/2 where none are given): the
-losses of :mod:`convexmetric.losses.box` smoothed, or, with the multipliers of an earlier pass for centres, their
+losses of :class:`~convexmetric.losses.BoxLoss` smoothed, or, with the multipliers of an earlier pass for centres, their
 augmented Lagrangian. With the multipliers u and the Laplacian :math:`\mathrm{Lap}` of a weighted graph
 
 .. math:: \nabla \phi(G) = -2 \, \mathrm{Lap}(\sigma u) \, G, \qquad

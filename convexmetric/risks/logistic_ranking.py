@@ -8,7 +8,7 @@ far items. A pass takes p n multiplications and divisions a query, and no memory
 derivative :math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, goes the same way with changes of distances.
 
 Multipliers are in their box whatever the metric, and worth :math:`C H(u / C)` with the binary entropy H: the tangent
-plane at any metric is a dual point (:mod:`convexmetric.risks.smooth`).
+plane at any metric is a dual point (:class:`~convexmetric.risks.SmoothRisk`).
 """
 
 from __future__ import annotations

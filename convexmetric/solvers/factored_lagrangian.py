@@ -3,10 +3,10 @@ r"""Augmented Lagrangian on a factor of the metric, for any number of pairs and 
 .. math:: \min_{B} \; \phi_w(X B^\top; v) + \Omega(B^\top B)
 
 where phi is the risk as a function of the images of the points, its hinges smoothed over a width w around centres v
-(:mod:`convexmetric.risks.images`). Each problem is solved by Newton's method with a trust region (conjugate gradients
-of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks. In M this
-is the proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum, whatever
-the width.
+(:class:`~convexmetric.risks.ImageRisk`). Each problem is solved by Newton's method with a trust region (conjugate
+gradients of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks.
+In M this is the proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum,
+whatever the width.
 
 Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
 \delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of

@@ -8,7 +8,7 @@ smoothed over a width that shrinks, each time from where L-BFGS came; the gradie
 S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
 
 Nothing of the size (d, d) is made while it descends: distances come from the points' images :math:`B x`, and B S
-from sums over them (:class:`~convexmetric.cones.images.Images`).
+from sums over them (``cones/images.py``).
 """
 
 from __future__ import annotations

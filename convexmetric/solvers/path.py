@@ -60,6 +60,14 @@ def solve_path(
     ------
     InputError
         If a weight is malformed, the problem has no such weight, or not one of ``C`` and ``reg`` is given.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.TripletProblem.from_labels(iris.X, iris.y, n_same=3, n_other=3)
+    >>> [round(solution.upper_bound, 4) for solution in cm.solve_path(problem, reg=[1.0, 0.1])]
+    [0.5556, 0.3649]
     """
     if (C is None) == (reg is None):
         raise InputError("give either C, weights of the risk, or reg, weights of the regularizer")

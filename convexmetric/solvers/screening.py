@@ -115,12 +115,25 @@ def screen(problem: MetricProblem, certificate: Certificate, places: bool = Fals
     places : bool
         List the undecided ones.
 
+    Returns
+    -------
+    Screened
+
     Raises
     ------
     UnsupportedProblemError
         If the problem is not of that kind.
     InputError
         If the certificate does not fit the problem, or there are too many undecided hinges to list.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.TripletProblem.from_labels(iris.X, iris.y, n_same=3, n_other=3, reg=0.1)
+    >>> screened = cm.screen(problem, cm.solve(problem).certificate)
+    >>> screened.active + screened.inactive + screened.undecided == problem.count
+    True
     """
     risk, reg = _parts(problem)
     if not isinstance(certificate, Certificate):

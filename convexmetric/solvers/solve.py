@@ -85,9 +85,9 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next eight; ``"dual-ascent"``,
-        ``"column-generation"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
-        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
+        ``"exact"``, which is the default and chooses among the next ten; ``"dual-ascent"``, ``"dual-newton"``,
+        ``"column-generation"``, ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
+        ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, ``"stochastic-factors"``,
         ``"low-rank-descent"`` and ``"factored-descent"`` (local ones), a conic solver (``"clarabel"``, ``"scs"``,
         ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of its own such as
@@ -128,6 +128,23 @@ def solve(
     -----
     GapWarning
         If the certified gap ends above ``tol``.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="auc", C=10.0)
+    >>> solution = cm.solve(problem, tol=1e-6)
+    >>> solution.status, solution.M.shape
+    ('optimal', (4, 4))
+    >>> solution.lower_bound <= solution.upper_bound <= solution.lower_bound * (1 + 2e-6)
+    True
+
+    Another algorithm ends between the same bounds:
+
+    >>> other = cm.solve(problem, solver="cutting-planes")
+    >>> max(solution.lower_bound, other.lower_bound) <= min(solution.upper_bound, other.upper_bound)
+    True
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")

@@ -37,6 +37,9 @@ def test_text_states_sizes_formula_and_source(name):
     elif isinstance(problem, cm.SimilarityRegressionProblem):
         assert "section 4.1" in text
         assert "m = 14 pairs of 9 points" in text
+    elif isinstance(problem, cm.LargeMarginProblem):
+        assert "Weinberger & Saul 2009" in text
+        assert f"{problem.count} triplets" in text
     else:
         assert "Schultz & Joachims 2003" in text
         assert f"{problem.cone.d} weights" in text

@@ -1,0 +1,219 @@
+r"""Distance metric learning for large margin nearest neighbours (Weinberger & Saul, JMLR 2009).
+
+.. math::
+   \min_{M \succeq 0} \quad (1 - \mu) \sum_{i, \, j \rightsquigarrow i} d_M(x_i, x_j)
+   + \mu \sum_{i, \, j \rightsquigarrow i} \; \sum_{l : \, y_l \ne y_i}
+     \big[ 1 + d_M(x_i, x_j) - d_M(x_i, x_l) \big]_+
+
+=====================  ======================================================================================
+M                      the metric; d_M(x, x') = (x - x')^T M (x - x'), called D_M in the paper
+j ~> i                 x_j is a *target neighbour* of x_i: one of the k nearest points of its label in X
+x_l                    an *impostor* of x_i where it comes nearer than a target neighbour plus the margin 1
+mu                     weight of the push term, 1 - mu that of the pull term
+G                      pull term: (1 - mu) sum (x_i - x_j)(x_i - x_j)^T, so that it is <G, M>
+=====================  ======================================================================================
+
+There is no regularizer: the pull term is one. With :math:`G = K K^\top` and :math:`M' = K^\top M K` it is
+:math:`\mathrm{tr} M'`, and distances under M are distances under M' of the points :math:`K^{-1} x`. That is the same
+problem in other coordinates: triplets with a trace, for all solvers that know these. Directions in which no two points
+differ are left out of K; so is a feature of one value, for diagonal metrics.
+
+Where target neighbours agree in a direction in which other points differ, M may grow along it at no cost: impostors
+that differ there are pushed away for free, and a certificate would have to say what happens at infinity. Such data are
+refused. They have fewer points than features as a rule, for which the paper too takes principal components first.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.comparisons import Rankings
+from convexmetric.comparisons.neighbours import nearest_by_label
+from convexmetric.comparisons.pairs import ListedPairs
+from convexmetric.comparisons.points import as_points
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.regularizers import Trace
+from convexmetric.risks import PairwiseRisk
+
+__all__ = ["LargeMarginProblem"]
+
+#: Share of the scatter of all points that target neighbours must have in every direction.
+LEAST_SHARE = 1e-10
+
+
+class LargeMarginProblem(MetricProblem):
+    """Learn a metric that keeps points of other labels farther than the nearest points of the same label.
+
+    The problem's variable is M' of the module's formula. Solutions, files, audits and constraints of the user's own
+    speak of the metric on the features of X; :meth:`objective` and certificates of the variable, to which
+    :meth:`from_features` takes it.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Points in rows.
+    y : (n,) array
+        Labels; every class needs two members.
+    n_neighbors : int
+        k, the number of target neighbours of a point, by Euclidean distance in X.
+    push : float
+        mu, between 0 and 1.
+    diagonal : bool
+        Learn one weight a feature instead of a matrix.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or target neighbours agree in a direction in which other points differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.LargeMarginProblem(iris.X, iris.y, n_neighbors=3)
+    >>> solution = cm.solve(problem)
+    >>> print(f"{solution.upper_bound:.3f}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    225.487, gap at most 1e-6: True
+    >>> verdict = cm.audit(problem, np.eye(4), solution)
+    >>> print(f"the Euclidean metric costs {verdict.objective:.3f}")
+    the Euclidean metric costs 606.205
+    """
+
+    letter: ClassVar[str] = "M"
+
+    def __init__(
+        self, X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, push: float = 0.5, diagonal: bool = False
+    ) -> None:
+        points = as_points(X)
+        if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1:
+            raise InputError(f"n_neighbors must be a positive integer, got {n_neighbors!r}")
+        if checked_weight(push, "push") >= 1.0:
+            raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {push!r}")
+        if not isinstance(diagonal, bool | np.bool_):
+            raise InputError(f"diagonal must be True or False, got {diagonal!r}")
+        relevance = nearest_by_label(points, y, int(n_neighbors), None)
+        counts = relevance.n_relevant
+        self.n_neighbors, self.push = int(n_neighbors), float(push)
+        #: Rows (i, j): x_j is a target neighbour of x_i.
+        self.targets = np.column_stack([np.repeat(np.arange(len(points)), counts), relevance.relevant])
+        pull = ListedPairs(self.targets, len(points))
+        #: ``K^+``, (r, d), and K, (d, r).
+        self.whitening, self.unwhitening = (
+            _scales(points, pull, 1.0 - self.push) if diagonal else _axes(points, pull, 1.0 - self.push)
+        )
+        Z = (points - points.mean(axis=0)) @ self.whitening.T
+        r = Z.shape[1]
+        cone: Cone = NonnegativeDiagonal(r) if diagonal else PSDCone(r)
+        rankings = Rankings(Z, Z, relevance, cone)
+        #: Number of triplets (i, target neighbour, point of another label).
+        self.count = int(rankings.pairs.sum())
+        super().__init__(PairwiseRisk(rankings, np.full(len(points), self.push), 1.0), Trace(1.0))
+
+    def from_features(self, M: ArrayLike) -> Array:
+        """``M' = K^T M K``, the problem's variable, of a metric on the features of X (or of weights of these).
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
+        """
+        d, K = self.unwhitening.shape[0], self.unwhitening
+        if isinstance(self.cone, NonnegativeDiagonal):
+            return np.asarray((K * K).T @ NonnegativeDiagonal(d).element(M, self.letter))
+        metric = K.T @ PSDCone(d).element(M, self.letter) @ K
+        return 0.5 * (metric + metric.T)
+
+    def on_features(self, M: cp.Expression) -> cp.Expression:
+        """``K^-T M' K^-1`` in CVXPY, or the weights of the features."""
+        L = self.whitening
+        return (L * L).T @ M if isinstance(self.cone, NonnegativeDiagonal) else L.T @ M @ L
+
+    def weights(self, M: Array) -> Array:
+        """Weights of the features of X, for a diagonal metric."""
+        return np.asarray((self.whitening * self.whitening).T @ M)
+
+    def components(self, M: Array) -> Array:
+        """A factor of the metric on the features of X."""
+        return np.asarray(self.cone.factor(M) @ self.whitening)
+
+    def full_matrix(self, M: Array) -> Array:
+        """``K^-T M' K^-1``, the metric on the features of X."""
+        factor = self.components(M)
+        return factor.T @ factor
+
+    def __str__(self) -> str:
+        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        n, (r, d) = len(self.rankings.X), self.whitening.shape
+        left_out = f"; {d - r} that never vary left out" if r < d else ""
+        return (
+            f"Large margin nearest neighbours (Weinberger & Saul 2009)\n"
+            f"\n"
+            f"  minimise    {1.0 - self.push:g} sum d_M(i, j) + {self.push:g} sum max(0, 1 + d_M(i, j) - d_M(i, l))\n"
+            f"  subject to  M {'diagonal and nonnegative' if diagonal else 'positive semidefinite'}\n"
+            f"\n"
+            f"  M         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}'}{left_out}\n"
+            f"  j ~> i    {len(self.targets)} pairs of {n} points and {self.n_neighbors} target neighbours each\n"
+            f"  (i, j, l) {self.count} triplets with a point of another label"
+        )
+
+    @property
+    def rankings(self) -> Rankings:
+        """Points, their target neighbours and the points of other labels, in the variable's coordinates."""
+        assert isinstance(self.risk, PairwiseRisk)
+        return self.risk.rankings
+
+    def _repr_latex_(self) -> str:
+        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        cone = r"M \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"M \succeq 0"
+        d = self.whitening.shape[1]
+        return (
+            rf"$$\begin{{aligned}}\min_{{{cone}}}\quad & {1.0 - self.push:g} \sum_{{j \rightsquigarrow i}}"
+            rf" d_M(x_i, x_j) \\ & + {self.push:g} \sum_{{j \rightsquigarrow i}} \sum_{{l : y_l \ne y_i}}"
+            r" [1 + d_M(x_i, x_j) - d_M(x_i, x_l)]_+\end{aligned}$$"
+            rf"$$M \in \mathbb{{R}}^{{{d} \times {d}}},\quad k = {self.n_neighbors},\quad {self.count}"
+            r"\ \text{triplets}$$"
+        )
+
+
+def _axes(X: Array, pull: ListedPairs, weight: float) -> tuple[Array, Array]:
+    """``K^+`` and K with ``K K^T = G`` on the span of the points."""
+    U, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    # What centring leaves of a direction in which the points do not vary is rounding of their entries.
+    kept = s > max(s[0], np.sqrt(len(X)) * np.abs(X).max()) * max(X.shape) * np.finfo(float).eps
+    U, s, Vt = U[:, kept], s[kept], Vt[kept]
+    # In these coordinates the scatter of all points is the identity: eigenvalues are shares of it.
+    shares, Q = np.linalg.eigh(weight * pull.total(U, PSDCone(U.shape[1])) if s.size else np.empty((0, 0)))
+    _check(shares, X.shape[1], "direction")
+    return (Q / np.sqrt(shares)).T @ (Vt / s[:, None]), (Vt.T * s) @ (Q * np.sqrt(shares))
+
+
+def _scales(X: Array, pull: ListedPairs, weight: float) -> tuple[Array, Array]:
+    """The same for diagonal metrics: a root a feature."""
+    d = X.shape[1]
+    varies = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
+    centred = X[:, varies] - X[:, varies].mean(axis=0)
+    g = weight * pull.total(centred, NonnegativeDiagonal(max(1, varies.size))) if varies.size else np.empty(0)
+    _check(g / (centred * centred).sum(axis=0), d, "feature")
+    inverse, K = np.zeros((varies.size, d)), np.zeros((d, varies.size))
+    inverse[np.arange(varies.size), varies] = 1.0 / np.sqrt(g)
+    K[varies, np.arange(varies.size)] = np.sqrt(g)
+    return inverse, K
+
+
+def _check(shares: Array, d: int, what: str) -> None:
+    if not shares.size:
+        raise InputError("X is the same point again and again: there is nothing to learn")
+    free = int((shares < LEAST_SHARE).sum())
+    if free:
+        raise InputError(
+            f"target neighbours agree in {free} of {d} {what}s in which other points differ, so that M may grow there "
+            "at no cost; raise n_neighbors, or take fewer principal components of X first (preprocess with 'pca:K')"
+        )

@@ -1,0 +1,102 @@
+"""Sphinx settings of the site; ``make docs`` builds it with warnings as errors."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from pathlib import Path
+
+import convexmetric
+import convexmetric.datasets
+
+# Before anything imports matplotlib: pictures are drawn without a screen.
+os.environ.setdefault("MPLBACKEND", "Agg")
+HERE = Path(__file__).resolve().parent
+
+project = "convexmetric"
+author = "the convexmetric developers"
+copyright = f"2026, {author}"
+version = release = convexmetric.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+
+# Pages in Markdown read well on a forge, too: formulas in dollars, directives in fences.
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# A name in a docstring that leads nowhere is an error as well. Bases of classes may be private.
+nitpicky = True
+nitpick_ignore = [("py:class", "abc.ABC"), ("py:class", "convexmetric.methods.pair_margin._PairProblem")]
+
+autosummary_generate = True
+autosummary_imported_members = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"exclude-members": "with_traceback, add_note, args"}
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+
+
+def records() -> list[str]:
+    """Public classes that only hold values: they describe attributes, not the parameters of a constructor."""
+    found = []
+    for module in (convexmetric, convexmetric.datasets):
+        for name in module.__all__:
+            kind = getattr(module, name)
+            if inspect.isclass(kind) and "Parameters\n" not in (kind.__doc__ or ""):
+                found.append(rf"^{module.__name__}\.{name}$")
+    return found
+
+
+def mathematics(module: str, name: str) -> str:
+    """The module whose docstring has the formula of a class, if there is one."""
+    home = importlib.import_module(getattr(importlib.import_module(module), name).__module__)
+    return home.__name__ if ".. math::" in (home.__doc__ or "") else ""
+
+
+autosummary_context = {"mathematics": mathematics}
+# A function among the settings means that they are read anew each time, no more.
+suppress_warnings = ["config.cache"]
+
+# What a user calls must say what goes in and what comes out; layers below keep to the contract of their base class.
+numpydoc_validation_checks = {"GL08", "SS01", "PR01", "PR02", "PR10", "RT01"}
+numpydoc_validation_exclude = {*records(), r"^convexmetric\.(?!datasets\.)\w+\.", r"^convexmetric\.\w+\.\w+\."}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"convexmetric {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": [str(HERE.parent / "examples")],
+    "gallery_dirs": ["gallery"],
+    # Scripts that print whole tables of the papers take minutes to hours, and have pages of their own.
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"^(?!(.*/)?plot_)",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 10,
+    "abort_on_example_error": True,
+}

@@ -11,6 +11,14 @@ True
 from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
+from convexmetric.estimators import (
+    MLR,
+    CrossModalMetric,
+    LearnedDistance,
+    OperatorMarginMetric,
+    RandomProjectionMetric,
+    RelativeComparisonMetric,
+)
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
@@ -75,12 +83,14 @@ from convexmetric.verification import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "MLR",
     "VARIANTS",
     "Audit",
     "Certificate",
     "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",
+    "CrossModalMetric",
     "CrossModalProblem",
     "CutDual",
     "CuttingPlanes",
@@ -94,17 +104,21 @@ __all__ = [
     "Instance",
     "InteriorPoint",
     "KernelSpan",
+    "LearnedDistance",
     "LowRankDescent",
     "LowRankNewton",
     "MetricProblem",
     "OperatorChoice",
+    "OperatorMarginMetric",
     "PairMarginProblem",
     "PairSample",
     "Progress",
     "ProjectedSubgradient",
     "Projection",
     "ProximalGradient",
+    "RandomProjectionMetric",
     "RankingProblem",
+    "RelativeComparisonMetric",
     "RelativeComparisonProblem",
     "RetrievalCurve",
     "RetrievalScores",

@@ -79,7 +79,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return int(self.components_.shape[0])
 
     def get_mahalanobis_matrix(self) -> Array:
-        """M = L^T L with L = ``components_``."""
+        """M = L^T L with L = ``components_``; under a kernel on the coordinates of ``embedding_``."""
         check_is_fitted(self)
         return np.asarray(self.components_.T @ self.components_)
 
@@ -97,6 +97,16 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         labels = as_labels(column_or_1d(y, warn=True))
         check_consistent_length(X, labels)
+        return labels
+
+    def _scored_labels(self, X: Any, y: Any) -> np.ndarray:
+        """Labels, one a point, with something to tell apart."""
+        labels = self._labels(X, y)
+        if np.unique(labels).size < 2:
+            raise InputError(
+                f"y has one class only ({labels.tolist()[0]!r}), so that there is nothing to tell apart; in a "
+                "cross-validation let every fold have several: cv=StratifiedKFold(5)"
+            )
         return labels
 
 
@@ -123,8 +133,7 @@ class MetricEstimator(CertifiedEstimator):
         ----------
         X : (n, d) array or sparse matrix, or (n,) indices with a ``preprocessor``
         """
-        check_is_fitted(self)
-        return self._images(self._points(X))
+        return self._transformed(X)
 
     def pair_distance(self, pairs: Any) -> Array:
         """``(n,)`` learned distances of pairs, not squared.
@@ -145,10 +154,6 @@ class MetricEstimator(CertifiedEstimator):
         check_is_fitted(self)
         return LearnedDistance(self.components_.copy(), self.embedding_)
 
-    def get_mahalanobis_matrix(self) -> Array:
-        """M = L^T L with L = ``components_``; under a kernel on the coordinates of ``embedding_``."""
-        return super().get_mahalanobis_matrix()
-
     def get_operator(self) -> SimilarityOperator:
         """What was learned as an operator, which can be saved and loaded without pickle."""
         check_is_fitted(self)
@@ -157,6 +162,11 @@ class MetricEstimator(CertifiedEstimator):
     def _learn(self, problem: MetricProblem, rng: np.random.Generator, embedding: Embedding | None = None) -> None:
         self._solve(problem, rng)
         self.embedding_ = embedding
+
+    def _transformed(self, X: Any) -> Array:
+        """What :meth:`transform` gives before ``set_output`` makes a frame of it."""
+        check_is_fitted(self)
+        return self._images(self._points(X))
 
     def _images(self, points: Any) -> Array:
         return SimilarityOperator(self.components_, self.embedding_).transform(points)

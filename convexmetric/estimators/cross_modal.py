@@ -13,6 +13,7 @@ from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import CertifiedEstimator, generator
+from convexmetric.estimators.tuples import dimensions
 from convexmetric.methods import CrossModalProblem
 from convexmetric.operators import squared_distances
 from convexmetric.retrieval import retrieval_curve
@@ -23,9 +24,9 @@ __all__ = ["CrossModalMetric"]
 class CrossModalMetric(CertifiedEstimator):
     """Maps of two modalities to one space in which objects of x find those of y that share a label.
 
-    ``fit_modalities(X, Y, labels_x, labels_y)`` takes the two modalities as they are, of as many objects each as there
-    are. ``fit(Z, y)``, ``transform(Z)`` and ``score(Z, y)`` take them side by side: the first ``n_features_x`` columns of
-    Z are one modality of an object, and the others are the other.
+    ``fit_modalities(X, Y, labels_x, labels_y)`` takes the two modalities as they are, which need not be of the same
+    objects. ``fit(Z, y)``, ``transform(Z)`` and ``score(Z, y)`` take them side by side: the first ``n_features_x``
+    columns of Z are one modality of an object, and the others are the other.
 
     Distances are ``||U^T x - V^T y||``. ``components_`` is ``[U; V]^T``, and M = ``components_.T @ components_`` the
     certified optimum W over all numbers of columns; ``components_x_`` and ``components_y_`` are its two parts.
@@ -202,9 +203,9 @@ class CrossModalMetric(CertifiedEstimator):
         return 2 * int(self.components_.shape[0])
 
     def _object_labels(self, X: Any, y: Any) -> Any:
-        if y is not None and np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        if y is not None and dimensions(y) == 2 and np.shape(y)[1] > 1:
             check_consistent_length(X, y)
-            return np.asarray(y)
+            return y
         return self._labels(X, y)
 
     def _split(self, d: int) -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from convexmetric.estimators.base import generator
 from convexmetric.estimators.pairs import PairEstimator, both_kinds
 from convexmetric.methods import PairMarginProblem

@@ -58,7 +58,8 @@ class PairEstimator(MetricEstimator):
         if self._are_tuples(X):
             distances = self.pair_distance(X)
             return float(roc_auc_score(both_kinds(y, distances.size), -distances))
-        return roc_area(None, self.transform(X), self._labels(X, y))
+        images = self._transformed(X)
+        return roc_area(None, images, self._scored_labels(images, y))
 
     def set_threshold(self, threshold: float) -> PairEstimator:
         """Take a threshold for :meth:`predict`.
@@ -69,7 +70,7 @@ class PairEstimator(MetricEstimator):
             If it is not a finite number.
         """
         check_is_fitted(self)
-        if isinstance(threshold, bool | str) or not np.isscalar(threshold) or not np.isfinite(threshold):
+        if not (_is_number(threshold) and np.isfinite(threshold)):
             raise InputError(f"threshold must be a finite number, got {threshold!r}")
         self.threshold_ = float(threshold)
         return self
@@ -84,8 +85,8 @@ class PairEstimator(MetricEstimator):
     ) -> PairEstimator:
         """Choose the threshold that does best on pairs, which should not be those of the fit.
 
-        Every threshold that treats the pairs differently is tried: halfway between distances that follow each other, below
-        the smallest and at the largest.
+        Every threshold that treats the pairs differently is tried: halfway between distances that follow each other,
+        below the smallest and at the largest.
 
         Parameters
         ----------

@@ -144,8 +144,8 @@ class MLR(MetricEstimator):
         y : (n,) array
             Labels.
         """
-        images = self._images(self._points(X))
-        labels = self._labels(images, y)
+        images = self._transformed(X)
+        labels = self._scored_labels(images, y)
         kept = in_company(labels)
         images, rank = images[kept], images.shape[1]
         rankings = Rankings(images, images, Relevance.from_labels(labels[kept]), NonnegativeDiagonal(rank))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.estimators.base import generator
 from convexmetric.estimators.triplets import TripletEstimator

@@ -51,7 +51,8 @@ class TripletEstimator(MetricEstimator):
         if self._are_tuples(X):
             refuse_y(y)
             return float(0.5 + 0.5 * self.predict(X).mean())
-        return triplet_accuracy(self.transform(X), self._labels(X, y))
+        images = self._transformed(X)
+        return triplet_accuracy(images, self._scored_labels(images, y))
 
     def _listed(self, triplets: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Points and rows of the triplets to learn from."""

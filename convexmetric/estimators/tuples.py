@@ -22,7 +22,7 @@ def dimensions(X: Any) -> int:
     if isinstance(found, int):
         return found
     try:
-        return int(np.ndim(X))
+        return int(np.asarray(X).ndim)
     except ValueError as error:
         raise InputError("the input must be a rectangular array, got rows of different lengths") from error
 
@@ -58,11 +58,13 @@ def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.
     """
     name = NAMES[size]
     wanted = f"{name} must have shape (n, {size}, features), or (n, {size}) with a preprocessor"
+    if sp.issparse(tuples):
+        raise InputError(f"{wanted}; got a sparse matrix: give sparse points as preprocessor, and indices into it")
     ndim = dimensions(tuples)
     if ndim == 2 and preprocessor is None:
         raise InputError(f"{wanted}; got two dimensions, and there is no preprocessor to take them for indices")
     if ndim not in (2, 3):
-        raise InputError(f"{wanted}, got {ndim} dimension(s)")
+        raise InputError(f"{wanted}, got {ndim} dimension(s). Reshape your data")
     given = np.asarray(tuples)
     if given.shape[1] != size:
         raise InputError(f"{wanted}, got {given.shape}")

@@ -64,10 +64,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_iter_ = self.solution_.iterations
         self.components_ = self.solution_.components
         if not len(self.components_):
-            warnings.warn(
-                f"the optimal metric is zero, under which all distances are 0: {self._stronger}",
-                stacklevel=3,
-            )
+            which = f"optimal metric is zero: {self._stronger}" if self.gap_ <= self.tol else "best metric so far is zero"
+            warnings.warn(f"all distances are 0, because the {which}", stacklevel=4)
             # One row of zeros is a factor too, and leaves something to transform to.
             self.components_ = np.zeros((1, self.components_.shape[1]))
 

@@ -64,7 +64,9 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_iter_ = self.solution_.iterations
         self.components_ = self.solution_.components
         if not len(self.components_):
-            which = f"optimal metric is zero: {self._stronger}" if self.gap_ <= self.tol else "best metric so far is zero"
+            which = (
+                f"optimal metric is zero: {self._stronger}" if self.gap_ <= self.tol else "best metric so far is zero"
+            )
             warnings.warn(f"all distances are 0, because the {which}", stacklevel=4)
             # One row of zeros is a factor too, and leaves something to transform to.
             self.components_ = np.zeros((1, self.components_.shape[1]))

@@ -135,11 +135,11 @@ def best_threshold(
     elif strategy == "f_beta":
         merit = (1.0 + beta**2) * tp / (tp + fp + beta**2 * similar)
     else:
-        tpr, tnr = tp / similar, 1.0 - fp / dissimilar
+        tpr, tnr = tp / similar, (dissimilar - fp) / dissimilar
         merit, bound = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
         assert min_rate is not None
         # Of equally good thresholds the one with more room; the other rate is below one.
-        merit = np.where(bound >= min_rate - 1e-12, merit + 1e-9 * bound, -1.0)
+        merit = np.where(bound >= min_rate, merit + 1e-9 * bound, -1.0)
     middle = values[:-1] + 0.5 * np.diff(values)
     between = np.where(middle < values[1:], middle, values[:-1])
     thresholds = np.r_[np.nextafter(values[0], -np.inf), between, values[-1]]

@@ -165,7 +165,9 @@ def test_frames_keep_their_names(name):
     assert estimator.score(frame, NAMES) == pytest.approx(fitted(name).score(X, NAMES), abs=0.02)
 
 
-@pytest.mark.parametrize("name", ["relative", "relative-A", "relative-rbf", "projection", "projection-none", "operator"])
+@pytest.mark.parametrize(
+    "name", ["relative", "relative-A", "relative-rbf", "projection", "projection-none", "operator"]
+)
 def test_sparse_points_give_what_dense_ones_give(name):
     thinned = np.where(X > 0.3, X, 0.0)
     dense = ESTIMATORS[name]().fit(thinned, Y)

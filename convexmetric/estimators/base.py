@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from convexmetric.comparisons.relevance import as_labels
@@ -18,7 +18,7 @@ from convexmetric.cones.base import Array
 from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
 from convexmetric.estimators.distances import LearnedDistance
-from convexmetric.estimators.tuples import are_tuples, dimensions, look_up, points_and_rows
+from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
 from convexmetric.operators import SimilarityOperator, listed_squared_distances
 from convexmetric.problem import MetricProblem
 from convexmetric.solvers import SOLVERS, Solver, solve
@@ -185,7 +185,16 @@ class MetricEstimator(CertifiedEstimator):
         if not reset:
             check_is_fitted(self)
         points, rows = points_and_rows(tuples, size, self.preprocessor)
-        return self._points(points, reset=reset), rows
+        if reset:
+            return self._points(points, reset=True), rows
+        # Points of tuples have no names of features that could be compared.
+        points = check_array(points, accept_sparse="csr", dtype=np.float64)
+        if points.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"{NAMES[size]} have points of {points.shape[1]} features, but {type(self).__name__} was fitted with "
+                f"{self.n_features_in_}"
+            )
+        return points, rows
 
     def _are_tuples(self, X: Any) -> bool:
         return are_tuples(X, self.preprocessor)

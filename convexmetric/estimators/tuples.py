@@ -11,8 +11,9 @@ from sklearn.utils import check_array
 from convexmetric.comparisons.points import rows_of
 from convexmetric.errors import InputError
 
-__all__ = ["are_tuples", "look_up", "points_and_rows"]
+__all__ = ["NAMES", "are_tuples", "dimensions", "look_up", "points_and_rows"]
 
+#: What tuples of a size are called.
 NAMES = {2: "pairs", 3: "triplets"}
 
 
@@ -67,7 +68,8 @@ def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.
         raise InputError(f"{wanted}, got {ndim} dimension(s). Reshape your data")
     given = np.asarray(tuples)
     if given.shape[1] != size:
-        raise InputError(f"{wanted}, got {given.shape}")
+        hint = "" if ndim == 3 else "; with a preprocessor points are given by index, one-dimensional"
+        raise InputError(f"{wanted}, got {given.shape}{hint}")
     if given.shape[0] == 0:
         raise InputError(f"{name} is empty: at least one is needed")
     if ndim == 2:
@@ -88,10 +90,13 @@ def look_up(indices: Any, preprocessor: Any) -> Any:
         If indices are not integers of rows, or a callable does not give one point an index.
     """
     if callable(preprocessor):
-        points = preprocessor(indices)
-        count = points.shape[0] if hasattr(points, "shape") else len(points)
-        if count != len(indices):
-            raise InputError(f"preprocessor must give one point an index: {len(indices)} indices, {count} points")
+        made = preprocessor(indices)
+        points = made if sp.issparse(made) else np.asarray(made)
+        if points.ndim != 2 or points.shape[0] != len(indices):
+            raise InputError(
+                f"preprocessor must give one point an index: ({len(indices)}, d) for {len(indices)} indices, "
+                f"got shape {points.shape}"
+            )
         return points
     if sp.issparse(preprocessor):
         table = sp.csr_array(preprocessor)

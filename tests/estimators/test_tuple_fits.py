@@ -67,7 +67,7 @@ def test_sparse_points_by_index(name):
 
 def test_a_preprocessor_may_take_names():
     names = np.array([f"image-{i}" for i in range(len(X))])
-    of = {name: row for name, row in zip(names, X, strict=True)}
+    of = dict(zip(names, X, strict=True))
     estimator = cm.OperatorMarginMetric(preprocessor=lambda asked: np.array([of[name] for name in asked]))
     estimator.fit(names[PAIRS], SIGNS)
     plain = cm.OperatorMarginMetric(preprocessor=X).fit(PAIRS, SIGNS)

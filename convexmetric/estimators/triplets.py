@@ -63,7 +63,10 @@ class TripletEstimator(MetricEstimator):
 def refuse_y(y: Any) -> None:
     """A triplet says by its order what is near."""
     if y is not None:
-        raise InputError("y is for labels of points; triplets (i, j, k) say by their order that i is closer to j")
+        raise InputError(
+            "y is for labels of points; triplets (i, j, k) say by their order that i is closer to j "
+            "(points are two-dimensional; with a preprocessor they are given by index, one-dimensional)"
+        )
 
 
 def triplet_accuracy(images: Array, y: Any) -> float:

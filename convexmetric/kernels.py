@@ -177,10 +177,7 @@ class KernelSpan:
         InputError
             If the kernel is a function, or its points are sparse.
         """
-        if callable(self.kernel):
-            raise InputError(f"a kernel that is a function cannot be stored; use {', '.join(map(repr, KERNELS))}")
-        if sp.issparse(self.points):
-            raise InputError("the span of sparse points cannot be stored; make it from X.toarray()")
+        _check_storable(self.kernel, self.points)
         points = {} if self.kernel is None else {"points": self.points}
         return points | {"kernel": np.array(self.kernel or ""), "coefficients": self.coefficients}
 
@@ -196,14 +193,13 @@ class KernelSpan:
         coefficients, kernel = as_points(arrays["coefficients"], "coefficients"), str(arrays["kernel"])
         if not kernel:
             return cls(None, None, coefficients, np.zeros((0, coefficients.shape[1])))
-        if kernel not in KERNELS:
-            raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
-        points = as_points(arrays["points"], "points")
+        points = _stored_points(kernel, arrays)
         if len(points) != len(coefficients):
             raise InputError(f"there are {len(points)} points and {len(coefficients)} rows of coefficients")
         return cls(kernel, points, coefficients, np.zeros((0, coefficients.shape[1])))
 
 
+@storable
 @dataclass(frozen=True)
 class KernelValues:
     """Points by their kernel values with given ones.
@@ -213,6 +209,8 @@ class KernelValues:
     kernel : str or callable
     points : (n, d) array or sparse matrix
     """
+
+    stored_as: ClassVar[str] = "kernel-values"
 
     kernel: Kernel
     points: Any = field(repr=False)
@@ -236,6 +234,43 @@ class KernelValues:
                 f"got shape {values.shape} for {given.shape[0]} points"
             )
         return values
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Name and points, for files.
+
+        Raises
+        ------
+        InputError
+            If the kernel is a function, or its points are sparse.
+        """
+        _check_storable(self.kernel, self.points)
+        return {"points": self.points, "kernel": np.array(self.kernel)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> KernelValues:
+        """The kernel values that :meth:`arrays` named.
+
+        Raises
+        ------
+        InputError
+            If the arrays do not fit.
+        """
+        kernel = str(arrays["kernel"])
+        return cls(kernel, _stored_points(kernel, arrays))
+
+
+def _check_storable(kernel: Kernel | None, points: Any) -> None:
+    if callable(kernel):
+        raise InputError(f"a kernel that is a function cannot be stored; use {', '.join(map(repr, KERNELS))}")
+    if sp.issparse(points):
+        raise InputError("a kernel on sparse points cannot be stored; make it from X.toarray()")
+
+
+def _stored_points(kernel: str, arrays: Mapping[str, np.ndarray]) -> Array:
+    if kernel not in KERNELS:
+        raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
+    points: Array = as_points(arrays["points"], "points")
+    return points
 
 
 class _Centring:

@@ -191,3 +191,15 @@ def test_points_by_their_kernel_values_with_others(kernel):
         KernelValues(kernel, X).transform(Z[:, :3])
     with pytest.raises(InputError, match="one value for each of the 12"):
         KernelValues(lambda A, B: np.ones((len(A), 2)), X).transform(Z)
+
+
+def test_stored_kernel_values_come_back_and_functions_are_refused():
+    values = KernelValues("rbf", points())
+    again = KernelValues.from_arrays(values.arrays())
+    np.testing.assert_array_equal(again.transform(points(1)), values.transform(points(1)))
+    with pytest.raises(InputError, match="a function cannot be stored"):
+        KernelValues(rbf_kernel, points()).arrays()
+    with pytest.raises(InputError, match="sparse points"):
+        KernelValues("rbf", sp.csr_array(points())).arrays()
+    with pytest.raises(InputError, match="kernel must be one of"):
+        KernelValues.from_arrays({"kernel": np.array("cubic"), "points": points()})

@@ -43,6 +43,11 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         L, whose product L^T L is the metric.
     """
 
+    #: What makes the metric grow.
+    _stronger: ClassVar[str] = "raise C"
+    #: What an input without labels may have been meant for.
+    _otherwise: ClassVar[str] = ""
+
     solver: Any
     tol: float
     max_iter: int | None
@@ -71,9 +76,6 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             # One row of zeros is a factor too, and leaves something to transform to.
             self.components_ = np.zeros((1, self.components_.shape[1]))
 
-    #: What makes the metric grow.
-    _stronger: ClassVar[str] = "raise C"
-
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
@@ -93,10 +95,14 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if y is None:
             raise InputError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
-                "points in rows need a label each"
+                f"points in rows need a label each{self._otherwise}"
             )
         labels = as_labels(column_or_1d(y, warn=True))
         check_consistent_length(X, labels)
+        try:
+            np.unique(labels)
+        except TypeError as error:
+            raise InputError("y mixes labels of types that cannot be compared; use one type") from error
         return labels
 
     def _scored_labels(self, X: Any, y: Any) -> np.ndarray:

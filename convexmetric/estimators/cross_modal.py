@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +28,9 @@ class CrossModalMetric(CertifiedEstimator):
     objects. ``fit(Z, y)``, ``transform(Z)`` and ``score(Z, y)`` take them side by side: the first ``n_features_x``
     columns of Z are one modality of an object, and the others are the other.
 
-    Distances are ``||U^T x - V^T y||``. ``components_`` is ``[U; V]^T``, and M = ``components_.T @ components_`` the
-    certified optimum W over all numbers of columns; ``components_x_`` and ``components_y_`` are its two parts.
+    Distances are ``||U^T x - V^T y||``. ``components_`` is ``[U; V]^T``, of as many rows as the optimum has rank, and
+    M = ``components_.T @ components_`` the certified optimum W, a metric on ``z = [x; -y]``; ``components_x_`` and
+    ``components_y_`` are the two parts of the factor. Fewer columns come from ``solution_.problem.factors``.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class CrossModalMetric(CertifiedEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> CrossModalMetric:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from objects with both modalities, side by side.
 
         Parameters
@@ -100,7 +101,7 @@ class CrossModalMetric(CertifiedEstimator):
         split = self._split(points.shape[1])
         return self._fit(points[:, :split], points[:, split:], labels, labels)
 
-    def fit_modalities(self, X: ArrayLike, Y: ArrayLike, labels_x: Any, labels_y: Any) -> CrossModalMetric:
+    def fit_modalities(self, X: ArrayLike, Y: ArrayLike, labels_x: Any, labels_y: Any) -> Self:
         """Learn from objects of two modalities, which need not be coupled.
 
         Parameters
@@ -122,7 +123,7 @@ class CrossModalMetric(CertifiedEstimator):
             del self.feature_names_in_
         return self._fit(x, y, labels_x, labels_y)
 
-    def _fit(self, x: Array, y: Array, labels_x: Any, labels_y: Any) -> CrossModalMetric:
+    def _fit(self, x: Array, y: Array, labels_x: Any, labels_y: Any) -> Self:
         rng = generator(self.random_state)
         self._solve(
             CrossModalProblem(

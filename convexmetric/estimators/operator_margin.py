@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from convexmetric.estimators.base import generator
 from convexmetric.estimators.pairs import PairEstimator, both_kinds
@@ -75,7 +75,7 @@ class OperatorMarginMetric(PairEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def fit(self, X: Any, y: Any = None) -> OperatorMarginMetric:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from pairs, or from points and labels.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ class PairEstimator(MetricEstimator):
         Distance up to which a pair counts as similar: after a fit 1, the unit of the paper's operators.
     """
 
+    _otherwise = "; pairs have shape (n, 2, d), or (n, 2) with a preprocessor, and a sign each"
     threshold_: float
 
     def decision_function(self, pairs: Any) -> Array:
@@ -61,7 +62,7 @@ class PairEstimator(MetricEstimator):
         images = self._transformed(X)
         return roc_area(None, images, self._scored_labels(images, y))
 
-    def set_threshold(self, threshold: float) -> PairEstimator:
+    def set_threshold(self, threshold: float) -> Self:
         """Take a threshold for :meth:`predict`.
 
         Raises
@@ -82,7 +83,7 @@ class PairEstimator(MetricEstimator):
         strategy: str = "accuracy",
         min_rate: float | None = None,
         beta: float = 1.0,
-    ) -> PairEstimator:
+    ) -> Self:
         """Choose the threshold that does best on pairs, which should not be those of the fit.
 
         Every threshold that treats the pairs differently is tried: halfway between distances that follow each other,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class RandomProjectionMetric(TripletEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def fit(self, X: Any, y: Any = None) -> RandomProjectionMetric:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
 
         Points whose label no other point has are left out, with a warning.
@@ -122,7 +122,7 @@ class RandomProjectionMetric(TripletEstimator):
         points, options = self._projected(points[np.flatnonzero(kept)], rng)
         return self._fit(TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options), rng)
 
-    def fit_graph(self, X: Any, adjacency: Any) -> RandomProjectionMetric:
+    def fit_graph(self, X: Any, adjacency: Any) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.
 
         Parameters
@@ -156,7 +156,7 @@ class RandomProjectionMetric(TripletEstimator):
         options = {name: getattr(self, name) for name in names}
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
-    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> RandomProjectionMetric:
+    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
         if isinstance(self.reg, str):
             # Zero where no metric gains anything, whatever lambda.
             largest = problem.reg_max

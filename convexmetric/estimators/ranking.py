@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +85,7 @@ class MLR(MetricEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def fit(self, X: Any, y: Any = None) -> MLR:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.
 
         Points whose label no other point has are left out, with a warning.
@@ -108,7 +108,7 @@ class MLR(MetricEstimator):
         self._learn(RankingProblem.from_labels(points[kept], labels[kept], **self._options()), rng)
         return self
 
-    def fit_rankings(self, X: Any, relevant: Any, irrelevant: Any = None, queries: ArrayLike | None = None) -> MLR:
+    def fit_rankings(self, X: Any, relevant: Any, irrelevant: Any = None, queries: ArrayLike | None = None) -> Self:
         """Learn from queries with lists of relevant rows, or with a 0/1 matrix of relevance.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.estimators.base import generator
@@ -64,7 +64,7 @@ class RelativeComparisonMetric(TripletEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
 
-    def fit(self, X: Any, y: Any = None) -> RelativeComparisonMetric:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
 
         Parameters

@@ -22,6 +22,8 @@ BLOCK = 256
 class TripletEstimator(MetricEstimator):
     """A metric that is learned from triplets (i, j, k): i is closer to j than to k."""
 
+    _otherwise = "; triplets have shape (n, 3, d), or (n, 3) with a preprocessor"
+
     def decision_function(self, triplets: Any) -> Array:
         """``(n,)`` margins ``d(i, k) - d(i, j)`` of learned distances: positive where i is closer to j.
 

@@ -223,6 +223,8 @@ def test_bad_labels_are_refused(name):
         estimator.fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match=r"no class with two members|NaN"):
         estimator.fit(X, np.where(Y == 0, np.nan, Y) if name == "cross-modal" else np.arange(len(X)))
+    with pytest.raises(InputError, match=r"cannot be compared|same type"):
+        estimator.fit(X, np.array(["a", 1, 2], dtype=object)[Y])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         estimator.fit(X, Y[:-1])
     with pytest.raises(ValueError, match="NaN"):
@@ -327,7 +329,7 @@ def test_the_problem_is_the_one_that_the_paper_states():
 
 
 def test_operators_are_saved_without_pickle(tmp_path):
-    for name in ("ranking", "operator-rbf"):
+    for name in ("ranking", "operator-rbf", "relative-rbf"):
         path = fitted(name).get_operator().save(tmp_path / f"{name}.npz")
         np.testing.assert_allclose(cm.SimilarityOperator.load(path).transform(X), fitted(name).transform(X))
 

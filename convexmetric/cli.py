@@ -227,10 +227,14 @@ def fit(
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     data = read_csv(file, label, drop or [])
     points = preprocess(data.X, ["zscore"]) if scale else data.X
-    with warnings.catch_warnings():
-        # Said in our own words, after the result.
-        warnings.simplefilter("ignore", GapWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
         estimator.set_params(**chosen).fit(points, np.array(data.target_names)[data.y])
+    for warning in caught:
+        # A gap is said in our own words, after the result.
+        if not issubclass(warning.category, GapWarning):
+            _say(f"note: {warning.message}")
     solution = estimator.solution_
     if as_json:
         _print_json(solution_record(str(file), solution) | {"method": method, "columns": data.extras["columns"]})
@@ -238,15 +242,12 @@ def fit(
         _console().print(f"{data.summary.split('; extras')[0]}\n\n{solution.problem}\n", markup=False, highlight=False)
         _console().print(solution_table(solution))
     if save is not None:
-        if estimator.embedding_ is not None:
-            raise InputError(
-                "a metric under a kernel acts on no column of the table and is not saved; leave --save out"
-            )
-        deviation = data.X.std(axis=0) if scale else np.ones(data.X.shape[1])
+        constant = data.X.min(axis=0) == data.X.max(axis=0)
+        deviation = np.where(constant, 1.0, data.X.std(axis=0)) if scale else np.ones(data.X.shape[1])
         write_arrays(
             save,
             {
-                "components": estimator.components_ / np.where(deviation > 0.0, deviation, 1.0),
+                "components": estimator.components_ / deviation,
                 "columns": np.array(data.extras["columns"]),
                 "method": method,
                 "lower_bound": solution.lower_bound,

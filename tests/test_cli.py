@@ -436,3 +436,18 @@ def test_fit_refuses_what_it_cannot_read(command, wine_table, arguments, message
     assert code == 2
     assert out == ""
     assert message in err
+
+
+def test_fit_passes_by_constant_columns_and_says_whom_it_leaves_out(command, tmp_path, wine_table):
+    path, _ = wine_table
+    lines = path.read_text(encoding="utf-8").splitlines()
+    wider = [f"{cell},{line}" for cell, line in zip(["batch", *["0.1"] * 178], lines, strict=True)]
+    wider.append(wider[-1].rsplit(",", 1)[0] + ",cultivar 9")
+    path.write_text("\n".join(wider), encoding="utf-8")
+    saved = tmp_path / "metric.npz"
+    code, _, err = command("fit", path, "--label", "grower", "--save", saved, "--quiet")
+    assert code == 0
+    assert "note: y has 1 class(es) with a single member ('cultivar 9')" in err
+    components = cm.SimilarityOperator.load(saved).components
+    # What the interior of the cone left there, not blown up by a deviation of rounding errors.
+    assert np.abs(components[:, 0]).max() < 0.1

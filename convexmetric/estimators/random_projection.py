@@ -146,6 +146,8 @@ class RandomProjectionMetric(TripletEstimator):
         count = self.n_components
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             raise InputError(f"n_components must be a positive integer, got {count!r}")
+        if isinstance(self.reg, str) and self.reg == "auto" and self.regularizer == "trace":
+            raise InputError("reg='auto' is made for the squared norm; with regularizer='trace' give a number")
         self.projection_ = None
         if self.projection is not None and count < d:
             r = min(count, n - 1) if self.projection == "pca" else count

@@ -254,6 +254,7 @@ def test_bad_labels_are_refused(name):
         (cm.RandomProjectionMetric(reg=0.0), "reg must be positive"),
         (cm.RandomProjectionMetric(reg="automatic"), "reg must be a positive number"),
         (cm.RandomProjectionMetric(n_same=0), "n_same must be"),
+        (cm.RandomProjectionMetric(regularizer="trace"), "reg='auto' is made for the squared norm"),
         (cm.OperatorMarginMetric(norm="nuclear"), "norm must be one of"),
         (cm.OperatorMarginMetric(margin=(1.0, 2.0, 3.0)), "margin must be"),
         (cm.OperatorMarginMetric(balanced=2), "balanced must be"),

@@ -12,6 +12,14 @@ from convexmetric import datasets, errors
 from convexmetric.audit import Audit, Reference, audit
 from convexmetric.benchmarking import benchmark
 from convexmetric.certificate import Certificate, certify
+from convexmetric.estimators import (
+    MLR,
+    CrossModalMetric,
+    LearnedDistance,
+    OperatorMarginMetric,
+    RandomProjectionMetric,
+    RelativeComparisonMetric,
+)
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
@@ -78,6 +86,7 @@ from convexmetric.verification import (
 from convexmetric.version import __version__ as __version__
 
 __all__ = [
+    "MLR",
     "VARIANTS",
     "Audit",
     "AuditTrail",
@@ -85,6 +94,7 @@ __all__ = [
     "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",
+    "CrossModalMetric",
     "CrossModalProblem",
     "CutDual",
     "CuttingPlanes",
@@ -99,18 +109,22 @@ __all__ = [
     "InteriorPoint",
     "KernelSpan",
     "LargeMarginProblem",
+    "LearnedDistance",
     "LowRankDescent",
     "LowRankNewton",
     "MetricProblem",
     "OperatorChoice",
+    "OperatorMarginMetric",
     "PairMarginProblem",
     "PairSample",
     "Progress",
     "ProjectedSubgradient",
     "Projection",
     "ProximalGradient",
+    "RandomProjectionMetric",
     "RankingProblem",
     "Reference",
+    "RelativeComparisonMetric",
     "RelativeComparisonProblem",
     "RetrievalCurve",
     "RetrievalScores",

@@ -1,4 +1,4 @@
-"""The command ``convexmetric``: solve, list, audit, demo, bench.
+"""The command ``convexmetric``: solve, list, audit, bench, fit, demo.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
 not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
@@ -6,6 +6,7 @@ not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 import warnings
@@ -21,9 +22,18 @@ from convexmetric import __version__
 from convexmetric.audit import Audit, Reference
 from convexmetric.audit import audit as audit_metric
 from convexmetric.benchmarking import RUNS_FILE, benchmark
+from convexmetric.datasets import preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
+from convexmetric.estimators import MLR, OperatorMarginMetric, RandomProjectionMetric, RelativeComparisonMetric
 from convexmetric.instances import Instance, list_problems, load_instance
-from convexmetric.metric_files import Iterates, check_solution_path, read_iterates, read_metric, write_solution
+from convexmetric.metric_files import (
+    Iterates,
+    check_solution_path,
+    read_iterates,
+    read_metric,
+    write_arrays,
+    write_solution,
+)
 from convexmetric.problem import MetricProblem
 from convexmetric.reports import (
     audit_record,
@@ -49,6 +59,13 @@ __all__ = ["app", "main"]
 
 NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 PICTURES = (".png", ".pdf", ".svg")
+#: What ``fit`` can learn from points with labels.
+METHODS = {
+    "mlr": MLR,
+    "relative": RelativeComparisonMetric,
+    "projection": RandomProjectionMetric,
+    "operator": OperatorMarginMetric,
+}
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -236,6 +253,79 @@ def audit(
 
 
 @app.command()
+def fit(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A CSV file with names of columns in its first line.", show_default=False),
+    ],
+    label: Annotated[str, typer.Option(help="The column of labels.")],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "mlr",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as C=10; may come again."),
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may come again.")] = None,
+    scale: Annotated[
+        bool,
+        typer.Option(help="Learn from columns of mean 0 and deviation 1. What is saved acts on the table as it is."),
+    ] = True,
+    tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-4,
+    max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write components, names of columns and bounds to this .npz file.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a metric from a labelled CSV file, with a certified optimum."""
+    if method not in METHODS:
+        raise InputError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
+    if save is not None:
+        check_solution_path(save)
+    estimator = METHODS[method](tol=tol, max_seconds=max_seconds, verbose=not quiet)
+    chosen = dict(_setting(text, estimator.get_params()) for text in settings or [])
+    if save is not None and chosen.get("kernel") is not None:
+        raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
+    data = read_csv(file, label, drop or [])
+    points = preprocess(data.X, ["zscore"]) if scale else data.X
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        estimator.set_params(**chosen).fit(points, np.array(data.target_names)[data.y])
+    for warning in caught:
+        # A gap is said in our own words, after the result.
+        if not issubclass(warning.category, GapWarning):
+            _say(f"note: {warning.message}")
+    solution = estimator.solution_
+    if as_json:
+        _print_json(solution_record(str(file), solution) | {"method": method, "columns": data.extras["columns"]})
+    else:
+        _console().print(f"{data.summary.split('; extras')[0]}\n\n{solution.problem}\n", markup=False, highlight=False)
+        _console().print(solution_table(solution))
+    if save is not None:
+        constant = data.X.min(axis=0) == data.X.max(axis=0)
+        deviation = np.where(constant, 1.0, data.X.std(axis=0)) if scale else np.ones(data.X.shape[1])
+        write_arrays(
+            save,
+            {
+                "components": estimator.components_ / deviation,
+                "columns": np.array(data.extras["columns"]),
+                "method": method,
+                "lower_bound": solution.lower_bound,
+                "upper_bound": solution.upper_bound,
+                "gap": solution.gap,
+                "tol": tol,
+                "status": solution.status,
+                "solver": solution.solver,
+            },
+        )
+        _say(f"components: {save}")
+    if solution.status != "optimal":
+        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
+
+
+@app.command()
 def demo(
     plot: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("convexmetric-demo.png"),
 ) -> None:
@@ -312,6 +402,20 @@ def _solved(problem: MetricProblem, tol: float, quiet: bool, **limits: Any) -> S
         # Said in our own words, after the result.
         warnings.simplefilter("ignore", GapWarning)
         return solve_problem(problem, tol=tol, progress=not quiet, **limits)
+
+
+def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
+    """Name and value of a parameter: JSON where it is JSON, else text."""
+    name, mark, value = text.partition("=")
+    names = [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
+    if not mark or name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]}=...?" if close and mark else f"known: {', '.join(names)}"
+        raise InputError(f"--set takes NAME=VALUE with a parameter of the method, got {text!r}; {hint}")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
 
 
 def _plot(instance: Instance, solution: Solution, path: Path) -> None:

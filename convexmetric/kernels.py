@@ -28,7 +28,7 @@ from convexmetric.cones.base import Array
 from convexmetric.embeddings import storable
 from convexmetric.errors import InputError
 
-__all__ = ["KERNELS", "Kernel", "KernelSpan", "kernel_matrix", "unit_rbf"]
+__all__ = ["KERNELS", "Kernel", "KernelSpan", "KernelValues", "kernel_matrix", "unit_rbf"]
 
 Kernel = str | Callable[[Any, Any], ArrayLike]
 """A name of KERNELS, or a function of two point matrices such as those of ``sklearn.metrics.pairwise``."""
@@ -161,13 +161,7 @@ class KernelSpan:
             If X does not fit.
         """
         given = as_points(X, sparse=True)
-        if self.kernel is None:
-            values = given
-        else:
-            if given.shape[1] != self.points.shape[1]:
-                raise InputError(f"X has {given.shape[1]} features, but the kernel takes {self.points.shape[1]}")
-            kernel = KERNELS[self.kernel] if isinstance(self.kernel, str) else self.kernel
-            values = as_points(kernel(given, self.points), "kernel")
+        values = given if self.kernel is None else KernelValues(self.kernel, self.points).transform(given)
         if values.shape[1] != len(self.coefficients):
             raise InputError(
                 f"kernel must give one value for each of the {len(self.coefficients)} training points, "
@@ -183,10 +177,7 @@ class KernelSpan:
         InputError
             If the kernel is a function, or its points are sparse.
         """
-        if callable(self.kernel):
-            raise InputError(f"a kernel that is a function cannot be stored; use {', '.join(map(repr, KERNELS))}")
-        if sp.issparse(self.points):
-            raise InputError("the span of sparse points cannot be stored; make it from X.toarray()")
+        _check_storable(self.kernel, self.points)
         points = {} if self.kernel is None else {"points": self.points}
         return points | {"kernel": np.array(self.kernel or ""), "coefficients": self.coefficients}
 
@@ -202,12 +193,84 @@ class KernelSpan:
         coefficients, kernel = as_points(arrays["coefficients"], "coefficients"), str(arrays["kernel"])
         if not kernel:
             return cls(None, None, coefficients, np.zeros((0, coefficients.shape[1])))
-        if kernel not in KERNELS:
-            raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
-        points = as_points(arrays["points"], "points")
+        points = _stored_points(kernel, arrays)
         if len(points) != len(coefficients):
             raise InputError(f"there are {len(points)} points and {len(coefficients)} rows of coefficients")
         return cls(kernel, points, coefficients, np.zeros((0, coefficients.shape[1])))
+
+
+@storable
+@dataclass(frozen=True)
+class KernelValues:
+    """Points by their kernel values with given ones.
+
+    Attributes
+    ----------
+    kernel : str or callable
+    points : (n, d) array or sparse matrix
+    """
+
+    stored_as: ClassVar[str] = "kernel-values"
+
+    kernel: Kernel
+    points: Any = field(repr=False)
+
+    def transform(self, X: Any) -> Array:
+        """``(m, n)`` values of the kernel between the rows of X and the points.
+
+        Raises
+        ------
+        InputError
+            If X has other features, or the kernel gives anything but one number for each two points.
+        """
+        given = as_points(X, sparse=True)
+        if given.shape[1] != self.points.shape[1]:
+            raise InputError(f"X has {given.shape[1]} features, but the kernel takes {self.points.shape[1]}")
+        kernel = KERNELS[self.kernel] if isinstance(self.kernel, str) else self.kernel
+        values: Array = as_points(kernel(given, self.points), "kernel")
+        if values.shape != (given.shape[0], self.points.shape[0]):
+            raise InputError(
+                f"kernel must give one value for each of the {self.points.shape[0]} training points, "
+                f"got shape {values.shape} for {given.shape[0]} points"
+            )
+        return values
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Name and points, for files.
+
+        Raises
+        ------
+        InputError
+            If the kernel is a function, or its points are sparse.
+        """
+        _check_storable(self.kernel, self.points)
+        return {"points": self.points, "kernel": np.array(self.kernel)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> KernelValues:
+        """The kernel values that :meth:`arrays` named.
+
+        Raises
+        ------
+        InputError
+            If the arrays do not fit.
+        """
+        kernel = str(arrays["kernel"])
+        return cls(kernel, _stored_points(kernel, arrays))
+
+
+def _check_storable(kernel: Kernel | None, points: Any) -> None:
+    if callable(kernel):
+        raise InputError(f"a kernel that is a function cannot be stored; use {', '.join(map(repr, KERNELS))}")
+    if sp.issparse(points):
+        raise InputError("a kernel on sparse points cannot be stored; make it from X.toarray()")
+
+
+def _stored_points(kernel: str, arrays: Mapping[str, np.ndarray]) -> Array:
+    if kernel not in KERNELS:
+        raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
+    points: Array = as_points(arrays["points"], "points")
+    return points
 
 
 class _Centring:

@@ -310,6 +310,27 @@ CALLS = [
     ("cm.benchmark(instances=['wine-*'])", errors.InputError, "no instance matches"),
     ("cm.read_runs()", errors.InputError, "at least one file"),
     ("cm.read_runs('absent.csv')", errors.InputError, "cannot read absent.csv"),
+    ("cm.MLR().fit(X)", errors.InputError, r"requires y"),
+    ("cm.MLR(measure='accuracy').fit(X, y)", errors.InputError, r"measure must be one of"),
+    ("cm.MLR(random_state='seed').fit(X, y)", errors.InputError, r"random_state must be"),
+    ("cm.MLR().fit(X, np.arange(12))", errors.InputError, r"no class with two members"),
+    ("cm.MLR(max_iter=1, preprocessor=X).fit([0, 1, 12], [0, 0, 1])", errors.InputError, r"points to row 12"),
+    ("cm.RelativeComparisonMetric().fit(X[triplets], y)", errors.InputError, r"say by their order"),
+    ("cm.RelativeComparisonMetric().fit(X[pairs])", errors.InputError, r"triplets must have shape \(n, 3, features\)"),
+    ("cm.RelativeComparisonMetric(preprocessor=X).fit(X, y)", errors.InputError, r"given by index, one-dimensional"),
+    ("cm.RelativeComparisonMetric(preprocessor=X[0]).fit(triplets)", errors.InputError, r"preprocessor must be an"),
+    ("cm.RandomProjectionMetric(n_components=0).fit(X, y)", errors.InputError, r"n_components must be"),
+    ("cm.OperatorMarginMetric().fit(X[pairs])", errors.InputError, r"pairs need y"),
+    ("cm.OperatorMarginMetric().fit(X[pairs], [1, 1, 1])", errors.InputError, r"both \+1"),
+    ("cm.OperatorMarginMetric().fit(X, y).predict(X)", errors.InputError, r"no preprocessor to take them for indices"),
+    ("cm.OperatorMarginMetric().fit(X, y).score(X[:4], y[:4])", errors.InputError, r"StratifiedKFold"),
+    (
+        "cm.OperatorMarginMetric().fit(X, y).calibrate_threshold(X[pairs], r, strategy='max_tpr')",
+        errors.InputError,
+        r"min_rate must be a rate",
+    ),
+    ("cm.CrossModalMetric(n_features_x=3).fit(X, y)", errors.InputError, r"from 1 to 2 for 3 features"),
+    ("cm.datasets.read_csv('missing.csv', label='class')", errors.InputError, r"no such file"),
 ]
 
 

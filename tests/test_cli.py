@@ -422,6 +422,95 @@ def test_the_mean_score_is_that_of_the_rankings(wine):
     assert mean_score(problem, solution.M) == pytest.approx(np.mean(expected), abs=1e-6)
 
 
+@pytest.fixture
+def wine_table(tmp_path):
+    wine = cm.datasets.load("wine")
+    rows = [[*(f"f{i}" for i in range(13)), "grower"]]
+    rows += [[*map(repr, row.tolist()), f"cultivar {code}"] for row, code in zip(wine.X, wine.y, strict=True)]
+    path = tmp_path / "wine.csv"
+    path.write_text("\n".join(",".join(row) for row in rows), encoding="utf-8")
+    return path, wine
+
+
+@pytest.mark.parametrize("method", ["mlr", "relative", "projection", "operator"])
+def test_fit_saves_components_that_act_on_the_table_itself(command, tmp_path, wine_table, method):
+    path, wine = wine_table
+    saved = tmp_path / "metric.npz"
+    seed = [] if method in ("mlr", "operator") else ["--set", "random_state=0"]
+    code, out, err = command("fit", path, "--label", "grower", "--method", method, "--save", saved, *seed)
+    assert code == 0
+    assert "178 x 13; 3 classes" in out
+    assert "relative gap" in out
+    assert str(saved) in err
+    with np.load(saved, allow_pickle=False) as arrays:
+        assert arrays["columns"].tolist() == [f"f{i}" for i in range(13)]
+        assert 0.0 <= float(arrays["gap"]) <= 1e-4
+    estimator = {
+        "mlr": cm.MLR(),
+        "relative": cm.RelativeComparisonMetric(random_state=0),
+        "projection": cm.RandomProjectionMetric(random_state=0),
+        "operator": cm.OperatorMarginMetric(),
+    }[method]
+    X = cm.datasets.preprocess(wine.X, ["zscore"])
+    expected = estimator.fit(X, wine.y).pair_distance(X[:40].reshape(20, 2, 13))
+    images = cm.SimilarityOperator.load(saved).transform(wine.X[:40])
+    np.testing.assert_allclose(np.linalg.norm(images[::2] - images[1::2], axis=1), expected, rtol=1e-6)
+
+
+def test_fit_takes_parameters_of_the_method_and_prints_json(command, wine_table):
+    path, wine = wine_table
+    settings = ["--set", "measure=auc", "--set", "C=1", "--set", "diagonal=true", "--drop", "f12", "--no-scale"]
+    code, out, err = command("fit", path, "--label", "grower", *settings, "--json", "--quiet", "--tol", "1e-5")
+    assert code == 0
+    assert err == ""
+    result = json.loads(out)
+    problem = cm.RankingProblem.from_labels(wine.X[:, :12], wine.y, "auc", 1.0, diagonal=True)
+    assert result["upper_bound"] == pytest.approx(cm.solve(problem).upper_bound, rel=1e-4)
+    assert result["columns"] == [f"f{i}" for i in range(12)]
+    assert result["gap"] <= 1e-5
+
+
+def test_fit_says_when_it_is_not_certified(command, wine_table):
+    code, _, err = command("fit", wine_table[0], "--label", "grower", "--set", "max_iter=2", "--quiet")
+    assert code == 1
+    assert "not certified to tol = 0.0001" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--label", "growers"], "did you mean 'grower'"),
+        (["--label", "grower", "--method", "lmnn"], "--method must be one of mlr, relative, projection, operator"),
+        (["--label", "grower", "--set", "c"], "NAME=VALUE"),
+        (["--label", "grower", "--set", "mesure=auc"], "did you mean measure"),
+        (["--label", "grower", "--set", "C=large"], "C must be a positive number"),
+        (["--label", "grower", "--set", "tol=1"], "known: "),
+        (["--label", "grower", "--save", "metric.txt"], "metric.txt"),
+        (["--label", "grower", "--method", "operator", "--set", "kernel=rbf", "--save", "m.npz"], "under a kernel"),
+    ],
+)
+def test_fit_refuses_what_it_cannot_read(command, wine_table, arguments, message):
+    code, out, err = command("fit", wine_table[0], *arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+
+
+def test_fit_passes_by_constant_columns_and_says_whom_it_leaves_out(command, tmp_path, wine_table):
+    path, _ = wine_table
+    lines = path.read_text(encoding="utf-8").splitlines()
+    wider = [f"{cell},{line}" for cell, line in zip(["batch", *["0.1"] * 178], lines, strict=True)]
+    wider.append(wider[-1].rsplit(",", 1)[0] + ",cultivar 9")
+    path.write_text("\n".join(wider), encoding="utf-8")
+    saved = tmp_path / "metric.npz"
+    code, _, err = command("fit", path, "--label", "grower", "--save", saved, "--quiet")
+    assert code == 0
+    assert "note: y has 1 class(es) with a single member ('cultivar 9')" in err
+    components = cm.SimilarityOperator.load(saved).components
+    # What the interior of the cone left there, not blown up by a deviation of rounding errors.
+    assert np.abs(components[:, 0]).max() < 0.1
+
+
 def test_bench_writes_results_table_and_picture_and_merges_files(command, tmp_path):
     asked = ["--instances", "relative-wine-hard", "--solver", "interior-point", "--solver", "dual-newton", "--quiet"]
     code, out, err = command("bench", *asked, "--output", tmp_path / "a")

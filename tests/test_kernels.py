@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.kernels import KERNELS, KernelSpan, kernel_matrix, unit_rbf
+from convexmetric.kernels import KERNELS, KernelSpan, KernelValues, kernel_matrix, unit_rbf
 
 
 def points(seed=0, n=12, d=4):
@@ -180,3 +180,26 @@ def test_scaled_letters_leave_no_rounding_behind():
     span = KernelSpan.of(letters.X, "unit-rbf")
     Z = span.transform(digits.X) - span.transform(letters.X).mean(axis=0)
     assert (Z**2).sum(axis=1).max() < 1.0
+
+
+@pytest.mark.parametrize("kernel", [*sorted(KERNELS), rbf_kernel])
+def test_points_by_their_kernel_values_with_others(kernel):
+    X, Z = points(), points(1, 5)
+    formula = KERNELS[kernel] if isinstance(kernel, str) else kernel
+    np.testing.assert_allclose(KernelValues(kernel, X).transform(Z), formula(Z, X), atol=1e-14)
+    with pytest.raises(InputError, match="3 features, but the kernel takes 4"):
+        KernelValues(kernel, X).transform(Z[:, :3])
+    with pytest.raises(InputError, match="one value for each of the 12"):
+        KernelValues(lambda A, B: np.ones((len(A), 2)), X).transform(Z)
+
+
+def test_stored_kernel_values_come_back_and_functions_are_refused():
+    values = KernelValues("rbf", points())
+    again = KernelValues.from_arrays(values.arrays())
+    np.testing.assert_array_equal(again.transform(points(1)), values.transform(points(1)))
+    with pytest.raises(InputError, match="a function cannot be stored"):
+        KernelValues(rbf_kernel, points()).arrays()
+    with pytest.raises(InputError, match="sparse points"):
+        KernelValues("rbf", sp.csr_array(points())).arrays()
+    with pytest.raises(InputError, match="kernel must be one of"):
+        KernelValues.from_arrays({"kernel": np.array("cubic"), "points": points()})

@@ -10,6 +10,7 @@ from .matchings import Matchings, synthetic_matchings
 from .preprocessing import preprocess
 from .reading import data_folder
 from .registry import list_datasets, load
+from .tables import read_csv
 
 __all__ = [
     "Dataset",
@@ -18,6 +19,7 @@ __all__ = [
     "list_datasets",
     "load",
     "preprocess",
+    "read_csv",
     "sha256",
     "synthetic_matchings",
 ]

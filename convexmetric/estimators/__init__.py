@@ -1,0 +1,29 @@
+"""Estimators in the dialect of scikit-learn, one a paper: ``fit``, ``transform``, ``score``, and a certificate.
+
+Comparisons come in three forms, told apart by the shape of what ``fit`` is given:
+
+==========================  ==========================================================================================
+``fit(X, y)``               points in rows and a label for each; labels make the comparisons
+``fit(triplets)``           (n, 3, d) points by value, or (n, 3) indices into ``preprocessor``
+``fit(pairs, y)``           (n, 2, d) or (n, 2) likewise; y is +1 for similar and -1 for dissimilar pairs
+==========================  ==========================================================================================
+
+A 2-D array is points in rows without a ``preprocessor``, and tuples of indices with one; a 1-D array with a
+``preprocessor`` is points by index.
+"""
+
+from convexmetric.estimators.cross_modal import CrossModalMetric
+from convexmetric.estimators.distances import LearnedDistance
+from convexmetric.estimators.operator_margin import OperatorMarginMetric
+from convexmetric.estimators.random_projection import RandomProjectionMetric
+from convexmetric.estimators.ranking import MLR
+from convexmetric.estimators.relative_comparisons import RelativeComparisonMetric
+
+__all__ = [
+    "MLR",
+    "CrossModalMetric",
+    "LearnedDistance",
+    "OperatorMarginMetric",
+    "RandomProjectionMetric",
+    "RelativeComparisonMetric",
+]

@@ -1,0 +1,254 @@
+"""What all estimators share: how they solve and what they learned, in the words of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import is_dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from convexmetric.comparisons.relevance import as_labels
+from convexmetric.comparisons.sampling import as_generator
+from convexmetric.cones.base import Array
+from convexmetric.embeddings import Embedding
+from convexmetric.errors import InputError
+from convexmetric.estimators.distances import LearnedDistance
+from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
+from convexmetric.operators import SimilarityOperator, listed_squared_distances
+from convexmetric.problem import MetricProblem
+from convexmetric.solvers import SOLVERS, Solver, solve
+
+__all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]
+
+
+class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Solves a problem and keeps the proof.
+
+    Attributes
+    ----------
+    solution_ : Solution
+        Problem, bounds and history.
+    certificate_ : Certificate
+        Bounds on the optimal value, with the points that prove them.
+    gap_ : float
+        Certified relative gap; at most ``tol`` unless a limit ended the solve, which is warned about.
+    n_iter_ : int
+        Iterations of the solver.
+    components_ : (rank, d) array
+        L, whose product L^T L is the metric.
+    """
+
+    #: What makes the metric grow.
+    _stronger: ClassVar[str] = "raise C"
+    #: What an input without labels may have been meant for.
+    _otherwise: ClassVar[str] = ""
+
+    solver: Any
+    tol: float
+    max_iter: int | None
+    max_seconds: float | None
+    verbose: bool | int
+
+    def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
+        """Solve, and set everything that is learned."""
+        self.solution_ = solve(
+            problem,
+            tol=self.tol,
+            solver=_seeded(self.solver, rng),
+            max_iter=self.max_iter,
+            max_seconds=self.max_seconds,
+            progress=bool(self.verbose),
+        )
+        self.certificate_ = self.solution_.certificate
+        self.gap_ = self.certificate_.gap
+        self.n_iter_ = self.solution_.iterations
+        self.components_ = self.solution_.components
+        if not len(self.components_):
+            which = (
+                f"optimal metric is zero: {self._stronger}" if self.gap_ <= self.tol else "best metric so far is zero"
+            )
+            warnings.warn(f"all distances are 0, because the {which}", stacklevel=4)
+            # One row of zeros is a factor too, and leaves something to transform to.
+            self.components_ = np.zeros((1, self.components_.shape[1]))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def get_mahalanobis_matrix(self) -> Array:
+        """M = L^T L with L = ``components_``; under a kernel on the coordinates of ``embedding_``."""
+        check_is_fitted(self)
+        return np.asarray(self.components_.T @ self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _labels(self, X: Any, y: Any) -> np.ndarray:
+        """Labels, one a point."""
+        if y is None:
+            raise InputError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
+                f"points in rows need a label each{self._otherwise}"
+            )
+        labels = as_labels(column_or_1d(y, warn=True))
+        check_consistent_length(X, labels)
+        try:
+            np.unique(labels)
+        except TypeError as error:
+            raise InputError("y mixes labels of types that cannot be compared; use one type") from error
+        return labels
+
+    def _scored_labels(self, X: Any, y: Any) -> np.ndarray:
+        """Labels, one a point, with something to tell apart."""
+        labels = self._labels(X, y)
+        if np.unique(labels).size < 2:
+            raise InputError(
+                f"y has one class only ({labels.tolist()[0]!r}), so that there is nothing to tell apart; in a "
+                "cross-validation let every fold have several: cv=StratifiedKFold(5)"
+            )
+        return labels
+
+
+class MetricEstimator(CertifiedEstimator):
+    """A metric between points of one kind.
+
+    Attributes
+    ----------
+    embedding_ : Embedding or None
+        What gives points the coordinates on which ``components_`` act, under a kernel; None where these are features.
+    n_features_in_ : int
+        Features of the points.
+    feature_names_in_ : (n_features_in_,) array of str
+        Their names, where ``fit`` was given a frame with names.
+    """
+
+    preprocessor: Any
+    embedding_: Embedding | None
+
+    def transform(self, X: Any) -> Array:
+        """``(n, rank)`` points in which the learned distance is the Euclidean one.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix, or (n,) indices with a ``preprocessor``
+        """
+        return self._transformed(X)
+
+    def pair_distance(self, pairs: Any) -> Array:
+        """``(n,)`` learned distances of pairs, not squared.
+
+        Parameters
+        ----------
+        pairs : (n, 2, d) array, or (n, 2) indices with a ``preprocessor``
+        """
+        points, rows = self._tuples(pairs, 2)
+        return np.sqrt(listed_squared_distances(self._images(points), rows))
+
+    def pair_score(self, pairs: Any) -> Array:
+        """``(n,)`` scores that grow with similarity: learned distances with a minus."""
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> LearnedDistance:
+        """The learned distance as a function of two points, for ``KNeighborsClassifier(metric=...)`` and the like."""
+        check_is_fitted(self)
+        return LearnedDistance(self.components_.copy(), self.embedding_)
+
+    def get_operator(self) -> SimilarityOperator:
+        """What was learned as an operator, which can be saved and loaded without pickle."""
+        check_is_fitted(self)
+        return SimilarityOperator(self.components_, self.embedding_)
+
+    def _learn(self, problem: MetricProblem, rng: np.random.Generator, embedding: Embedding | None = None) -> None:
+        self._solve(problem, rng)
+        self.embedding_ = embedding
+
+    def _transformed(self, X: Any) -> Array:
+        """What :meth:`transform` gives before ``set_output`` makes a frame of it."""
+        check_is_fitted(self)
+        return self._images(self._points(X))
+
+    def _images(self, points: Any) -> Array:
+        return SimilarityOperator(self.components_, self.embedding_).transform(points)
+
+    def _points(self, X: Any, *, reset: bool = False) -> Any:
+        """Points in rows, by value or by index."""
+        if self.preprocessor is not None and dimensions(X) == 1:
+            X = look_up(np.asarray(X), self.preprocessor)
+        sparse = ["csr"] if self.__sklearn_tags__().input_tags.sparse else False
+        return validate_data(
+            self, X, reset=reset, accept_sparse=sparse, dtype=np.float64, ensure_min_samples=2 if reset else 1
+        )
+
+    def _tuples(self, tuples: Any, size: int, *, reset: bool = False) -> tuple[Any, np.ndarray]:
+        """Different points of tuples, and their rows."""
+        if not reset:
+            check_is_fitted(self)
+        points, rows = points_and_rows(tuples, size, self.preprocessor)
+        if reset:
+            return self._points(points, reset=True), rows
+        # Points of tuples have no names of features that could be compared.
+        points = check_array(points, accept_sparse="csr", dtype=np.float64)
+        if points.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"{NAMES[size]} have points of {points.shape[1]} features, but {type(self).__name__} was fitted with "
+                f"{self.n_features_in_}"
+            )
+        return points, rows
+
+    def _are_tuples(self, X: Any) -> bool:
+        return are_tuples(X, self.preprocessor)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from what scikit-learn calls a random state, or from a generator.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return as_generator(random_state)
+
+
+def in_company(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
+    """Which points share their label with another one; those that do not have no relevant point.
+
+    Raises
+    ------
+    InputError
+        If all points are alone.
+    """
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    kept = counts[codes] > 1
+    if not kept.any():
+        raise InputError("y has no class with two members, so that no point is to be near another one")
+    if warn and not kept.all():
+        alone = classes[counts == 1]
+        shown = ", ".join(map(repr, alone[:5].tolist())) + (", ..." if alone.size > 5 else "")
+        warnings.warn(
+            f"y has {alone.size} class(es) with a single member ({shown}): these points are left out", stacklevel=4
+        )
+    return np.asarray(kept)
+
+
+def dense(points: Any) -> Any:
+    """Points as an array."""
+    return points.toarray() if sp.issparse(points) else points
+
+
+def _seeded(solver: Any, rng: np.random.Generator) -> Any:
+    """A stochastic solver without a random state of its own draws from that of the estimator."""
+    if isinstance(solver, str) and solver in SOLVERS:
+        solver = SOLVERS[solver]()
+    if isinstance(solver, Solver) and is_dataclass(solver) and getattr(solver, "random_state", rng) is None:
+        return replace(solver, random_state=rng)
+    return solver

@@ -1,0 +1,236 @@
+"""Heterogeneous metrics for cross-media retrieval (BPRHML) as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from convexmetric.comparisons.label_graphs import as_indicators, sharing
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.estimators.base import CertifiedEstimator, generator
+from convexmetric.estimators.tuples import dimensions
+from convexmetric.methods import CrossModalProblem
+from convexmetric.operators import squared_distances
+from convexmetric.retrieval import retrieval_curve
+
+__all__ = ["CrossModalMetric"]
+
+
+class CrossModalMetric(CertifiedEstimator):
+    """Maps of two modalities to one space in which objects of x find those of y that share a label.
+
+    ``fit_modalities(X, Y, labels_x, labels_y)`` takes the two modalities as they are, which need not be of the same
+    objects. ``fit(Z, y)``, ``transform(Z)`` and ``score(Z, y)`` take them side by side: the first ``n_features_x``
+    columns of Z are one modality of an object, and the others are the other.
+
+    Distances are ``||U^T x - V^T y||``. ``components_`` is ``[U; V]^T``, of as many rows as the optimum has rank, and
+    M = ``components_.T @ components_`` the certified optimum W, a metric on ``z = [x; -y]``; ``components_x_`` and
+    ``components_y_`` are the two parts of the factor. Fewer columns come from ``solution_.problem.factors``.
+
+    Parameters
+    ----------
+    n_features_x : int, optional
+        Columns of the first modality in Z; by default the first half.
+    alpha : float
+        Weight of the squared norms.
+    beta : float
+        Weight of the graphs; 0 leaves them out.
+    n_clusters : int or None
+        Clusters of relevant objects that stand for them; None for all objects.
+    n_neighbors : int
+        Neighbours of the same label in the graphs inside a modality.
+    n_far_clusters : int, optional
+        Divide the centroids of irrelevant classes into so many clusters once more.
+    solver, tol, max_iter, max_seconds, verbose
+        As for :class:`MLR`.
+    random_state : int, RandomState, Generator or None
+        Of k-means, and of stochastic solvers.
+    """
+
+    _stronger = "lower alpha"
+
+    def __init__(
+        self,
+        n_features_x: int | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.001,
+        n_clusters: int | None = 5,
+        n_neighbors: int = 50,
+        n_far_clusters: int | None = None,
+        solver: Any = "exact",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        verbose: bool | int = False,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_x = n_features_x
+        self.alpha = alpha
+        self.beta = beta
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.n_far_clusters = n_far_clusters
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from objects with both modalities, side by side.
+
+        Parameters
+        ----------
+        X : (n, d_x + d_y) array
+        y : (n,) array, or (n, L) 0/1 matrix
+            A label for each object, or which of L labels each has.
+
+        Raises
+        ------
+        InputError
+            If an argument or a parameter is malformed, or nothing is ranked.
+        """
+        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        labels = self._object_labels(points, y)
+        split = self._split(points.shape[1])
+        return self._fit(points[:, :split], points[:, split:], labels, labels)
+
+    def fit_modalities(self, X: ArrayLike, Y: ArrayLike, labels_x: Any, labels_y: Any) -> Self:
+        """Learn from objects of two modalities, which need not be coupled.
+
+        Parameters
+        ----------
+        X, Y : (m, d_x) and (n, d_y) arrays
+            Queries, and what they retrieve.
+        labels_x, labels_y : (m,) and (n,) arrays, or (m, L) and (n, L) 0/1 matrices
+            Objects that share a label are relevant to each other.
+
+        Raises
+        ------
+        InputError
+            If an argument or a parameter is malformed, or nothing is ranked.
+        """
+        x = check_array(X, dtype=np.float64, input_name="X")
+        y = check_array(Y, dtype=np.float64, input_name="Y")
+        self.n_features_in_ = x.shape[1] + y.shape[1]
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self._fit(x, y, labels_x, labels_y)
+
+    def _fit(self, x: Array, y: Array, labels_x: Any, labels_y: Any) -> Self:
+        rng = generator(self.random_state)
+        self._solve(
+            CrossModalProblem(
+                x,
+                y,
+                labels_x,
+                labels_y,
+                self.alpha,
+                self.beta,
+                self.n_clusters,
+                self.n_neighbors,
+                rng,
+                self.n_far_clusters,
+            ),
+            rng,
+        )
+        self.components_x_ = self.components_[:, : x.shape[1]]
+        self.components_y_ = self.components_[:, x.shape[1] :]
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """``(n, 2 c)`` images of both modalities in the common space, those of x first."""
+        check_is_fitted(self)
+        return np.hstack(self._both(X))
+
+    def transform_x(self, X: ArrayLike) -> Array:
+        """``(m, c)`` images ``U^T x``."""
+        return self._image(X, "X")
+
+    def transform_y(self, Y: ArrayLike) -> Array:
+        """``(n, c)`` images ``V^T y``."""
+        return self._image(Y, "Y")
+
+    def distances(self, X: ArrayLike, Y: ArrayLike) -> Array:
+        """``(m, n)`` learned distances of all rows of X to all rows of Y, not squared."""
+        return np.sqrt(squared_distances(self.transform_x(X), self.transform_y(Y)))
+
+    def rank(self, X: ArrayLike, Y: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
+        """Rows of Y, nearest first, for every row of X: ``(m, n)``, or the first k of them.
+
+        Of rows at the same distance the smaller number comes first.
+
+        Raises
+        ------
+        InputError
+            If k is no positive integer or None.
+        """
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
+            raise InputError(f"k must be a positive integer or None for all, got {k!r}")
+        return np.argsort(self.distances(X, Y), axis=1, kind="stable")[:, :k].astype(np.int64)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean average precision of the x parts of objects as queries for the y parts, side by side in X.
+
+        Parameters
+        ----------
+        X : (n, d_x + d_y) array
+        y : (n,) array, or (n, L) 0/1 matrix
+            Labels; a query's own y part is relevant too.
+        """
+        check_is_fitted(self)
+        images = self._both(X)
+        labels = self._object_labels(images[0], y)
+        return _mean_average_precision(*images, labels, labels)
+
+    def score_modalities(self, X: ArrayLike, Y: ArrayLike, labels_x: Any, labels_y: Any) -> float:
+        """Mean average precision of rows of X as queries for rows of Y.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, or no query has a relevant row.
+        """
+        return _mean_average_precision(self.transform_x(X), self.transform_y(Y), labels_x, labels_y)
+
+    @property
+    def _n_features_out(self) -> int:
+        return 2 * int(self.components_.shape[0])
+
+    def _object_labels(self, X: Any, y: Any) -> Any:
+        if y is not None and dimensions(y) == 2 and np.shape(y)[1] > 1:
+            check_consistent_length(X, y)
+            return y
+        return self._labels(X, y)
+
+    def _split(self, d: int) -> int:
+        if d < 2:
+            raise InputError(f"n_features = {d}: two modalities side by side need at least one feature each")
+        split = d // 2 if self.n_features_x is None else self.n_features_x
+        if isinstance(split, bool) or not isinstance(split, int | np.integer) or not 1 <= split < d:
+            raise InputError(f"n_features_x must be an integer from 1 to {d - 1} for {d} features, got {split!r}")
+        return int(split)
+
+    def _both(self, X: Any) -> tuple[Array, Array]:
+        points = validate_data(self, X, reset=False, dtype=np.float64)
+        split = self.components_x_.shape[1]
+        return points[:, :split] @ self.components_x_.T, points[:, split:] @ self.components_y_.T
+
+    def _image(self, points: ArrayLike, name: str) -> Array:
+        check_is_fitted(self)
+        factor = self.components_x_ if name == "X" else self.components_y_
+        given = check_array(points, dtype=np.float64, input_name=name)
+        if given.shape[1] != factor.shape[1]:
+            raise InputError(f"{name} has {given.shape[1]} features, but {factor.shape[1]} were learned from")
+        return np.asarray(given @ factor.T)
+
+
+def _mean_average_precision(images_x: Array, images_y: Array, labels_x: Any, labels_y: Any) -> float:
+    shared = sharing(*as_indicators(labels_x, labels_y))
+    return retrieval_curve(squared_distances(images_x, images_y), shared).mean_average_precision

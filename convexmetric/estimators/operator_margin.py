@@ -1,0 +1,109 @@
+"""Operator-valued large-margin classifiers (Maurer 2008) as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from convexmetric.estimators.base import generator
+from convexmetric.estimators.pairs import PairEstimator, both_kinds
+from convexmetric.methods import PairMarginProblem
+
+__all__ = ["OperatorMarginMetric"]
+
+
+class OperatorMarginMetric(PairEstimator):
+    """An operator under which similar points are nearer than 1, and others farther, by a margin.
+
+    ``fit(pairs, y)`` takes +1 for similar and -1 for dissimilar pairs. ``fit(X, y)`` takes labels: points of equal
+    labels are similar.
+
+    Parameters
+    ----------
+    n_pairs : int, optional
+        Pairs drawn from labels; by default all, which are never listed.
+    balanced : bool
+        Of labels: similar and dissimilar pairs weigh the same in sum, or are equally likely to be drawn.
+    reg : float
+        lambda; the norm has the weight lambda / sqrt(m).
+    margin : float or (float, float)
+        gamma, or the margins of similar and of dissimilar pairs.
+    norm : str
+        ``"frobenius"`` or ``"trace"``.
+    kernel : str or callable, optional
+        ``"linear"``, ``"rbf"``, ``"unit-rbf"``, or a function of two point matrices. ``components_`` then act on
+        coordinates in the span of the points' differences, which ``embedding_`` gives.
+    solver, tol, max_iter, max_seconds, verbose, preprocessor
+        As for :class:`MLR`; the paper's own way is ``"stochastic-factors"``.
+    random_state : int, RandomState, Generator or None
+        Of the draws, and of stochastic solvers.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Distance up to which a pair counts as similar: 1 until :meth:`calibrate_threshold` chooses another.
+    """
+
+    _stronger = "lower reg"
+
+    def __init__(
+        self,
+        n_pairs: int | None = None,
+        balanced: bool = True,
+        reg: float = 0.005,
+        margin: Any = 1.0,
+        norm: str = "frobenius",
+        kernel: Any = None,
+        solver: Any = "exact",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        verbose: bool | int = False,
+        random_state: Any = None,
+        preprocessor: Any = None,
+    ) -> None:
+        self.n_pairs = n_pairs
+        self.balanced = balanced
+        self.reg = reg
+        self.margin = margin
+        self.norm = norm
+        self.kernel = kernel
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.random_state = random_state
+        self.preprocessor = preprocessor
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from pairs, or from points and labels.
+
+        Parameters
+        ----------
+        X : (n, 2, d) array, or (n, 2) indices with a ``preprocessor``
+            Pairs. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
+        y : (n,) array
+            +1 and -1, one a pair. Or labels, one a point.
+
+        Raises
+        ------
+        InputError
+            If an argument or a parameter is malformed, or one kind of pairs is missing.
+        """
+        rng = generator(self.random_state)
+        options = {name: getattr(self, name) for name in ("reg", "margin", "norm", "kernel")}
+        if self._are_tuples(X):
+            points, rows = self._tuples(X, 2, reset=True)
+            problem = PairMarginProblem(points, rows, both_kinds(y, len(rows)), **options)
+        else:
+            points = self._points(X, reset=True)
+            labels = self._labels(points, y)
+            problem = PairMarginProblem.from_labels(points, labels, self.n_pairs, self.balanced, rng, **options)
+        self._learn(problem, rng, problem.embedding)
+        self.threshold_ = 1.0
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,160 @@
+"""What estimators of pairs predict: similar or not, by a threshold on the distance."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted
+
+from convexmetric.comparisons.pairs import pair_signs
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.estimators.base import MetricEstimator
+from convexmetric.verification import roc_area
+
+__all__ = ["STRATEGIES", "PairEstimator", "best_threshold"]
+
+#: Of :meth:`PairEstimator.calibrate_threshold`.
+STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
+
+
+class PairEstimator(MetricEstimator):
+    """A metric that is learned from similar and dissimilar pairs.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Distance up to which a pair counts as similar: after a fit 1, the unit of the paper's operators.
+    """
+
+    _otherwise = "; pairs have shape (n, 2, d), or (n, 2) with a preprocessor, and a sign each"
+    threshold_: float
+
+    def decision_function(self, pairs: Any) -> Array:
+        """``(n,)`` scores that grow with similarity: :meth:`pair_score`.
+
+        Parameters
+        ----------
+        pairs : (n, 2, d) array, or (n, 2) indices with a ``preprocessor``
+        """
+        return self.pair_score(pairs)
+
+    def predict(self, pairs: Any) -> NDArray[np.int64]:
+        """``(n,)``: 1 for pairs at most ``threshold_`` apart, -1 for others."""
+        return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1).astype(np.int64)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Area under the ROC curve: the chance that a similar pair is nearer than a dissimilar one, ties half.
+
+        Parameters
+        ----------
+        X : (n, 2, d) array, or (n, 2) indices with a ``preprocessor``
+            Pairs. Or (n, d) points, of which all pairs count, similar if their labels are equal.
+        y : (n,) array
+            +1 and -1, one a pair. Or labels, one a point.
+        """
+        if self._are_tuples(X):
+            distances = self.pair_distance(X)
+            return float(roc_auc_score(both_kinds(y, distances.size), -distances))
+        images = self._transformed(X)
+        return roc_area(None, images, self._scored_labels(images, y))
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Take a threshold for :meth:`predict`.
+
+        Raises
+        ------
+        InputError
+            If it is not a finite number.
+        """
+        check_is_fitted(self)
+        if not (_is_number(threshold) and np.isfinite(threshold)):
+            raise InputError(f"threshold must be a finite number, got {threshold!r}")
+        self.threshold_ = float(threshold)
+        return self
+
+    def calibrate_threshold(
+        self,
+        pairs_valid: Any,
+        y_valid: ArrayLike,
+        strategy: str = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
+    ) -> Self:
+        """Choose the threshold that does best on pairs, which should not be those of the fit.
+
+        Every threshold that treats the pairs differently is tried: halfway between distances that follow each other,
+        below the smallest and at the largest.
+
+        Parameters
+        ----------
+        pairs_valid : (n, 2, d) array, or (n, 2) indices with a ``preprocessor``
+        y_valid : (n,) array
+            +1 and -1, both present.
+        strategy : str
+            ``"accuracy"``: the most pairs right. ``"f_beta"``: the largest F-measure of similar pairs. ``"max_tpr"``:
+            the most similar pairs found among thresholds whose true negative rate is at least ``min_rate``;
+            ``"max_tnr"`` the other way around.
+        min_rate : float, optional
+            From 0 to 1, for the last two.
+        beta : float
+            Weight of recall against precision in ``"f_beta"``.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, or one kind of pairs is missing.
+        """
+        distances = self.pair_distance(pairs_valid)
+        r = both_kinds(y_valid, distances.size)
+        return self.set_threshold(best_threshold(distances, r, strategy, min_rate, beta))
+
+
+def best_threshold(
+    distances: Array, r: Array, strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0
+) -> float:
+    """See :meth:`PairEstimator.calibrate_threshold`; ``r`` is +1 for similar and -1 for dissimilar pairs."""
+    if strategy not in STRATEGIES:
+        raise InputError(f"strategy must be one of {', '.join(map(repr, STRATEGIES))}, got {strategy!r}")
+    bounded = strategy in ("max_tpr", "max_tnr")
+    if bounded and not (_is_number(min_rate) and 0.0 <= min_rate <= 1.0):  # type: ignore[operator]
+        raise InputError(f"min_rate must be a rate from 0 to 1 for {strategy!r}, got {min_rate!r}")
+    if not bounded and min_rate is not None:
+        raise InputError(f"min_rate is for 'max_tpr' and 'max_tnr'; leave it out for {strategy!r}")
+    if not (_is_number(beta) and beta > 0.0):
+        raise InputError(f"beta must be a positive number, got {beta!r}")
+    values, place = np.unique(distances, return_inverse=True)
+    # Similar and dissimilar pairs accepted by each threshold, from the one that accepts none.
+    accepted = [np.r_[0, np.cumsum(np.bincount(place.ravel(), r == kind, values.size))] for kind in (1.0, -1.0)]
+    similar, dissimilar = (count[-1] for count in accepted)
+    tp, fp = accepted
+    if strategy == "accuracy":
+        merit = tp + (dissimilar - fp)
+    elif strategy == "f_beta":
+        merit = (1.0 + beta**2) * tp / (tp + fp + beta**2 * similar)
+    else:
+        tpr, tnr = tp / similar, (dissimilar - fp) / dissimilar
+        merit, bound = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
+        assert min_rate is not None
+        # Of equally good thresholds the one with more room; the other rate is below one.
+        merit = np.where(bound >= min_rate, merit + 1e-9 * bound, -1.0)
+    middle = values[:-1] + 0.5 * np.diff(values)
+    between = np.where(middle < values[1:], middle, values[:-1])
+    thresholds = np.r_[np.nextafter(values[0], -np.inf), between, values[-1]]
+    return float(thresholds[np.argmax(merit)])
+
+
+def both_kinds(y: Any, m: int) -> Array:
+    if y is None:
+        raise InputError("pairs need y: +1 for similar and -1 for dissimilar ones")
+    r = pair_signs(y, m)
+    if not ((r > 0.0).any() and (r < 0.0).any()):
+        raise InputError("y must hold both +1 (similar) and -1 (dissimilar) to tell one kind from the other")
+    return r
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -1,0 +1,173 @@
+"""Metrics of large graphs by random projection as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from convexmetric.errors import InputError
+from convexmetric.estimators.base import dense, generator, in_company
+from convexmetric.estimators.triplets import TripletEstimator
+from convexmetric.methods import TripletProblem
+from convexmetric.projections import make_projection
+
+__all__ = ["RandomProjectionMetric"]
+
+
+class RandomProjectionMetric(TripletEstimator):
+    """A metric on randomly projected points under which triplets keep a margin.
+
+    ``fit(triplets)`` takes rows (i, j, k): i is closer to j than to k. ``fit(X, y)`` combines neighbours of the same
+    label with neighbours of other labels, which are never listed. ``fit_graph(X, adjacency)`` combines links with
+    missing links. The metric acts on the features as given, ``components_`` = R^(1/2) L.
+
+    Parameters
+    ----------
+    projection : str or None
+        ``"gaussian"``, ``"uniform"`` (the paper's), ``"sparse"``, ``"orthonormal"`` or ``"pca"``; None for none.
+    n_components : int
+        Features after projection. Points with no more features than that are not projected.
+    n_same, n_other : int or None
+        Neighbours of each point by Euclidean distance, of its label and of others; None for all.
+    reg : float or "auto"
+        lambda, the weight of half the squared norm. ``"auto"`` is a hundredth of the lambda from which on all triplets
+        violate their margin (:attr:`TripletProblem.reg_max`).
+    margin : float
+        By how much farther the far point must be.
+    intra, inter : float
+        Weights of the mean distance of near pairs, and of (minus) that of far pairs.
+    diagonal : bool
+        Learn weights of the (projected) features.
+    regularizer : str
+        ``"squared-frobenius"``, or ``"trace"``.
+    solver, tol, max_iter, max_seconds, verbose, preprocessor
+        As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
+    random_state : int, RandomState, Generator or None
+        Of the projection, and of stochastic solvers.
+
+    Attributes
+    ----------
+    projection_ : Projection or None
+        What points were projected by.
+    reg_ : float
+        lambda.
+    """
+
+    _stronger = "lower reg"
+
+    def __init__(
+        self,
+        projection: str | None = "gaussian",
+        n_components: int = 300,
+        n_same: int | None = 10,
+        n_other: int | None = 10,
+        reg: float | str = "auto",
+        margin: float = 1.0,
+        intra: float = 0.0,
+        inter: float = 0.0,
+        diagonal: bool = False,
+        regularizer: str = "squared-frobenius",
+        solver: Any = "exact",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        verbose: bool | int = False,
+        random_state: Any = None,
+        preprocessor: Any = None,
+    ) -> None:
+        self.projection = projection
+        self.n_components = n_components
+        self.n_same = n_same
+        self.n_other = n_other
+        self.reg = reg
+        self.margin = margin
+        self.intra = intra
+        self.inter = inter
+        self.diagonal = diagonal
+        self.regularizer = regularizer
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.random_state = random_state
+        self.preprocessor = preprocessor
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from triplets, or from points and labels.
+
+        Points whose label no other point has are left out, with a warning.
+
+        Parameters
+        ----------
+        X : (n, 3, d) array, or (n, 3) indices with a ``preprocessor``
+            Triplets. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
+        y : (n,) array, optional
+            Labels of points.
+
+        Raises
+        ------
+        InputError
+            If an argument or a parameter is malformed, or the labels make no triplet.
+        """
+        rng = generator(self.random_state)
+        if self._are_tuples(X):
+            points, rows = self._listed(X, y)
+            points, options = self._projected(points, rng)
+            return self._fit(TripletProblem(points, rows, **options), rng)
+        points = self._points(X, reset=True)
+        labels = self._labels(points, y)
+        kept = in_company(labels, warn=True)
+        points, options = self._projected(points[np.flatnonzero(kept)], rng)
+        return self._fit(TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options), rng)
+
+    def fit_graph(self, X: Any, adjacency: Any) -> Self:
+        """Learn from a graph: a point is closer to those it is linked to than to all others.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        adjacency : (n, n) array or sparse matrix
+            Ones for links.
+
+        Raises
+        ------
+        InputError
+            If an argument or a parameter is malformed, or the graph makes no triplet.
+        """
+        rng = generator(self.random_state)
+        points, options = self._projected(self._points(X, reset=True), rng)
+        return self._fit(TripletProblem.from_graph(points, adjacency, **options), rng)
+
+    def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+        """Points as the problem takes them, and its options."""
+        n, d = points.shape
+        count = self.n_components
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise InputError(f"n_components must be a positive integer, got {count!r}")
+        if isinstance(self.reg, str) and self.reg == "auto" and self.regularizer == "trace":
+            raise InputError("reg='auto' is made for the squared norm; with regularizer='trace' give a number")
+        self.projection_ = None
+        if self.projection is not None and count < d:
+            r = min(count, n - 1) if self.projection == "pca" else count
+            self.projection_ = make_projection(self.projection, points, r, rng)
+        elif not self.diagonal:
+            points = dense(points)
+        names = ("margin", "intra", "inter", "diagonal", "regularizer")
+        options = {name: getattr(self, name) for name in names}
+        return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
+
+    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
+        if isinstance(self.reg, str):
+            # Zero where no metric gains anything, whatever lambda.
+            largest = problem.reg_max
+            problem = problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
+        self.reg_ = problem.reg
+        self._learn(problem, rng)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,99 @@
+"""Relative comparisons (Schultz & Joachims 2003) as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from convexmetric.comparisons import triplets_from_labels
+from convexmetric.estimators.base import generator
+from convexmetric.estimators.triplets import TripletEstimator
+from convexmetric.kernels import KernelValues
+from convexmetric.methods import RelativeComparisonProblem
+
+__all__ = ["RelativeComparisonMetric"]
+
+#: Triplets drawn from labels by default: so many a point, and no more than so many in all.
+TRIPLETS_A_POINT, MOST_TRIPLETS = 20, 200_000
+
+
+class RelativeComparisonMetric(TripletEstimator):
+    """Weights of features, of columns of A or of points of a kernel, under which triplets keep a margin.
+
+    ``fit(triplets)`` takes rows (i, j, k): i is closer to j than to k. ``fit(X, y)`` draws triplets from labels.
+
+    Parameters
+    ----------
+    n_triplets : int, optional
+        Triplets drawn from labels: by default 20 a point, at most 200,000.
+    C : float
+        Weight of each violated margin; ``inf`` for hard margins.
+    A : (d, m) array, optional
+        Fixed linear map, of whose columns weights are learned; the features themselves by default.
+    kernel : str or callable, optional
+        ``"linear"``, ``"rbf"``, or a function of two point matrices: one weight for each point that was learned from.
+        ``components_`` then act on the kernel values with these, which ``embedding_`` gives.
+    solver, tol, max_iter, max_seconds, verbose, preprocessor
+        As for :class:`MLR`.
+    random_state : int, RandomState, Generator or None
+        Of the draws, and of stochastic solvers.
+    """
+
+    def __init__(
+        self,
+        n_triplets: int | None = None,
+        C: float = 1.0,
+        A: Any = None,
+        kernel: Any = None,
+        solver: Any = "exact",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        verbose: bool | int = False,
+        random_state: Any = None,
+        preprocessor: Any = None,
+    ) -> None:
+        self.n_triplets = n_triplets
+        self.C = C
+        self.A = A
+        self.kernel = kernel
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.random_state = random_state
+        self.preprocessor = preprocessor
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from triplets, or from points and labels.
+
+        Parameters
+        ----------
+        X : (n, 3, d) array, or (n, 3) indices with a ``preprocessor``
+            Triplets. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
+        y : (n,) array, optional
+            Labels of points.
+
+        Raises
+        ------
+        InputError
+            If an argument or a parameter is malformed, or the labels make no triplet.
+        InfeasibleError
+            If hard margins are asked for and contradict each other.
+        """
+        rng = generator(self.random_state)
+        if self._are_tuples(X):
+            points, rows = self._listed(X, y)
+        else:
+            points = self._points(X, reset=True)
+            labels = self._labels(points, y)
+            count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS) if self.n_triplets is None else self.n_triplets
+            rows = triplets_from_labels(labels, count, rng)
+        problem = RelativeComparisonProblem(points, rows, self.C, self.A, self.kernel)
+        self._learn(problem, rng, None if self.kernel is None else KernelValues(self.kernel, points))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,95 @@
+"""What estimators of triplets predict: which of two points is nearer to a third."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convexmetric.comparisons.pairs import label_codes
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.estimators.base import MetricEstimator
+from convexmetric.operators import listed_squared_distances, squared_distances
+
+__all__ = ["TripletEstimator", "triplet_accuracy"]
+
+#: Points whose distances to all others are held at a time.
+BLOCK = 256
+
+
+class TripletEstimator(MetricEstimator):
+    """A metric that is learned from triplets (i, j, k): i is closer to j than to k."""
+
+    _otherwise = "; triplets have shape (n, 3, d), or (n, 3) with a preprocessor"
+
+    def decision_function(self, triplets: Any) -> Array:
+        """``(n,)`` margins ``d(i, k) - d(i, j)`` of learned distances: positive where i is closer to j.
+
+        Parameters
+        ----------
+        triplets : (n, 3, d) array, or (n, 3) indices with a ``preprocessor``
+        """
+        points, rows = self._tuples(triplets, 3)
+        images = self._images(points)
+        near, far = (np.sqrt(listed_squared_distances(images, rows[:, [0, place]])) for place in (1, 2))
+        return np.asarray(far - near)
+
+    def predict(self, triplets: Any) -> NDArray[np.int64]:
+        """``(n,)``: 1 where i is closer to j than to k, -1 where it is farther, 0 where both are as far."""
+        return np.sign(self.decision_function(triplets)).astype(np.int64)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of triplets that the metric orders rightly, ties counted half.
+
+        Parameters
+        ----------
+        X : (n, 3, d) array, or (n, 3) indices with a ``preprocessor``
+            Triplets. Or (n, d) points, of which all triplets of the labels count, without being listed.
+        y : (n,) array, optional
+            Labels of points.
+        """
+        if self._are_tuples(X):
+            refuse_y(y)
+            return float(0.5 + 0.5 * self.predict(X).mean())
+        images = self._transformed(X)
+        return triplet_accuracy(images, self._scored_labels(images, y))
+
+    def _listed(self, triplets: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Points and rows of the triplets to learn from."""
+        refuse_y(y)
+        return self._tuples(triplets, 3, reset=True)
+
+
+def refuse_y(y: Any) -> None:
+    """A triplet says by its order what is near."""
+    if y is not None:
+        raise InputError(
+            "y is for labels of points; triplets (i, j, k) say by their order that i is closer to j "
+            "(points are two-dimensional; with a preprocessor they are given by index, one-dimensional)"
+        )
+
+
+def triplet_accuracy(images: Array, y: Any) -> float:
+    """Share of all triplets with labels y_i = y_j != y_k and ``||x_i - x_j|| < ||x_i - x_k||``, ties counted half.
+
+    Every point's distances to its own class and to the others are sorted; nothing is listed.
+
+    Raises
+    ------
+    InputError
+        If the labels make no triplet.
+    """
+    codes = label_codes(y, len(images))
+    right = total = 0
+    for first in range(0, len(images), BLOCK):
+        for row, distances in enumerate(squared_distances(images[first : first + BLOCK], images), start=first):
+            same = codes == codes[row]
+            far = np.sort(distances[~same])
+            same[row] = False
+            near = distances[same]
+            above = 2 * far.size - np.searchsorted(far, near, "left") - np.searchsorted(far, near, "right")
+            right += int(above.sum())
+            total += 2 * near.size * far.size
+    return right / total

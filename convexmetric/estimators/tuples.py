@@ -1,0 +1,124 @@
+"""Tuples of points, by value or by index, as points and row numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from convexmetric.comparisons.points import rows_of
+from convexmetric.errors import InputError
+
+__all__ = ["NAMES", "are_tuples", "dimensions", "look_up", "points_and_rows"]
+
+#: What tuples of a size are called.
+NAMES = {2: "pairs", 3: "triplets"}
+
+
+def dimensions(X: Any) -> int:
+    """Number of dimensions of an array, a frame, a sparse matrix or nested lists."""
+    found = getattr(X, "ndim", None)
+    if isinstance(found, int):
+        return found
+    try:
+        return int(np.asarray(X).ndim)
+    except ValueError as error:
+        raise InputError("the input must be a rectangular array, got rows of different lengths") from error
+
+
+def are_tuples(X: Any, preprocessor: Any) -> bool:
+    """Whether an input is tuples: 3-D, or 2-D with a preprocessor."""
+    return dimensions(X) == 3 or (dimensions(X) == 2 and preprocessor is not None)
+
+
+def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.ndarray]:
+    """The different points of some tuples, and the rows of these that every tuple names.
+
+    Points of equal features are one point, as are equal indices; but inside a tuple two points stay two, so that
+    different objects with the same features can be compared.
+
+    Parameters
+    ----------
+    tuples : (n, size, d) array, or (n, size) array of indices
+    size : int
+        2 for pairs, 3 for triplets.
+    preprocessor : array, sparse matrix, callable or None
+        What indices point into.
+
+    Returns
+    -------
+    points : (m, d) array or sparse matrix
+    rows : (n, size) int array
+
+    Raises
+    ------
+    InputError
+        If the tuples are malformed, or indices come without a preprocessor.
+    """
+    name = NAMES[size]
+    wanted = f"{name} must have shape (n, {size}, features), or (n, {size}) with a preprocessor"
+    if sp.issparse(tuples):
+        raise InputError(f"{wanted}; got a sparse matrix: give sparse points as preprocessor, and indices into it")
+    ndim = dimensions(tuples)
+    if ndim == 2 and preprocessor is None:
+        raise InputError(f"{wanted}; got two dimensions, and there is no preprocessor to take them for indices")
+    if ndim not in (2, 3):
+        raise InputError(f"{wanted}, got {ndim} dimension(s). Reshape your data")
+    given = np.asarray(tuples)
+    if given.shape[1] != size:
+        hint = "" if ndim == 3 else "; with a preprocessor points are given by index, one-dimensional"
+        raise InputError(f"{wanted}, got {given.shape}{hint}")
+    if given.shape[0] == 0:
+        raise InputError(f"{name} is empty: at least one is needed")
+    if ndim == 2:
+        distinct, rows = np.unique(given, return_inverse=True)
+        rows = rows.reshape(given.shape)
+        return _apart(look_up(distinct, preprocessor), rows)
+    values = check_array(given, allow_nd=True, dtype=np.float64, input_name=name)
+    distinct, rows = np.unique(values.reshape(-1, values.shape[2]), axis=0, return_inverse=True)
+    return _apart(distinct, rows.reshape(values.shape[:2]))
+
+
+def look_up(indices: Any, preprocessor: Any) -> Any:
+    """Points by index: rows of an array, or what a callable makes of the indices.
+
+    Raises
+    ------
+    InputError
+        If indices are not integers of rows, or a callable does not give one point an index.
+    """
+    if callable(preprocessor):
+        made = preprocessor(indices)
+        points = made if sp.issparse(made) else np.asarray(made)
+        if points.ndim != 2 or points.shape[0] != len(indices):
+            raise InputError(
+                f"preprocessor must give one point an index: ({len(indices)}, d) for {len(indices)} indices, "
+                f"got shape {points.shape}"
+            )
+        return points
+    if sp.issparse(preprocessor):
+        table = sp.csr_array(preprocessor)
+    else:
+        table = np.asarray(preprocessor)
+        if table.ndim != 2:
+            raise InputError(f"preprocessor must be an (n, d) array of points or a callable, got shape {table.shape}")
+    return table[rows_of(indices, table.shape[0], "indices")]
+
+
+def _apart(points: Any, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+    """A copy of the point for every place of a tuple that repeats an earlier one of that tuple."""
+    extra: list[np.ndarray] = []
+    rows = rows.copy()
+    count = points.shape[0]
+    for place in range(1, rows.shape[1]):
+        repeats = np.flatnonzero((rows[:, :place] == rows[:, place : place + 1]).any(axis=1))
+        extra.append(rows[repeats, place].copy())
+        rows[repeats, place] = count + np.arange(repeats.size)
+        count += repeats.size
+    copies = np.concatenate(extra)
+    if not copies.size:
+        return points, rows
+    stack = sp.vstack if sp.issparse(points) else np.vstack
+    return stack([points, points[copies]]), rows

@@ -1,0 +1,82 @@
+"""Two modalities: side by side, and apart."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import convexmetric as cm
+
+wine = cm.datasets.load("wine")
+ROWS = np.random.default_rng(3).permutation(len(wine.X))[:80]
+Z, Y = cm.datasets.preprocess(wine.X, ["zscore"])[ROWS], np.asarray(wine.y)[ROWS]
+IMAGES, TEXTS = Z[:50, :5], Z[20:, 5:]
+OF_IMAGES, OF_TEXTS = Y[:50], Y[20:]
+
+
+@pytest.fixture(scope="module")
+def apart():
+    return cm.CrossModalMetric(n_clusters=3, random_state=0).fit_modalities(IMAGES, TEXTS, OF_IMAGES, OF_TEXTS)
+
+
+def test_modalities_apart_are_the_problem_of_the_paper(apart):
+    problem = apart.solution_.problem
+    assert apart.gap_ <= 1e-4
+    assert apart.n_features_in_ == 13
+    np.testing.assert_allclose(
+        apart.distances(IMAGES, TEXTS) ** 2, problem.distances(apart.get_mahalanobis_matrix(), IMAGES, TEXTS), atol=1e-8
+    )
+    U, V = problem.split(apart.components_)
+    np.testing.assert_array_equal(apart.transform_x(IMAGES), IMAGES @ U)
+    np.testing.assert_array_equal(apart.transform_y(TEXTS), TEXTS @ V)
+
+
+def test_side_by_side_is_apart_with_the_same_objects():
+    together = cm.CrossModalMetric(n_features_x=5, n_clusters=None).fit(Z, Y)
+    apart = cm.CrossModalMetric(n_clusters=None).fit_modalities(Z[:, :5], Z[:, 5:], Y, Y)
+    np.testing.assert_array_equal(together.components_, apart.components_)
+    images = together.transform(Z)
+    c = len(together.components_)
+    np.testing.assert_array_equal(images[:, :c], together.transform_x(Z[:, :5]))
+    np.testing.assert_array_equal(images[:, c:], together.transform_y(Z[:, 5:]))
+    assert together.score(Z, Y) == apart.score_modalities(Z[:, :5], Z[:, 5:], Y, Y)
+
+
+def test_ranks_are_by_distance_and_the_score_is_their_mean_average_precision(apart):
+    D = cdist(apart.transform_x(IMAGES), apart.transform_y(TEXTS))
+    order = apart.rank(IMAGES, TEXTS)
+    np.testing.assert_array_equal(np.sort(order, axis=1), np.tile(np.arange(60), (50, 1)))
+    assert (np.diff(np.take_along_axis(D, order, axis=1), axis=1) >= -1e-12).all()
+    np.testing.assert_array_equal(apart.rank(IMAGES, TEXTS, k=3), order[:, :3])
+    precisions = []
+    for q, ranked in enumerate(order):
+        hits = OF_TEXTS[ranked] == OF_IMAGES[q]
+        precisions.append(np.mean((np.cumsum(hits) / np.arange(1, 61))[hits]))
+    score = apart.score_modalities(IMAGES, TEXTS, OF_IMAGES, OF_TEXTS)
+    assert score == pytest.approx(np.mean(precisions))
+    assert score > 0.8
+
+
+def test_several_labels_an_object():
+    both = np.column_stack([Y == 0, Y == 1, Y == 2, Y > 0]).astype(int)
+    estimator = cm.CrossModalMetric(n_features_x=5, n_clusters=2, random_state=0).fit(Z, both)
+    assert estimator.gap_ <= 1e-4
+    assert 0.6 < estimator.score(Z, both) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: e.transform_x(TEXTS), "8 features, but 5"),
+        (lambda e: e.transform_y(np.full((1, 8), np.nan)), "NaN"),
+        (lambda e: e.rank(IMAGES, TEXTS, k=0), "k must be"),
+        (lambda e: e.transform(Z[:, :4]), "4 features"),
+        (lambda e: e.score_modalities(IMAGES, TEXTS, OF_IMAGES + 9, OF_TEXTS), "no query has a relevant"),
+        (lambda e: e.score_modalities(IMAGES, TEXTS, OF_IMAGES[:3], OF_TEXTS), "shape"),
+        (lambda e: cm.CrossModalMetric().fit_modalities(IMAGES, TEXTS, OF_IMAGES, OF_TEXTS[:-1]), "one an object"),
+        (lambda e: cm.CrossModalMetric().fit(Z[:, :1], Y), "n_features = 1"),
+        (lambda e: cm.CrossModalMetric().rank(IMAGES, TEXTS), "not fitted"),
+    ],
+)
+def test_refusals(apart, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(apart)

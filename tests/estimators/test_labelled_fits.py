@@ -1,0 +1,357 @@
+"""What holds for every estimator that is fitted to points with labels."""
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist, pdist
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import convexmetric as cm
+from convexmetric.comparisons import triplets_from_labels
+from convexmetric.errors import GapWarning, InputError
+
+wine = cm.datasets.load("wine")
+ROWS = np.random.default_rng(3).permutation(len(wine.X))[:90]
+RAW, Y = wine.X[ROWS], np.asarray(wine.y)[ROWS]
+X = cm.datasets.preprocess(RAW, ["zscore"])
+NAMES = np.array(["Barolo", "Grignolino", "Barbera"])[Y]
+
+MAP = np.eye(13)[:, :6] + 0.1
+
+ESTIMATORS = {
+    "ranking": lambda: cm.MLR(C=10.0),
+    "ranking-auc-diagonal": lambda: cm.MLR(measure="auc", C=10.0, diagonal=True),
+    "relative": lambda: cm.RelativeComparisonMetric(random_state=0),
+    "relative-A": lambda: cm.RelativeComparisonMetric(A=MAP, random_state=0),
+    "relative-rbf": lambda: cm.RelativeComparisonMetric(n_triplets=400, kernel="rbf", random_state=0),
+    "projection-none": lambda: cm.RandomProjectionMetric(random_state=0),
+    "projection": lambda: cm.RandomProjectionMetric(n_components=6, intra=0.1, random_state=0),
+    "operator": lambda: cm.OperatorMarginMetric(),
+    "operator-drawn": lambda: cm.OperatorMarginMetric(n_pairs=300, norm="trace", random_state=0),
+    "operator-rbf": lambda: cm.OperatorMarginMetric(kernel="rbf"),
+    "cross-modal": lambda: cm.CrossModalMetric(n_features_x=6, n_clusters=2, random_state=0),
+}
+OF_POINTS = [name for name in ESTIMATORS if name != "cross-modal"]
+FITTED = {}
+
+
+def fitted(name):
+    """Every estimator is solved once."""
+    if name not in FITTED:
+        FITTED[name] = ESTIMATORS[name]().fit(X, Y)
+    return FITTED[name]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_optimum_is_certified_and_the_certificate_stands_on_its_own(name):
+    estimator = fitted(name)
+    assert 0.0 <= estimator.gap_ <= estimator.tol
+    again = cm.certify(estimator.solution_.problem, estimator.certificate_.M, estimator.certificate_.dual)
+    assert again.lower_bound == pytest.approx(estimator.certificate_.lower_bound, rel=1e-9)
+    assert again.gap <= estimator.tol
+    assert estimator.n_iter_ >= 1
+    assert estimator.n_features_in_ == 13
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_components_are_a_factor_of_the_metric_that_was_solved_for(name):
+    estimator = fitted(name)
+    L, M = estimator.components_, estimator.get_mahalanobis_matrix()
+    np.testing.assert_allclose(M, L.T @ L, atol=1e-12 * np.abs(M).max())
+    np.testing.assert_allclose(M, estimator.solution_.M, atol=1e-9 * np.abs(M).max())
+
+
+@pytest.mark.parametrize("name", OF_POINTS)
+def test_distances_after_transform_are_those_of_the_metric(name):
+    estimator = fitted(name)
+    points = X if estimator.embedding_ is None else estimator.embedding_.transform(X)
+    M = estimator.get_mahalanobis_matrix()
+    expected = pdist(points, lambda u, v: np.sqrt(max(0.0, (u - v) @ M @ (u - v))))
+    np.testing.assert_allclose(pdist(estimator.transform(X)), expected, rtol=1e-6, atol=1e-7 * expected.max())
+    i, j = np.triu_indices(len(X), 1)
+    np.testing.assert_allclose(
+        estimator.pair_distance(np.stack([X[i], X[j]], axis=1)), expected, rtol=1e-6, atol=1e-7 * expected.max()
+    )
+
+
+@pytest.mark.parametrize("name", OF_POINTS)
+def test_the_metric_is_a_function_for_nearest_neighbours_and_survives_pickling(name):
+    estimator = fitted(name)
+    metric = estimator.get_metric()
+    near = KNeighborsClassifier(3, metric=pickle.loads(pickle.dumps(metric))).fit(X[:40], NAMES[:40])
+    there = KNeighborsClassifier(3).fit(estimator.transform(X[:40]), NAMES[:40])
+    assert (near.predict(X[40:60]) == there.predict(estimator.transform(X[40:60]))).all()
+    assert clone(near).metric(X[0], X[1]) == metric(X[0], X[1])
+    assert metric(X[0], X[1], squared=True) == pytest.approx(metric(X[0], X[1]) ** 2)
+    assert metric(X[0], X[1]) == pytest.approx(float(estimator.pair_distance([[X[0], X[1]]])[0]))
+    np.testing.assert_array_equal(estimator.pair_score([[X[0], X[1]]]), -estimator.pair_distance([[X[0], X[1]]]))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_pickles_and_clones(name):
+    estimator = fitted(name)
+    again = pickle.loads(pickle.dumps(estimator))
+    np.testing.assert_array_equal(again.transform(X), estimator.transform(X))
+    assert again.gap_ == estimator.gap_
+    assert again.score(X, Y) == estimator.score(X, Y)
+    fresh = clone(estimator)
+    with pytest.raises(NotFittedError):
+        fresh.transform(X)
+    np.testing.assert_allclose(fresh.fit(X, Y).components_, estimator.components_, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_names_of_classes_may_be_text(name):
+    again = ESTIMATORS[name]().fit(X, NAMES)
+    np.testing.assert_allclose(np.abs(again.transform(X)), np.abs(fitted(name).transform(X)), rtol=0.02, atol=0.02)
+    assert again.certificate_.upper_bound == pytest.approx(fitted(name).certificate_.upper_bound, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_pipelines_learn_what_tells_the_wines_apart(name):
+    pipeline = make_pipeline(StandardScaler(), ESTIMATORS[name](), KNeighborsClassifier(3))
+    assert cross_val_score(pipeline, RAW, NAMES, cv=3).mean() > 0.85
+
+
+@pytest.mark.parametrize(
+    ("name", "grid"),
+    [
+        ("ranking", {"C": [0.1, 10.0]}),
+        ("relative", {"C": [0.01, 1.0]}),
+        ("projection", {"n_components": [2, 6]}),
+        ("operator", {"reg": [0.005, 0.05]}),
+        ("cross-modal", {"alpha": [1.0, 10.0]}),
+    ],
+)
+def test_grid_search_over_the_score_of_held_out_points(name, grid):
+    search = GridSearchCV(ESTIMATORS[name](), grid, cv=StratifiedKFold(2)).fit(X, Y)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert scores.max() > 0.6
+    assert search.best_estimator_.gap_ <= 1e-4
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_learning_raises_the_score_above_that_of_the_features(name):
+    estimator = fitted(name)
+    untouched = clone(estimator).fit(X, Y)
+    untouched.components_ = MAP.T if name == "relative-A" else np.eye(untouched.components_.shape[1])
+    if name == "cross-modal":
+        # Without learning there is no way from one modality to the other: seven columns cut to six.
+        untouched.components_x_, untouched.components_y_ = np.eye(6), np.eye(7)[:6]
+    assert estimator.score(X, Y) > untouched.score(X, Y)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_frames_keep_their_names(name):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(13)], index=ROWS)
+    estimator = ESTIMATORS[name]().set_output(transform="pandas").fit(frame, NAMES)
+    assert list(estimator.feature_names_in_) == list(frame.columns)
+    images = estimator.transform(frame)
+    assert list(images.index) == list(ROWS)
+    assert list(images.columns) == list(estimator.get_feature_names_out())
+    assert images.columns[0] == type(estimator).__name__.lower() + "0"
+    if name != "cross-modal":
+        with warnings.catch_warnings():
+            # Points of tuples have no names to compare.
+            warnings.simplefilter("error")
+            estimator.pair_distance(X[:4].reshape(2, 2, 13))
+    # Scores do not depend on what transform gives.
+    assert estimator.score(frame, NAMES) == pytest.approx(fitted(name).score(X, NAMES), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "name", ["relative", "relative-A", "relative-rbf", "projection", "projection-none", "operator"]
+)
+def test_sparse_points_give_what_dense_ones_give(name):
+    thinned = np.where(X > 0.3, X, 0.0)
+    dense = ESTIMATORS[name]().fit(thinned, Y)
+    sparse = ESTIMATORS[name]().fit(sp.csr_matrix(thinned), Y)
+    assert sparse.certificate_.upper_bound == pytest.approx(dense.certificate_.upper_bound, rel=1e-3)
+    np.testing.assert_allclose(
+        cdist(sparse.transform(sp.csr_array(thinned)), sparse.transform(thinned)),
+        cdist(dense.transform(thinned), dense.transform(thinned)),
+        atol=0.02 * np.abs(dense.transform(thinned)).max(),
+    )
+
+
+def test_a_diagonal_projection_metric_takes_thousands_of_sparse_features():
+    words = sp.random_array((60, 3000), density=0.02, rng=np.random.default_rng(0), format="csr")
+    estimator = cm.RandomProjectionMetric(projection=None, diagonal=True).fit(words, np.arange(60) % 3)
+    assert estimator.gap_ <= 1e-4
+    assert estimator.transform(words).shape == (60, len(estimator.components_))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_constant_features_change_nothing(name):
+    if name in ("relative-A", "projection"):
+        pytest.skip("another number of features is another map")
+    wider = np.hstack([X[:, :6], np.full((len(X), 1), 7.0), X[:, 6:]])
+    estimator = ESTIMATORS[name]()
+    if name == "cross-modal":
+        wider = np.hstack([X, np.zeros((len(X), 1))])
+    elif "rbf" in name:
+        estimator.set_params(kernel=lambda A, B: np.exp(-cdist(A, B, "sqeuclidean") / 13))
+    estimator.fit(wider, Y)
+    assert estimator.certificate_.upper_bound == pytest.approx(fitted(name).certificate_.upper_bound, rel=2e-4)
+
+
+@pytest.mark.parametrize("name", ["ranking", "projection"])
+def test_points_alone_in_their_class_are_left_out_aloud(name):
+    with pytest.warns(UserWarning, match=r"single member \(7, 8\)"):
+        estimator = ESTIMATORS[name]().fit(np.vstack([X, X[:2] + 9.0]), np.r_[Y, 7, 8])
+    assert estimator.certificate_.upper_bound == pytest.approx(fitted(name).certificate_.upper_bound, rel=2e-4)
+    assert estimator.score(np.vstack([X, X[:2] + 9.0]), np.r_[Y, 7, 8]) > 0.8
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_bad_labels_are_refused(name):
+    estimator = ESTIMATORS[name]()
+    with pytest.raises(InputError, match="requires y"):
+        estimator.fit(X)
+    with pytest.raises(ValueError, match=r"one class only|nothing is ranked"):
+        estimator.fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match=r"no class with two members|NaN"):
+        estimator.fit(X, np.where(Y == 0, np.nan, Y) if name == "cross-modal" else np.arange(len(X)))
+    with pytest.raises(InputError, match=r"cannot be compared|same type"):
+        estimator.fit(X, np.array(["a", 1, 2], dtype=object)[Y])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        estimator.fit(X, Y[:-1])
+    with pytest.raises(ValueError, match="NaN"):
+        estimator.fit(np.where(X > 2.0, np.nan, X), Y)
+    if name != "cross-modal":
+        with pytest.raises(InputError, match=r"one class only.*StratifiedKFold"):
+            fitted(name).score(X[Y == 1], Y[Y == 1])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (cm.MLR(measure="accuracy"), "measure must be one of"),
+        (cm.MLR(C=-1.0), "C must be positive"),
+        (cm.MLR(k=3), "leave k out"),
+        (cm.MLR(tol=2.0), "tol must be"),
+        (cm.MLR(solver="best"), "solver must be one of"),
+        (cm.MLR(max_iter=0), "max_iter must be"),
+        (cm.MLR(max_seconds=0), "max_seconds must be"),
+        (cm.MLR(random_state="seed"), "random_state must be"),
+        (cm.RelativeComparisonMetric(n_triplets=0), "n_triplets must be"),
+        (cm.RelativeComparisonMetric(A=np.eye(3)), "A must have one row a feature"),
+        (cm.RelativeComparisonMetric(A=np.eye(13), kernel="rbf"), "exclude each other"),
+        (cm.RelativeComparisonMetric(kernel="cubic"), "kernel must be"),
+        (cm.RandomProjectionMetric(projection="fourier", n_components=3), "kind must be one of"),
+        (cm.RandomProjectionMetric(n_components=0), "n_components must be"),
+        (cm.RandomProjectionMetric(reg=0.0), "reg must be positive"),
+        (cm.RandomProjectionMetric(reg="automatic"), "reg must be a positive number"),
+        (cm.RandomProjectionMetric(n_same=0), "n_same must be"),
+        (cm.RandomProjectionMetric(regularizer="trace"), "reg='auto' is made for the squared norm"),
+        (cm.OperatorMarginMetric(norm="nuclear"), "norm must be one of"),
+        (cm.OperatorMarginMetric(margin=(1.0, 2.0, 3.0)), "margin must be"),
+        (cm.OperatorMarginMetric(balanced=2), "balanced must be"),
+        (cm.OperatorMarginMetric(n_pairs=-1), "n_pairs must be"),
+        (cm.CrossModalMetric(n_features_x=13), "n_features_x must be an integer from 1 to 12"),
+        (cm.CrossModalMetric(alpha=0.0), "alpha must be positive"),
+        (cm.CrossModalMetric(n_clusters=0), "n_clusters must be"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_refused_at_fit_by_name(estimator, message):
+    with pytest.raises(InputError, match=message):
+        estimator.fit(X, Y)
+
+
+def test_a_metric_of_zero_is_said_aloud_and_leaves_a_transform():
+    with pytest.warns(UserWarning, match="optimal metric is zero.*raise C"):
+        estimator = cm.MLR(C=1e-6).fit(X, Y)
+    assert estimator.gap_ <= 1e-4
+    np.testing.assert_array_equal(estimator.transform(X), np.zeros((len(X), 1)))
+
+
+def test_limits_end_a_solve_with_a_warning_and_the_gap_it_has():
+    with pytest.warns(GapWarning, match="max_iter"):
+        estimator = cm.MLR(max_iter=3).fit(X, Y)
+    assert estimator.n_iter_ == 3
+    assert estimator.gap_ > 1e-4
+    assert estimator.solution_.status == "max_iter"
+
+
+def test_verbose_shows_the_bounds_closing(capfd):
+    cm.MLR(C=10.0, verbose=True).fit(X, Y)
+    assert "gap" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        cm.RandomProjectionMetric(solver="stochastic-batch", max_iter=40, n_components=4),
+        cm.OperatorMarginMetric(solver="stochastic-factors", max_iter=3, n_pairs=200),
+        cm.RelativeComparisonMetric(n_triplets=50),
+    ],
+    ids=str,
+)
+def test_random_states_repeat_themselves(estimator):
+    seeds = (0, 0, 1, np.random.RandomState(4), np.random.RandomState(4), np.random.default_rng(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        a, same, other, b, same_b, c = (clone(estimator).set_params(random_state=s).fit(X, Y) for s in seeds)
+    np.testing.assert_array_equal(a.components_, same.components_)
+    np.testing.assert_array_equal(b.components_, same_b.components_)
+    for one, another in ((a, other), (a, b), (a, c)):
+        assert one.components_.shape != another.components_.shape or (one.components_ != another.components_).any()
+
+
+def test_stochastic_solvers_say_how_far_they_came():
+    with pytest.warns(GapWarning):
+        estimator = cm.RandomProjectionMetric(solver=cm.StochasticBatch(epochs=2, random_state=3)).fit(X, Y)
+    exact = cm.RandomProjectionMetric().fit(X, Y)
+    assert estimator.certificate_.upper_bound >= exact.certificate_.lower_bound
+    assert estimator.certificate_.lower_bound <= exact.certificate_.upper_bound
+
+
+def test_the_problem_is_the_one_that_the_paper_states():
+    for estimator, problem in (
+        (fitted("ranking"), cm.RankingProblem.from_labels(X, Y, "map", 10.0)),
+        (fitted("relative"), cm.RelativeComparisonProblem(X, triplets_from_labels(Y, 1800, 0))),
+        (fitted("operator"), cm.PairMarginProblem.from_labels(X, Y)),
+        (fitted("projection-none"), cm.TripletProblem.from_labels(X, Y, reg=fitted("projection-none").reg_)),
+    ):
+        assert estimator.solution_.problem.fingerprint() == problem.fingerprint()
+    assert fitted("projection-none").reg_ == pytest.approx(0.01 * cm.TripletProblem.from_labels(X, Y).reg_max)
+
+
+def test_operators_are_saved_without_pickle(tmp_path):
+    for name in ("ranking", "operator-rbf", "relative-rbf"):
+        path = fitted(name).get_operator().save(tmp_path / f"{name}.npz")
+        np.testing.assert_allclose(cm.SimilarityOperator.load(path).transform(X), fitted(name).transform(X))
+
+
+def test_links_of_a_graph_make_triplets():
+    graph = (np.abs(ROWS[:, None] - ROWS) <= 4) & ~np.eye(len(ROWS), dtype=bool)
+    estimator = cm.RandomProjectionMetric(reg=0.01).fit_graph(X, graph)
+    problem = cm.TripletProblem.from_graph(X, graph, reg=0.01)
+    assert estimator.solution_.problem.fingerprint() == problem.fingerprint()
+
+
+def test_rankings_by_lists_and_by_matrices():
+    queries = X[:8] + 0.05
+    R = (Y[:8, None] == Y).astype(int)
+    by_matrix = cm.MLR(C=10.0).fit_rankings(X, R, queries=queries)
+    by_lists = cm.MLR(C=10.0).fit_rankings(X, [np.flatnonzero(row) for row in R], queries=queries)
+    assert by_matrix.solution_.problem.fingerprint() == by_lists.solution_.problem.fingerprint()
+    assert by_matrix.gap_ <= 1e-4
+    corpus = cm.MLR(C=10.0).fit_rankings(X, (Y[:, None] == Y) & ~np.eye(len(Y), dtype=bool))
+    assert corpus.certificate_.upper_bound == pytest.approx(fitted("ranking").certificate_.upper_bound, rel=2e-4)
+
+
+def test_parameters_print_as_json():
+    assert json.loads(json.dumps(cm.MLR().get_params()))["measure"] == "map"

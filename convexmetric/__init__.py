@@ -11,6 +11,7 @@ True
 from convexmetric import datasets, errors
 from convexmetric.audit import Audit, audit
 from convexmetric.certificate import Certificate, certify
+from convexmetric.checker import CertificateError, Verdict, verify
 from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
 from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
 from convexmetric.instances import Instance, list_problems, load_instance, load_problem
@@ -31,6 +32,7 @@ from convexmetric.methods import (
 from convexmetric.operators import SimilarityOperator
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
+from convexmetric.proofs import write_certificate
 from convexmetric.retrieval import RetrievalCurve, retrieval_curve
 from convexmetric.risk_bounds import RiskBound, affine_risk_bound, independent_pairs, risk_bound, transfer_bound
 from convexmetric.risks import CutDual, SmoothedPairs
@@ -78,6 +80,7 @@ __all__ = [
     "VARIANTS",
     "Audit",
     "Certificate",
+    "CertificateError",
     "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",
@@ -122,6 +125,7 @@ __all__ = [
     "TripletProblem",
     "Validation",
     "Variant",
+    "Verdict",
     "affine_risk_bound",
     "audit",
     "balanced_error",
@@ -155,4 +159,6 @@ __all__ = [
     "solve_path",
     "transfer_bound",
     "verifier_errors",
+    "verify",
+    "write_certificate",
 ]

@@ -10,46 +10,47 @@ The problem
 
 over the PSD matrices, or over the nonnegative diagonal ones, :math:`M = \mathrm{diag}(w)`. Every array of the file is
 data as it stands: each float is the real number it represents (kernel coordinates, centroids and the linear term G
-included). Parameters are rationals. With squared distances :math:`d_{ab} = (a - b)^\top M (a - b)` the risk R is one of
+included). Parameters are rationals. With squared distances :math:`d_{ab} = (a - b)^\top M (a - b)` the risk R is
 
-- ``pairs of lists``: :math:`c \sum_q \sum_{i \in N_q, j \in F_q} \ell(d_{qj} - d_{qi})`, with near and far lists of
-  every query and the loss *hinge*, :math:`\max(0, \mu - s)`, or *logistic*, :math:`\ln(1 + e^{-s})`;
-- ``rankings``: :math:`\frac{C}{n_q} \sum_q \max_y \Delta_q(y) - \frac{2}{p n} \sum (d_{qj} - d_{qi})`, the inner sum over
-  the pairs of a near item i that y puts below a far item j, p and n the lengths of the lists, and
-  :math:`\Delta = 1 - \sum_i g(i, b_i)` with the gains g of a measure (:func:`gains`), b_i far items above the i-th near
-  one. For AUC the maximum is :math:`\frac{2}{p n} \sum_{ij} \max(0, \tfrac12 - (d_{qj} - d_{qi}))`: order the items by
-  distance plus 1/2 (near), distance (far), and exactly the pairs with a positive hinge are inverted;
-- ``listed comparisons``: :math:`\sum_t c_t \ell_t(s_t)` with :math:`s_t = \sigma_t d_{ij}` or :math:`d_{ik} - d_{ij}`, a loss
-  of the table :data:`LOSSES` for each, and ``all pairs``: the same over all pairs of points, with one loss for those of
-  equal labels and one for the others.
+- of ``pairs of lists``: :math:`\sum_q c_q \sum_{i \in N_q, j \in F_q} \ell(d_{qj} - d_{qi})`, with a near and a far
+  list for every query and the loss *hinge*, :math:`\max(0, \mu - s)`, or *logistic*, :math:`\ln(1 + e^{-s})`;
+- of ``rankings``: :math:`\frac{C}{n_q} \sum_q \max_y \Delta_q(y) - \frac{2}{p n} \sum (d_{qj} - d_{qi})`, the inner sum
+  over the pairs of a near item i that y puts below a far item j, p and n the lengths of the lists, and :math:`\Delta =
+  1 - \sum_i g(i, b_i)` with the gains g of a measure (:func:`gains`) and b_i far items above the i-th near one. For AUC
+  the maximum is :math:`\frac{2}{p n} \sum_{ij} \max(0, \tfrac12 - (d_{qj} - d_{qi}))`: order far items by distance and
+  near ones by distance plus 1/2, and exactly the pairs with a positive hinge are inverted;
+- of ``listed comparisons``: :math:`\sum_t c_t \ell_t(s_t)` with :math:`s_t = \pm d_{ij}` or :math:`\pm (d_{ik} -
+  d_{ij})` and for each a loss of the table :data:`LOSSES`;
+- of ``all pairs``: the same over all pairs of points, one loss for those of equal labels and one for the others.
 
-:math:`\Omega` is :math:`\lambda \mathrm{tr} M`, :math:`\lambda \|M\|_F` (:math:`\lambda` may be divided by the root of an
-integer), :math:`\frac{\lambda}{2} \|M\|_F^2`, or :math:`\frac12 w^\top L w`.
+:math:`\Omega` is :math:`\lambda \mathrm{tr} M`, :math:`\lambda \|M\|_F` (where :math:`\lambda` may be divided by the
+root of an integer), :math:`\frac{\lambda}{2} \|M\|_F^2`, or :math:`\frac12 w^\top L w`.
 
 The two bounds
 --------------
 *Upper*: F at :math:`M = B^\top B` for the factor B of the file, or at its weights :math:`w \ge 0`; a member of the cone
 whatever the floats are.
 
-*Lower*: slopes u in their box say :math:`\ell(s) \ge v(u) - u s` for all s, rankings y say that a maximum is at least
-its value at y, and nonnegative weights of sum at most one combine such statements. Together :math:`R(M) \ge v - \langle S,
-M \rangle` with :math:`S = \sum_t u_t D_t`, a weighted graph Laplacian of the points, and for every :math:`0 \le \theta \le 1`
+*Lower*: slopes a in their box say :math:`\ell(s) \ge v(a) - a s` for all s, rankings say that a maximum is at least its
+value at any one of them, and nonnegative weights of sum at most one combine such statements. Together
+:math:`R(M) \ge v - \langle S, M \rangle`, S a weighted graph Laplacian of the points, and for every
+:math:`0 \le \theta \le 1`
 
 .. math:: F(M) \ge \theta v - \Omega_K^*(\theta S - G)
 
-because R is nonnegative (so that :math:`R \ge \theta R`). :func:`lower_bound` says what is proved about :math:`\Omega_K^*`.
+because R is nonnegative (so that :math:`R \ge \theta R`). What is proved of :math:`\Omega_K^*` says :func:`lower_bound`.
 Slopes and rankings are found in plain float arithmetic, for any will do; what they say is evaluated in balls.
 
 Arithmetic
 ----------
 A :class:`Ball` is a float array with a radius: the true numbers are within it. Assumed of the machine: IEEE 754 double
-precision, rounding to nearest, for ``+ - * / sqrt`` of NumPy, with gradual underflow; matrix products and sums that add up
-the k products of every entry in some order, fused or not (no algorithm of Strassen's kind), so that they err by at most
-:math:`\gamma_k = k u / (1 - k u)`, :math:`u = 2^{-53}`, times the sum of absolute products, which the inequality of Cauchy and
-Schwarz bounds by a product of norms. Radii are sums of nonnegative floats with fewer than 2^30 operations behind
-each; they err by less than 2^-22 relative and are multiplied by :data:`GROW` = 1 + 2^-20, and :data:`TINY` is added for
-underflow. Overflow makes a bound infinite or NaN, which proves nothing. Functions of the C library (exp, log) are not
-trusted. The last steps are taken with fractions.
+precision, rounding to nearest, for ``+ - * / sqrt`` of NumPy; matrix products and sums that add up the k products of an
+entry in some order, fused or not (no algorithm of Strassen's kind), so that they err by at most
+:math:`\gamma_k = k u / (1 - k u)`, :math:`u = 2^{-53}`, times the sum of absolute products, which the inequality of
+Cauchy and Schwarz bounds by a product of norms. Radii are computed with nonnegative terms only and fewer than 2^30
+operations behind each; they err by less than 2^-22 relative and are multiplied by :data:`GROW` = 1 + 2^-20, and
+:data:`TINY` is added for underflow. Overflow makes a bound infinite or NaN, which proves nothing. Functions of the C
+library (exp, log) and of LAPACK are not trusted. The last steps are taken with fractions.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ import sys
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -79,7 +80,7 @@ Array = NDArray[Any]
 
 FORMAT, VERSION = "convexmetric-certificate", 1
 #: Unit roundoff, the safety factor of radii, and what is added to them and to norms because of underflow.
-U, GROW, TINY, FLOOR = 2.0**-53, 1.0 + 2.0**-20, 2.0**-900, 2.0**-500
+U, GROW, TINY, FLOOR = 2.0**-53, 1.0 + 2.0**-20, 2.0**-900, 2.0**-480
 #: Default limit on the bytes of a file, packed or unpacked, and the limit on its description.
 MAX_BYTES, MAX_JSON = 2 * 2**30, 2**20
 #: Numbers held in a block.
@@ -206,12 +207,12 @@ class Ball:
     def above(self) -> Any:
         """Upper ends, as floats."""
         end = self.mid + self.rad
-        return end + (np.abs(end) * (2.0 * U) + TINY)
+        return end + (np.abs(end) * (4.0 * U) + TINY)
 
     def below(self) -> Any:
         """Lower ends, as floats."""
         end = self.mid - self.rad
-        return end - (np.abs(end) * (2.0 * U) + TINY)
+        return end - (np.abs(end) * (4.0 * U) + TINY)
 
     def upper(self) -> Fraction:
         """Upper end of one number, exactly."""
@@ -260,7 +261,7 @@ def exp(x: Ball) -> Ball:
 
 
 def log(x: Ball) -> Ball:
-    """``ln x`` for ``x >= 1e-300``: a guess y of any kind, and ``|ln x - y| <= e / (1 - e)`` for ``|x e^-y - 1| <= e < 1``."""
+    """``ln x`` for ``x >= 1e-300``: with any guess y, ``|ln x - y| <= e / (1 - e)`` where ``|x e^-y - 1| <= e < 1``."""
     if not (np.all(x.mid >= 1e-300) and np.all(np.isfinite(x.mid))):
         raise NotProven("a logarithm of a number that is not positive")
     guess = np.clip(np.nan_to_num(np.log(x.mid)), -700.0, 700.0)
@@ -307,9 +308,12 @@ def rational(text: Any, what: str) -> Fraction:
     if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or text.endswith("/0"):
         raise CertificateError(f"{what} must be a rational, written as text 'p/q'")
     try:
-        return Fraction(text)
+        value = Fraction(text)
     except ZeroDivisionError as error:
         raise CertificateError(f"{what} has a denominator of zero") from error
+    if abs(value) > 10**300:
+        raise CertificateError(f"{what} is beyond 1e300")
+    return value
 
 
 def read(path: Path, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -465,17 +469,16 @@ class Images:
             active = np.flatnonzero(factor > 0.0)
             roots = np.sqrt(factor[active])
             self.Z = [X[:, active] * roots for X in sets]
-            self.R = max(float(norms(Z, 1).max(initial=0.0)) for Z in self.Z)
+            self.R = _longest(self.Z)
             # Each entry errs by less than 4 u relative, so that |z| <= |x| and the error follow from the float image.
             delta = up(4.0 * U * self.R)
         else:
             self.Z = [X @ factor.T for X in sets]
-            self.R = max(float(norms(Z, 1).max(initial=0.0)) for Z in self.Z)
-            longest = max(float(norms(X, 1).max(initial=0.0)) for X in sets)
-            delta = up(gamma(factor.shape[1] + 2) * longest * float(norms(factor)))
+            self.R = _longest(self.Z)
+            delta = up(gamma(factor.shape[1] + 2) * _longest(sets) * float(norms(factor)))
         self.norms = [np.einsum("ik,ik->i", Z, Z) for Z in self.Z]
         r = self.Z[0].shape[1]
-        self.error = float(up(4.0 * gamma(r + 4) * self.R**2 + 2.0 * delta * (4.0 * self.R + 2.0 * delta)))
+        self.error = float(up(4.0 * gamma(r + 4) * self.R * self.R + 2.0 * delta * (4.0 * self.R + 2.0 * delta)))
 
     def listed(self, i: Array, j: Array) -> Array:
         """Squared distances of pairs of the first set."""
@@ -485,6 +488,11 @@ class Images:
             V = self.Z[0][i[at : at + step]] - self.Z[0][j[at : at + step]]
             d[at : at + step] = np.einsum("ik,ik->i", V, V)
         return d
+
+
+def _longest(sets: Sequence[Array]) -> float:
+    """The largest norm of a row; not a number if one is not."""
+    return float(np.max([norms(X, 1).max(initial=0.0) for X in sets]))
 
 
 class Lists:
@@ -620,13 +628,14 @@ def gains(measure: str, k: int, p: int, n: int) -> Ball:
 def worst_rankings(gain: Ball, x: Array, z: Array, choose: bool) -> tuple[Array, Array, Array | None]:
     r"""The largest ``Delta - 2/(p n) sum of inverted (z_j - x_i)`` of queries with p near and n far items each.
 
-    Minimises :math:`\sum_i c_i(b_i)`, :math:`c_i(b) = g(i, b) + \frac{2}{pn} \sum_{j \le b} (z_j - x_i)`, over :math:`b_1 \le \dots
-    \le b_p` by running minima. For given distances items of a kind stand by distance in an optimal ranking, so that the
-    programme is exact but for rounding. Its error: with the distances wrong by e, a ranking's value changes by at most
-    2/(p n) times p n pairs times 2 e; here e is the rounding u D of differences to the nearest near item, D the largest of
-    these, and the caller adds the error of distances. Sums of up to n differences err by :math:`\gamma_n n D`, products and
-    differences with them by :math:`2 \gamma_5 n D`, times 2/(p n) and p items; p additions to totals of at most 1 + 4 D err
-    by u (1 + 4 D) each, and gains by their radii. All of it is below :math:`8 (n + p + 16) u (1 + D)` plus p radii.
+    Minimises :math:`\sum_i c_i(b_i)`, :math:`c_i(b) = g(i, b) + \frac{2}{pn} \sum_{j \le b} (z_j - x_i)`, over
+    :math:`b_1 \le \dots \le b_p` by running minima. For given distances the items of a kind stand by distance in an
+    optimal ranking, so that the programme is exact but for rounding. Its error: with distances wrong by e, the value of
+    a ranking changes by at most 2/(p n) times p n pairs times 2 e; here e is the rounding u D of differences to the
+    nearest near item, D the largest of these (the caller adds the error of distances). Sums of up to n differences err
+    by :math:`\gamma_n n D`, products and differences with them by :math:`2 \gamma_5 n D`, times 2/(p n) and p items; p
+    additions to totals of at most 1 + 4 D err by u (1 + 4 D) each, and gains by their radii. All of it is below
+    :math:`8 (n + p + 16) u (1 + D)` plus p radii.
 
     Parameters
     ----------
@@ -796,7 +805,7 @@ class ListRisk:
             sums = np.concatenate([[0.0], np.cumsum(z - low)])
             high = top - low
             mids[q] = np.sum(below * high - sums[below])
-            D = max(float(np.abs(high).max()), float(z[-1] - low))
+            D = float(np.max([np.abs(high).max(), z[-1] - low]))
             each = 2.0 * images.error + rho + U * float(np.abs(top).max())
             rads[q] = x.size * z.size * (each + 2.0 * gamma(z.size + x.size + 8) * D)
         return (Ball(mids, up(rads)) * self.units).sum()
@@ -830,19 +839,20 @@ class ListRisk:
         """What slopes, or rankings at witnesses, say. A row of weights has the query's unit as a factor."""
         lists = self.lists
         n, own = len(lists.X), len(lists.Q)
+        _affordable(own, n)
         witnesses = Witnesses(table, arrays, self.diagonal, d, lists.count)
         W, row_error = np.zeros((own, n)), np.zeros(own)
         values, errors = np.zeros(lists.count), np.zeros(lists.count)
         unit, unit_error = self.units.mid, self.units.rad
         for factor, width, weights, queries in witnesses:
             images = lists.images(self.diagonal, factor)
-            for q, row, value, error, terms in self._statements(images, width, queries, witnesses):
+            for q, sums, value, error, terms in self._statements(images, width, queries, witnesses):
                 a, anchor = weights[q], lists.anchors[q]
                 items = np.concatenate(lists.of(q))
-                W[anchor] += np.bincount(items, row, n) * (a * unit[q])
+                W[anchor] += np.bincount(items, sums, n) * (a * unit[q])
                 # Behind an entry are sums of at most `terms` numbers, two products, and the unit's error; then the
                 # addition to the weights of before.
-                size = a * float(np.bincount(items, np.abs(row), n).max())
+                size = a * float(np.bincount(items, np.abs(sums), n).max())
                 row_error[anchor] += size * (gamma(terms + 8) * unit[q] + unit_error[q])
                 row_error[anchor] += U * float(np.abs(W[anchor]).max())
                 values[q] += a * value
@@ -868,13 +878,13 @@ class ListRisk:
                 index = np.arange(p)
                 radii = np.broadcast_to(gain.rad, gain.mid.shape)
                 for q, order, other, above in zip(rows, near, far, b, strict=True):
-                    row = np.empty(p + n)
-                    row[order] = -above
+                    sums = np.empty(p + n)
+                    sums[order] = -above
                     # Far item j is above the near items with b_i > j.
-                    row[p + other] = p - np.searchsorted(above, np.arange(n), side="right")
+                    sums[p + other] = p - np.searchsorted(above, np.arange(n), side="right")
                     score = Ball(gain.mid[index, above], radii[index, above]).sum()
                     loss = Ball(1.0) - score
-                    yield int(q), row, float(loss.mid), float(loss.rad), 1
+                    yield int(q), sums, float(loss.mid), float(loss.rad), 1
             return
         margin = float(self.margin.mid)
         begin = np.searchsorted(witnesses.places[:, 0], np.arange(self.lists.count + 1))
@@ -888,9 +898,9 @@ class ListRisk:
                 # Slopes 0 and 1: their sums are integers, from sorted lists.
                 top = x + margin
                 order = np.sort(top)
-                row = np.concatenate([-np.searchsorted(np.sort(z), top), x.size - np.searchsorted(order, z, "right")])
-                row = row.astype(np.float64)
-                yield q, row, -float(row[: x.size].sum()), 0.0, 1
+                sums = np.concatenate([-np.searchsorted(np.sort(z), top), x.size - np.searchsorted(order, z, "right")])
+                sums = sums.astype(np.float64)
+                yield q, sums, -float(sums[: x.size].sum()), 0.0, 1
                 continue
             if self.loss == "logistic":
                 with np.errstate(over="ignore"):
@@ -900,13 +910,13 @@ class ListRisk:
                 slopes = np.clip(0.5 + t / width, 0.0, 1.0) if width > 0.0 else (t > 0.0).astype(np.float64)
             slopes[near, far] = witnesses.slopes[own]
             by_near = slopes.sum(axis=1)
-            row = np.concatenate([-by_near, slopes.sum(axis=0)])
+            sums = np.concatenate([-by_near, slopes.sum(axis=0)])
             if self.loss == "logistic":
                 value = entropy(slopes).sum()
-                yield q, row, float(value.mid), float(value.rad), terms
+                yield q, sums, float(value.mid), float(value.rad), terms
             else:
                 total = float(by_near.sum())
-                yield q, row, total, gamma(terms) * total, terms
+                yield q, sums, total, gamma(terms) * total, terms
 
 
 LOSSES = {
@@ -982,6 +992,7 @@ class ListedRisk:
             raise CertificateError("risk: terms must be a list of at most 64 losses")
         self.terms = [Term.of(term) for term in table["terms"]]
         n = len(self.X)
+        _affordable(n, n)
         self.codes = None
         if table["kind"] == "all pairs":
             if len(self.terms) != 2:
@@ -1037,26 +1048,33 @@ class ListedRisk:
         keys(table, "dual", "kind")
         slopes, total = arrays("slopes", len(self.i)), Ball(0.0)
         weights = np.zeros(len(self.i))
-        worst = 0.0
+        worst = np.zeros(())
         for term, rows in self._by_term():
             a = term.clipped(slopes[rows])
             total = total + self._weighted(term, rows, term.duals(a, self._mu(term, rows)))
-            weight = term.weight * term.sign
-            u = Ball(a) * weight if self.weights is None else Ball(a) * weight * Ball(self.weights[rows])
+            u = Ball(a) * (term.weight * term.sign)
+            if self.weights is not None:
+                u = u * Ball(self.weights[rows])
             weights[rows] = u.mid
-            worst = max(worst, float(np.max(u.rad, initial=0.0)))
+            worst = np.maximum(worst, np.max(u.rad, initial=0.0))
         n = len(self.X)
         # An entry sums at most `most` weights, each wrong by at most `worst`.
         ends, signs = [self.j], [1.0]
         if self.k is not None:
             ends, signs = [self.j, self.k], [-1.0, 1.0]
         at = np.concatenate([self.i * n + end for end in ends])
-        u = np.concatenate([sign * weights for sign in signs])
-        W = np.bincount(at, u, n * n).reshape(n, n)
+        parts = np.concatenate([sign * weights for sign in signs])
+        W = np.bincount(at, parts, n * n).reshape(n, n)
         most = int(np.bincount(at, minlength=1).max(initial=0))
-        size = float(np.bincount(at, np.abs(u)).max(initial=0.0))
-        rad = float(up(most * worst + gamma(most) * size))
+        size = float(np.bincount(at, np.abs(parts)).max(initial=0.0))
+        rad = up(most * worst + gamma(most) * size)
         return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad), balanced=self.k is not None))
+
+
+def _affordable(rows: int, columns: int) -> None:
+    """Weights between all points are held at once."""
+    if rows * columns > 2**28:
+        raise CertificateError("the problem has too many points for this checker")
 
 
 def _positive(text: Any, what: str) -> Fraction:
@@ -1077,11 +1095,11 @@ def top(diagonal: bool, A: Ball) -> Fraction:
     t = float(values[-1])
     F = vectors * np.sqrt(np.maximum(t - values, 0.0))
     rest = Ball(t * np.eye(len(values))) - A - Ball(F) @ Ball(F.T)
-    return Fraction(t) + rest.norm().upper()
+    return _number(t) + rest.norm().upper()
 
 
 def norm_of_positive_part(diagonal: bool, A: Ball) -> Fraction:
-    """An upper bound on ``||[A]_+||_F``: it is at most ``||A + F F^T||_F`` for any F, since that is a distance to the cone."""
+    """An upper bound on ``||[A]_+||_F``, the distance of A from the negative cone: ``||A + F F^T||_F`` for any F."""
     if diagonal:
         return Ball(np.maximum(A.above(), 0.0)).norm().upper()
     values, vectors = _eigen(A)
@@ -1107,8 +1125,10 @@ def _number(value: Any) -> Fraction:
 
 @dataclass
 class Regularizer:
-    """``Omega``: a name, its weight; of a quadratic form its matrix, whether that is known to be positive semidefinite,
-    and its rows that are not zero."""
+    """``Omega``: its name and weight.
+
+    Of a quadratic form also the matrix, whether that is known to be positive semidefinite, and its nonzero rows.
+    """
 
     name: str
     weight: Ball
@@ -1162,10 +1182,10 @@ def lower_bound(
 ) -> Fraction:
     r"""A lower bound on F from ``R(M) >= v - <S, M>``.
 
-    Trace and norm: :math:`f(\theta) = \lambda_{\max}(\theta S - G)`, or :math:`\|[\theta S - G]_+\|_F`, at most :math:`\lambda`
-    proves :math:`\theta v`. f is convex, so that :math:`f(\tau \theta) \le (1 - \tau) f(0) + \tau f(\theta)` makes up for
-    what rounding left; and :math:`f(0) \le \lambda` proves 0. Squared norm: :math:`\theta v - \|[\theta S - G]_+\|^2 / (2 \lambda)`.
-    Quadratic form: :func:`_quadratic`.
+    Trace and norm: :math:`f(\theta) = \lambda_{\max}(\theta S - G)`, or :math:`\|[\theta S - G]_+\|_F`, at most
+    :math:`\lambda` proves :math:`\theta v`. f is convex, so that :math:`f(\tau \theta) \le (1 - \tau) f(0) + \tau
+    f(\theta)` makes up for what rounding left; and :math:`f(0) \le \lambda` proves 0. Squared norm:
+    :math:`\theta v - \|[\theta S - G]_+\|^2 / (2 \lambda)`. Quadratic form: :func:`_quadratic`.
     """
     v, S = says.value.lower(), says.S
     if regularizer.L is not None:
@@ -1173,10 +1193,10 @@ def lower_bound(
     weight = regularizer.weight
     if regularizer.name == "squared frobenius":
         P = norm_of_positive_part(diagonal, S if G is None else S - Ball(G)) ** 2 / weight.lower()
-        theta = Fraction(1)
-        if G is None and P > v:
-            theta = Fraction(min(1.0, max(0.0, float(v / P))))
-        return max(theta * v - theta * theta * P / 2, Fraction(0) if G is None else theta * v - P / 2)
+        if G is not None:
+            return v - P / 2
+        share = Fraction(1) if v >= P else Fraction(min(1.0, max(0.0, float(v / P))))
+        return max(share * v - share * share * P / 2, Fraction(0))
     f = top if regularizer.name == "trace" else norm_of_positive_part
     least = weight.lower()
     theta = 1.0
@@ -1213,17 +1233,15 @@ def _share(name: str, diagonal: bool, S: Array, G: Array, weight: float) -> floa
     return low
 
 
-def _quadratic(
-    regularizer: Regularizer, v: Fraction, S: Ball, G: Array | None, upper: Fraction, z: Array
-) -> Fraction:
+def _quadratic(regularizer: Regularizer, v: Fraction, S: Ball, G: Array | None, upper: Fraction, z: Array) -> Fraction:
     r"""From z with :math:`L z \ge S - G` entry by entry: for :math:`w \ge 0`
 
-    .. math:: \theta v - \theta \langle S - G, w \rangle + \tfrac12 w^\top L w \ge \theta v - \tfrac12 \theta^2 z^\top L z
-       + \tfrac12 (w - \theta z)^\top L (w - \theta z).
+    .. math:: \theta v - \theta \langle S - G, w \rangle + \tfrac12 w^\top L w
+       \ge \theta v - \tfrac12 \theta^2 z^\top L z + \tfrac12 (w - \theta z)^\top L (w - \theta z).
 
-    If L is only known to have no eigenvalue below :math:`-\epsilon` (floats of a kernel matrix), the last term is at least
-    :math:`-\frac{\epsilon}{2} (\|w\| + \|z\|)^2`, and a w that does better than the upper bound has, as L has no negative
-    entry and R is nonnegative, :math:`L_{ii} w_i^2 \le w^\top L w \le 2 \cdot` upper (without G).
+    If L is only known to have no eigenvalue below :math:`-\epsilon` (floats of a kernel matrix), the last term is at
+    least :math:`-\frac{\epsilon}{2} (\|w\| + \|z\|)^2`, and a w that does better than the upper bound has, as L has
+    no negative entry and R is nonnegative, :math:`L_{ii} w_i^2 \le w^\top L w \le 2 \cdot` upper (without G).
     """
     L = regularizer.L
     assert L is not None
@@ -1234,7 +1252,7 @@ def _quadratic(
     for _ in range(60):
         reach = (L @ Ball(z[:, None]))[:, 0].below()
         missing = target - reach
-        short = missing > 0.0
+        short = ~(missing <= 0.0)
         if not short.any():
             break
         if (sums[short] <= 0.0).any():
@@ -1244,10 +1262,10 @@ def _quadratic(
         raise NotProven("no z with L z >= S was found")
     Z = Ball(z[:, None])
     square = max((Z * (L @ Z)).sum().upper(), Fraction(0))
-    theta = Fraction(1)
+    share = Fraction(1)
     if G is None and square > v:
-        theta = Fraction(min(1.0, max(0.0, float(v / square))))
-    bound = theta * v - theta * theta * square / 2
+        share = Fraction(min(1.0, max(0.0, float(v / square))))
+    bound = share * v - share * share * square / 2
     if regularizer.convex:
         return max(bound, Fraction(0)) if G is None else bound
     if G is not None:
@@ -1363,7 +1381,9 @@ RISKS: dict[str, Callable[..., Any]] = {
 }
 
 
-def prove(document: dict[str, Any], arrays: Mapping[str, Array]) -> tuple[Problem, Fraction | None, Fraction | None, str]:
+def prove(
+    document: dict[str, Any], arrays: Mapping[str, Array]
+) -> tuple[Problem, Fraction | None, Fraction | None, str]:
     """The problem, its proven bounds, rounded outward to 17 digits, and what went wrong."""
     given = Arrays(arrays)
     lower = upper = None
@@ -1420,12 +1440,15 @@ def verify(path: Any, max_bytes: int = MAX_BYTES) -> Verdict:
     document, arrays = read(Path(path), max_bytes)
     keys(document["claimed"], "claimed", "lower upper")
     claimed = tuple(rational(document["claimed"][end], end) for end in ("lower", "upper"))
-    if not isinstance(document["title"], str) or len(document["title"]) > 500:
-        raise CertificateError("title must be a text of at most 500 letters")
+    if not isinstance(document["title"], str) or len(document["title"]) > 500 or not document["title"].isprintable():
+        raise CertificateError("title must be a line of at most 500 letters")
     try:
         problem, lower, upper, reason = prove(document, arrays)
-    except MemoryError as error:
-        raise CertificateError("the problem needs more memory than there is") from error
+    except CertificateError:
+        raise
+    except Exception as error:
+        # Whatever a forged file provokes, it has proven nothing.
+        raise CertificateError(f"the problem cannot be evaluated: {error or type(error).__name__}") from error
     if lower is not None and upper is not None and not reason:
         if claimed[0] > lower:
             reason = "the lower bound claimed is larger than the one proven"

@@ -41,7 +41,7 @@ from convexmetric.risks import (
 )
 from convexmetric.solution import Solution
 
-__all__ = ["as_rational", "belongs_to", "check_certificate_path", "describe", "write_certificate"]
+__all__ = ["as_rational", "check_certificate_path", "describe", "difference", "write_certificate"]
 
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
@@ -161,15 +161,15 @@ def check_certificate_path(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def belongs_to(path: str | os.PathLike[str], problem: MetricProblem) -> str:
-    """What in a file differs from the description of a problem; empty if nothing does.
+def difference(path: str | os.PathLike[str], problem: MetricProblem, max_bytes: int = checker.MAX_BYTES) -> str:
+    """What in a file differs from a problem built here; empty if nothing does.
 
     Raises
     ------
     checker.CertificateError
         If the file is no certificate.
     """
-    document, arrays = checker.read(Path(path))
+    document, arrays = checker.read(Path(path), max_bytes)
     table, wanted = describe(problem)
     if document["problem"] != table:
         return "the statement or its parameters"

@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from convexmetric.audit import Audit
+from convexmetric.checker import Verdict
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.instances import Instance
 from convexmetric.solution import Solution
@@ -21,6 +22,7 @@ __all__ = [
     "instances_table",
     "solution_record",
     "solution_table",
+    "verdict_record",
 ]
 
 
@@ -79,6 +81,24 @@ def audit_table(verdict: Audit) -> Table:
     where = "feasible" if verdict.feasible else "NOT feasible"
     table.add_row("smallest eigenvalue", f"{verdict.min_eigenvalue:.3g}   ({where})")
     return table
+
+
+def verdict_record(file: str, verdict: Verdict, instance: str | None) -> dict[str, Any]:
+    """What ``verify --json`` prints: bounds as rationals in text, null where nothing is proven."""
+    return {
+        "file": file,
+        "accepted": verdict.accepted,
+        "reason": verdict.reason,
+        "lower": None if verdict.lower is None else str(verdict.lower),
+        "upper": None if verdict.upper is None else str(verdict.upper),
+        "claimed_lower": str(verdict.claimed[0]),
+        "claimed_upper": str(verdict.claimed[1]),
+        "title": verdict.title,
+        "problem": verdict.problem,
+        "description": verdict.description,
+        "instance": instance,
+        "seconds": verdict.seconds,
+    }
 
 
 def instance_record(instance: Instance) -> dict[str, Any]:

@@ -38,8 +38,9 @@ value at any one of them, and nonnegative weights of sum at most one combine suc
 
 .. math:: F(M) \ge \theta v - \Omega_K^*(\theta S - G)
 
-because R is nonnegative (so that :math:`R \ge \theta R`). What is proved of :math:`\Omega_K^*` says :func:`lower_bound`.
-Slopes and rankings are found in plain float arithmetic, for any will do; what they say is evaluated in balls.
+because R is nonnegative (so that :math:`R \ge \theta R`). What is proved of :math:`\Omega_K^*` stands at
+:func:`lower_bound`. Slopes and rankings are found in plain float arithmetic, for any will do; what they say is
+evaluated in balls.
 
 Arithmetic
 ----------
@@ -669,7 +670,10 @@ def worst_rankings(gain: Ball, x: Array, z: Array, choose: bool) -> tuple[Array,
         cost += best
         np.minimum.accumulate(cost, axis=1, out=best)
         if choices is not None:
-            np.maximum.accumulate(np.where(cost == best, places, 0), axis=1, out=choices[i])
+            # Where the running minimum was reached first: of equal rankings the one with the fewest inversions.
+            lower = cost[:, 1:] < best[:, :-1]
+            choices[i, :, 0] = 0
+            np.maximum.accumulate(np.where(lower, places[1:], 0), axis=1, out=choices[i, :, 1:])
     values = 1.0 - best[:, n]
     errors = up(p * float(np.max(gain.rad)) + 8.0 * (n + p + 16) * U * (1.0 + D))
     if choices is None:

@@ -48,6 +48,8 @@ Table = dict[str, Any]
 
 #: Losses that differ in weight or margin up to which these are written as rationals, and not as data.
 MOST_TERMS = 32
+#: Product of numerator and denominator below which a fraction is no accident: one float in a thousand is near one.
+SIMPLE = 10**12
 #: How far up a metric is scaled, at first, to keep hard margins beyond rounding.
 NUDGE = 1e-13
 
@@ -64,7 +66,7 @@ def as_rational(value: float) -> Fraction:
         return decimal
     slack = 2 * Fraction(math.ulp(value))
     simple = _simplest(exact - slack, exact + slack)
-    return simple if max(simple.numerator, simple.denominator) < 10**12 else exact
+    return simple if simple.numerator * simple.denominator < SIMPLE else exact
 
 
 def _simplest(low: Fraction, high: Fraction) -> Fraction:

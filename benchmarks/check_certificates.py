@@ -196,9 +196,13 @@ def main():
                     or found.claimed[1] < found.upper
                 )
                 if same:
-                    ends = [end for end in (found.lower, found.claimed[0] if found.accepted else None) if end is not None]
+                    ends = [
+                        end for end in (found.lower, found.claimed[0] if found.accepted else None) if end is not None
+                    ]
                     beyond |= any(end > verdict.upper for end in ends)
-                    ends = [end for end in (found.upper, found.claimed[1] if found.accepted else None) if end is not None]
+                    ends = [
+                        end for end in (found.upper, found.claimed[1] if found.accepted else None) if end is not None
+                    ]
                     beyond |= any(end < verdict.lower for end in ends)
                 if beyond:
                     outcome = "falsely accepted"

@@ -626,7 +626,9 @@ def gains(measure: str, k: int, p: int, n: int) -> Ball:
     return Ball(np.where(inside, D.mid[place], 0.0), np.where(inside, np.broadcast_to(D.rad, D.mid.shape)[place], 0.0))
 
 
-def worst_rankings(gain: Ball, x: Array, z: Array, choose: bool) -> tuple[Array, Array, Array | None]:
+def worst_rankings(
+    gain: Ball, x: Array, z: Array, choose: bool, n: int | None = None
+) -> tuple[Array, Array, Array | None]:
     r"""The largest ``Delta - 2/(p n) sum of inverted (z_j - x_i)`` of queries with p near and n far items each.
 
     Minimises :math:`\sum_i c_i(b_i)`, :math:`c_i(b) = g(i, b) + \frac{2}{pn} \sum_{j \le b} (z_j - x_i)`, over
@@ -646,43 +648,59 @@ def worst_rankings(gain: Ball, x: Array, z: Array, choose: bool) -> tuple[Array,
         Sorted distances.
     choose : bool
         Whether the rankings are wanted.
+    n : int, optional
+        The length of the far lists, if ``z`` holds only the nearest ones: then the best ranking with the others below.
 
     Returns
     -------
     values, errors : (m,) arrays
     b : (m, p) int array or None
     """
-    (m, p), n = x.shape, z.shape[1]
+    (m, p), total = x.shape, n or z.shape[1]
+    n = z.shape[1]
     low = x[:, :1]
     x, z = x - low, z - low
     D = np.maximum(np.abs(x).max(axis=1), np.abs(z).max(axis=1))
-    above, scale = np.arange(n + 1.0), 2.0 / (p * n)
+    above, scale = np.arange(n + 1.0), 2.0 / (p * total)
     sums = np.zeros((m, n + 1))
     np.cumsum(z, axis=1, out=sums[:, 1:])
+    sums *= scale
     best, cost = np.zeros((m, n + 1)), np.empty((m, n + 1))
-    choices = np.empty((p, m, n + 1), dtype=np.int32) if choose else None
-    places = np.arange(n + 1, dtype=np.int32)
+    steps = np.zeros((p, m, n + 1), dtype=bool) if choose else None
     for i in range(p):
-        np.multiply(above, x[:, i : i + 1], out=cost)
+        np.multiply(above, scale * x[:, i : i + 1], out=cost)
         np.subtract(sums, cost, out=cost)
-        cost *= scale
         cost += gain.mid[i]
         cost += best
         np.minimum.accumulate(cost, axis=1, out=best)
-        if choices is not None:
-            # Where the running minimum was reached first: of equal rankings the one with the fewest inversions.
-            lower = cost[:, 1:] < best[:, :-1]
-            choices[i, :, 0] = 0
-            np.maximum.accumulate(np.where(lower, places[1:], 0), axis=1, out=choices[i, :, 1:])
+        if steps is not None:
+            np.less(cost[:, 1:], best[:, :-1], out=steps[i, :, 1:])
     values = 1.0 - best[:, n]
     errors = up(p * float(np.max(gain.rad)) + 8.0 * (n + p + 16) * U * (1.0 + D))
-    if choices is None:
+    if steps is None:
         return values, errors, None
-    b, limit, rows = np.empty((m, p), dtype=np.int64), np.full(m, n), np.arange(m)
-    for i in range(p - 1, -1, -1):
-        limit = choices[i][rows, limit]
-        b[:, i] = limit
+    # Back to where the running minimum was reached first: of equal rankings the one with the fewest inversions.
+    b = np.zeros((m, p), dtype=np.int64)
+    steps[:, :, 0] = True
+    for row in range(m):
+        limit = n
+        for i in range(p - 1, -1, -1):
+            limit -= int(steps[i, row, limit::-1].argmax())
+            b[row, i] = limit
     return values, errors, b
+
+
+def chosen_rankings(gain: Ball, x: Array, z: Array) -> Array:
+    """Rankings near the worst ones, from the nearest far items only where the others stay below everything."""
+    (m, _), n = x.shape, z.shape[1]
+    b, rows, size = np.zeros(x.shape, dtype=np.int64), np.arange(m), 64
+    while rows.size:
+        size = 4 * size if n > 1024 and 4 * size < n else n
+        found = worst_rankings(Ball(gain.mid[:, : size + 1]), x[rows], z[rows, :size], True, n)[2]
+        assert found is not None
+        b[rows] = found
+        rows = rows[(found[:, -1] == size) & (size < n)]
+    return b
 
 
 # Risks ----------------------------------------------------------------------------------------------------------------
@@ -827,8 +845,10 @@ class ListRisk:
             X, Z = np.array(x), np.array(z)
             near, far = np.argsort(X, axis=1, kind="stable"), np.argsort(Z, axis=1, kind="stable")
             X, Z = np.take_along_axis(X, near, 1), np.take_along_axis(Z, far, 1)
-            values, errors, b = worst_rankings(table[sizes], X, Z, wanted is not None)
-            return np.array(rows), values, errors, None if b is None else (near, far, b, table[sizes])
+            if wanted is None:
+                values, errors, _ = worst_rankings(table[sizes], X, Z, False)
+                return np.array(rows), values, errors, None
+            return np.array(rows), X, X, (near, far, chosen_rankings(table[sizes], X, Z), table[sizes])
 
         for q, x, z in self.lists.distances(images, wanted):
             sizes = x.size, z.size

@@ -3,9 +3,10 @@
 python benchmarks/check_certificates.py [--cases 1000] [--seed 0]
 
 Every case takes a true certificate, corrupts it, and writes it again. Most forgers are honest about hashes, so that it
-is the arithmetic that is tested. A file is *falsely accepted* if it proves, or is accepted with, a lower bound above the
-upper bound of the true certificate or an upper bound below its lower one; if its statement was changed, what is proven
-is compared with nothing, and only claims beyond the proof count. A *crash* is any exception but CertificateError.
+is the arithmetic that is tested. A file is *falsely accepted* if it proves, or is accepted with, a lower bound above
+the upper bound of the true certificate or an upper bound below its lower one; if its statement was changed, what is
+proven is compared with nothing, and only claims beyond the proof count. A *crash* is any exception but
+CertificateError.
 """
 
 import argparse

@@ -166,13 +166,20 @@ class Ball:
         return Ball(mid, up((self.rad + (np.abs(mid) * GROW + TINY) * other.rad) / least + U * np.abs(mid)))
 
     def __matmul__(self, other: Any) -> Ball:
-        """Matrix product: ``|a_i . b_j|`` and all errors by norms of rows and columns."""
+        """Matrix product: ``|a_i . b_j|`` and all errors by norms of rows and columns.
+
+        The product of the leading digits is exact (:func:`leading`), so that only the rest errs like a sum.
+        """
         other = Ball.of(other)
-        mid = self.mid @ other.mid
-        rows, columns = norms(self.mid, 1), norms(other.mid, 0)
-        own = norms(np.broadcast_to(self.rad, self.mid.shape), 1) if self.rad.any() else np.zeros(len(rows))
-        its = norms(np.broadcast_to(other.rad, other.mid.shape), 0) if other.rad.any() else np.zeros(len(columns))
-        error = np.outer(gamma(self.mid.shape[1] + 2) * rows + own, columns + its) + np.outer(rows, its)
+        A, B, terms = self.mid, other.mid, self.mid.shape[1]
+        A1, B1 = leading(A, B)
+        exact, rest = A1 @ B1, A1 @ (B - B1) + (A - A1) @ B
+        mid = exact + rest
+        rows, columns = norms(A, 1), norms(B, 0)
+        own = norms(np.broadcast_to(self.rad, A.shape), 1) if self.rad.any() else np.zeros(len(rows))
+        its = norms(np.broadcast_to(other.rad, B.shape), 0) if other.rad.any() else np.zeros(len(columns))
+        error = np.outer(own, columns + its) + np.outer(rows, its) + U * (np.abs(mid) + np.abs(rest))
+        error += gamma(terms + 2) * (np.outer(norms(A1, 1), norms(B - B1, 0)) + np.outer(norms(A - A1, 1), columns))
         return Ball(mid, up(error))
 
     @property
@@ -228,6 +235,25 @@ class Ball:
         if not (math.isfinite(mid) and math.isfinite(rad)):
             raise NotProven("a number overflowed or is not a number")
         return Fraction(mid) + sign * Fraction(rad)
+
+
+def leading(A: Array, B: Array) -> tuple[Array, Array]:
+    """Leading digits of the rows of A and the columns of B, whose product is exact in floats.
+
+    With ``2 b + log2 k <= 53`` a row is rounded to multiples of 2^-b times a power of two above its largest entry;
+    likewise a column. Products are multiples of one unit, and so are their sums, which are at most ``k 2^(2 b)`` units:
+    no order of adding up needs rounding. Adding and subtracting 1.5 2^52 units does the rounding, and the difference
+    to the entry is a float again. Where exponents are extreme these are zeros: nothing is gained then.
+    """
+    if not A.size or not B.size:
+        return np.zeros_like(A), np.zeros_like(B)
+    digits = (53 - math.ceil(math.log2(A.shape[1]))) // 2
+    rows = np.frexp(np.max(np.abs(A), axis=1, keepdims=True))[1] - digits
+    columns = np.frexp(np.max(np.abs(B), axis=0, keepdims=True))[1] - digits
+    if max(np.abs(rows).max(), np.abs(columns).max()) > 400 or not (np.isfinite(A).all() and np.isfinite(B).all()):
+        return np.zeros_like(A), np.zeros_like(B)
+    shifts = np.ldexp(1.5, rows + 52), np.ldexp(1.5, columns + 52)
+    return (A + shifts[0]) - shifts[0], (B + shifts[1]) - shifts[1]
 
 
 def _log_of_two() -> Ball:
@@ -580,9 +606,9 @@ def laplacian(diagonal: bool, Q: Array, X: Array, W: Ball, balanced: bool) -> Ba
 
     The true weights are meant, of which ``W`` is a ball: if they are balanced, the term in ``q q^T`` is zero.
     """
-    columns = W.T.sum(1)
+    columns = (W.T @ Ball(np.ones((len(Q), 1))))[:, 0]
     cross = W @ Ball(X)
-    rows = None if balanced else W.sum(1)
+    rows = None if balanced else (W @ Ball(np.ones((len(X), 1))))[:, 0]
     if diagonal:
         S = ((Ball(X) * columns[:, None]) * Ball(X)).sum(0) - (Ball(Q) * cross).sum(0) * 2.0
         return S if rows is None else S + ((Ball(Q) * rows[:, None]) * Ball(Q)).sum(0)
@@ -1088,10 +1114,10 @@ class ListedRisk:
             ends, signs = [self.j, self.k], [-1.0, 1.0]
         at = np.concatenate([self.i * n + end for end in ends])
         parts = np.concatenate([sign * weights for sign in signs])
-        W = np.bincount(at, parts, n * n).reshape(n, n)
-        most = int(np.bincount(at, minlength=1).max(initial=0))
+        W, counts = (np.bincount(at, numbers, n * n).reshape(n, n) for numbers in (parts, np.ones(len(at))))
         size = float(np.bincount(at, np.abs(parts)).max(initial=0.0))
-        rad = up(most * worst + gamma(most) * size)
+        most = int(counts.max(initial=0.0))
+        rad = np.where(counts > 0.0, up(most * worst + gamma(most) * size), 0.0)
         return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad), balanced=self.k is not None))
 
 

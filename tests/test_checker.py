@@ -78,6 +78,27 @@ def test_products_and_sums_of_balls_contain_the_exact_ones(seed, m, k, n, expone
     assert max(Fraction(0), norm.lower()) ** 2 <= square <= norm.upper() ** 2
 
 
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 300), st.integers(1, 4), st.integers(-60, 60))
+def test_products_of_leading_digits_are_exact(seed, m, k, n, spread):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((m, k)) * 10.0 ** (spread * rng.random((m, k)))
+    B = rng.standard_normal((k, n)) * 10.0 ** (spread * rng.random((k, n)))
+    if seed % 3 == 0:
+        A, B = np.sign(A) * (2.0 - 2.0**-50), np.abs(np.sign(B)) * (1.0 - 2.0**-53)
+    A1, B1 = checker.leading(A, B)
+    assert (fractions(A1) @ fractions(B1) == fractions(A1 @ B1)).all()
+    assert (fractions(A) - fractions(A1) == fractions(A - A1)).all()
+    assert (fractions(B) - fractions(B1) == fractions(B - B1)).all()
+    assert np.abs(A - A1).max() <= 2.0**-20 * np.abs(A).max()
+
+
+def test_extreme_numbers_have_no_leading_digits():
+    for size in (0.0, 1e-200, 1e200, np.inf, np.nan):
+        A1, B1 = checker.leading(np.full((2, 3), size), np.ones((3, 2)))
+        assert not A1.any()
+        assert not B1.any() or size == 0.0
+
+
 @given(st.fractions(min_value=-(10**9), max_value=10**9))
 def test_fractions_are_within_their_balls(value):
     assert contains(Ball.of(value), [value])

@@ -1,8 +1,11 @@
 """The writer of certificates, the command that checks them, and the exact bounds of the instance library."""
 
+import importlib.util
 import json
 import sys
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -19,6 +22,7 @@ from convexmetric.losses import Logistic
 from convexmetric.proofs import as_rational, describe, difference
 from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 
+PROBLEMS = Path(__file__).resolve().parents[1] / "problems"
 WINE = "ranking-auc-wine-c1"
 
 
@@ -224,8 +228,6 @@ def test_exact_bounds_of_the_library_are_near_the_float_ones():
     ],
 )
 def test_exact_bounds_are_checked(lines, message):
-    from test_instances import PROBLEMS
-
     text = (PROBLEMS / f"{WINE}.toml").read_text(encoding="utf-8")
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("exact_"))
     instance = read_instance(text, f"{WINE}.toml")
@@ -235,3 +237,21 @@ def test_exact_bounds_are_checked(lines, message):
     assert read_instance(right, f"{WINE}.toml").exact_lower == Fraction(instance.lower_bound)
     with pytest.raises(InputError, match=message):
         read_instance(text + lines.format(**ends) + "\n", f"{WINE}.toml")
+
+
+def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("certify", PROBLEMS / "certify.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    problem = cm.load_problem(WINE)
+    verdict = cm.write_certificate(tmp_path / f"{WINE}.npz", problem, cm.solve(problem, tol=1e-4))
+    found = cm.load_instance(WINE)
+    assert script.verify(WINE, tmp_path) == "it claims other bounds than the file"
+    same = replace(found, exact_lower=verdict.lower, exact_upper=verdict.upper)
+    monkeypatch.setattr(script.cm, "load_instance", lambda name: same)
+    assert script.verify(WINE, tmp_path) == ""
+    other = cm.load_problem("ranking-auc-wine-c100")
+    cm.write_certificate(tmp_path / f"{WINE}.npz", other, cm.solve(other, tol=1e-3))
+    assert "another problem" in script.verify(WINE, tmp_path)
+    (tmp_path / f"{WINE}.npz").write_text("nothing")
+    assert "no certificate" in script.verify(WINE, tmp_path)

@@ -4,9 +4,9 @@ python benchmarks/check_certificates.py [--cases 1000] [--seed 0]
 
 Every case takes a true certificate, corrupts it, and writes it again. Most forgers are honest about hashes, so that it
 is the arithmetic that is tested. A file is *falsely accepted* if it proves, or is accepted with, a lower bound above
-the upper bound of the true certificate or an upper bound below its lower one; if its statement was changed, what is
-proven is compared with nothing, and only claims beyond the proof count. A *crash* is any exception but
-CertificateError.
+the upper bound of the true certificate or an upper bound below its lower one, or is accepted with claims beyond its
+proof, or proves a lower bound above the upper one; if its statement was changed, only the last two count. A *crash* is
+any exception but CertificateError.
 """
 
 import argparse
@@ -23,14 +23,17 @@ from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown
 
 import convexmetric as cm
+from convexmetric.measures import MEASURES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from forgery import HINTS, claim, noisy, opened, written
 from samples import EVERYTHING, instance
 
 
-def family(name):
-    return name.split(",")[0]
+def ranking(measure):
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
+    k = {"k": 3} if measure in ("precision", "knn", "ndcg") else {}
+    return cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, measure, C=20.0, **k)
 
 
 def noise(rng, contents, verdict):
@@ -159,9 +162,9 @@ def main():
     counts, shown = Counter(), []
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        true, names = {}, sorted(EVERYTHING)
+        true, names = {}, [*sorted(EVERYTHING), *(f"ranking, {measure}" for measure in MEASURES)]
         for number, name in enumerate(names):
-            problem = instance(name)
+            problem = instance(name) if name in EVERYTHING else ranking(name.removeprefix("ranking, "))
             path = Path(folder) / f"{number}.npz"
             true[name] = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7)), opened(path)
         forged = Path(folder) / "forged.npz"
@@ -196,6 +199,7 @@ def main():
                     or found.claimed[0] > found.lower
                     or found.claimed[1] < found.upper
                 )
+                beyond |= None not in (found.lower, found.upper) and found.lower > found.upper
                 if same:
                     ends = [
                         end for end in (found.lower, found.claimed[0] if found.accepted else None) if end is not None

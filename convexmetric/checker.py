@@ -375,7 +375,7 @@ def read(path: Path, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], dict[s
     ) as error:  # fmt: skip
         raise CertificateError(f"the file is damaged or no certificate: {error or type(error).__name__}") from error
     keys(document, "certificate.json", "format version title problem dual claimed sha256")
-    if document["format"] != FORMAT or document["version"] != VERSION:
+    if document["format"] != FORMAT or document["version"] != VERSION or document["version"] is True:
         raise CertificateError(f"the file is not a {FORMAT} of version {VERSION}")
     hashes = document["sha256"]
     if not isinstance(hashes, dict) or set(hashes) != set(arrays):

@@ -790,8 +790,10 @@ class ListRisk:
         sizes = [int(p) * int(n) for p, n in zip(lists.p, lists.n, strict=True)]
         if table["kind"] == "rankings":
             keys(table, "risk", "kind measure C", "k")
-            if table["measure"] not in MEASURES or MEASURES[table["measure"]] != ("k" in table):
-                raise CertificateError("risk: there is no such measure, or k is missing or not wanted")
+            if not isinstance(table["measure"], str) or table["measure"] not in MEASURES:
+                raise CertificateError("risk: there is no such measure")
+            if MEASURES[table["measure"]] != ("k" in table):
+                raise CertificateError("risk: k is missing or not wanted with this measure")
             self.measure = table["measure"]
             self.k = natural(table["k"], "k", 1) if "k" in table else 0
             share = _positive(table["C"], "C") / lists.count
@@ -997,7 +999,8 @@ class Term:
     def of(cls, table: Any) -> Term:
         """Read one."""
         keys(table, "term", "loss weight margin sign")
-        if table["loss"] not in LOSSES or isinstance(table["sign"], bool) or table["sign"] not in (1, -1):
+        known = isinstance(table["loss"], str) and table["loss"] in LOSSES
+        if not known or isinstance(table["sign"], bool) or table["sign"] not in (1, -1):
             raise CertificateError("term: there is no such loss, or sign is not 1 or -1")
         weight, mu = _positive(table["weight"], "weight"), rational(table["margin"], "margin")
         if table["loss"] == "hard" and weight != 1:
@@ -1399,7 +1402,7 @@ class Problem:
         self.diagonal = table["cone"] == "diagonal"
         self.d = natural(table["features"], "features", 1)
         kind = table["risk"].get("kind") if isinstance(table["risk"], dict) else None
-        if kind not in RISKS:
+        if not isinstance(kind, str) or kind not in RISKS:
             raise CertificateError("risk: there is no such kind")
         self.risk = RISKS[kind](table["risk"], arrays, self.diagonal, self.d)
         points = self.risk.lists.X if isinstance(self.risk, ListRisk) else self.risk.X
@@ -1477,7 +1480,7 @@ def verify(path: Any, max_bytes: int = MAX_BYTES) -> Verdict:
     Parameters
     ----------
     path : path
-        A file as :doc:`certificate-format` describes it.
+        A file as ``docs/certificate-format.md`` describes it.
     max_bytes : int
         No file is read that is larger, packed or unpacked.
 

@@ -94,7 +94,7 @@ def write_certificate(
     solution : Solution or Certificate
         A metric and a dual point; neither is trusted.
     title : str
-        One line for people.
+        One line for people. Default: the first line of the problem's text.
 
     Returns
     -------
@@ -104,8 +104,8 @@ def write_certificate(
     Raises
     ------
     InputError
-        If the certificate rests on a conic solver's word, does not fit the problem, proves nothing, or the file cannot
-        be written.
+        If the certificate rests on a conic solver's word, does not fit the problem, or proves nothing; if the title is
+        no line of text, or the file cannot be written.
     """
     path = check_certificate_path(path)
     certificate = solution.certificate if isinstance(solution, Solution) else solution
@@ -116,6 +116,8 @@ def write_certificate(
             f"a certificate of grade {certificate.grade!r} rests on a conic solver's word and cannot be proven: solve "
             "without constraints or terms of your own"
         )
+    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
+        raise InputError("title must be one line of at most 500 letters")
     table, arrays = describe(problem)
     dual, made = _dual(problem, certificate)
     arrays |= made

@@ -476,7 +476,7 @@ def changed(path, contents, **tables):
         ({"problem": lambda table: table["risk"].update(measure="best")}, "measure"),
         ({"problem": lambda table: table["risk"].update(k=3)}, "measure"),
         ({"problem": lambda table: table["risk"].update(C="-1")}, "positive"),
-        ({"problem": lambda table: table["risk"].update(kind=["rankings"])}, "kind|evaluated"),
+        ({"problem": lambda table: table["risk"].update(kind=["rankings"])}, "no such kind"),
         ({"problem": lambda table: table["regularizer"].update(weight="0")}, "positive"),
         ({"problem": lambda table: table["regularizer"].update(of="matrix")}, "unknown"),
         ({"dual": {"kind": "slopes"}}, "kind must be"),

@@ -137,6 +137,8 @@ def test_what_cannot_be_proven_is_said(tmp_path):
     ):
         with pytest.raises(InputError, match=message):
             cm.write_certificate(wrong, problem, solution)
+    with pytest.raises(InputError, match="title"):
+        cm.write_certificate(path, problem, solution, "two\nlines")
     with pytest.raises(InputError, match="MetricProblem"):
         cm.write_certificate(path, "problem", solution)
     with pytest.raises(InputError, match="Solution or a Certificate"):

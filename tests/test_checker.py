@@ -581,3 +581,39 @@ def test_the_checker_runs_alone(certificates, tmp_path):
     assert run(written(tmp_path / "c.npz", claim(contents, Fraction(10), Fraction(10))))[0] == 1
     (tmp_path / "c.npz").write_text("nothing")
     assert run(tmp_path / "c.npz")[0] == 2
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_a_dual_point_says_of_the_risk_is_true_of_any_metric(name, certificates):
+    """``R(M) >= v - <S, M>``, whatever slopes, weights and witnesses are; at zero width and weight one it is tight."""
+    path, _ = certificates[name]
+    rng = np.random.default_rng(5)
+    for changed_by in (0.0, 1e-6, 1.0):
+        document, arrays = noisy(rng, opened(path), changed_by)
+        given = checker.Arrays(arrays)
+        stated = checker.Problem(document, given)
+        says = stated.risk.dual(document["dual"], given, stated.d)
+        for scale in (0.0, 0.1, 1.0, 10.0):
+            if stated.diagonal:
+                B = scale * rng.random(stated.d)
+                inner = (says.S * Ball(B)).sum()
+            else:
+                B = scale * rng.standard_normal((2, stated.d))
+                inner = (Ball(B) * (Ball(B) @ says.S)).sum()
+            try:
+                value = stated.risk.value(B)
+            except NotProven:
+                continue
+            assert value.upper() >= (says.value - inner).lower()
+    if "witnesses" in arrays:
+        B = rng.standard_normal((2, stated.d))
+        one = {"witnesses": (B.T @ B)[None], "widths": np.zeros(1), "weights": np.ones((1, 1))}
+        if stated.diagonal:
+            B = rng.random(stated.d)
+            one["witnesses"] = B[None]
+        given = checker.Arrays(arrays | one | {"groups": np.zeros(stated.risk.lists.count, dtype=np.int64)})
+        says = stated.risk.dual(document["dual"], given, stated.d)
+        inner = (says.S * Ball(B)).sum() if stated.diagonal else (Ball(B) * (Ball(B) @ says.S)).sum()
+        value = stated.risk.value(B)
+        tight = float(value.mid) - float((says.value - inner).mid)
+        assert abs(tight) <= 1e-10 * (1.0 + abs(float(value.mid)))

@@ -12,6 +12,7 @@ from convexmetric import datasets, errors
 from convexmetric.audit import Audit, Reference, audit
 from convexmetric.benchmarking import benchmark
 from convexmetric.certificate import Certificate, certify
+from convexmetric.checker import CertificateError, Verdict, verify
 from convexmetric.estimators import (
     MLR,
     CrossModalMetric,
@@ -41,6 +42,7 @@ from convexmetric.methods import (
 from convexmetric.operators import SimilarityOperator
 from convexmetric.problem import MetricProblem
 from convexmetric.projections import Projection, make_projection
+from convexmetric.proofs import write_certificate
 from convexmetric.retrieval import RetrievalCurve, retrieval_curve
 from convexmetric.risk_bounds import RiskBound, affine_risk_bound, independent_pairs, risk_bound, transfer_bound
 from convexmetric.risks import CutDual, SmoothedPairs
@@ -91,6 +93,7 @@ __all__ = [
     "Audit",
     "AuditTrail",
     "Certificate",
+    "CertificateError",
     "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",
@@ -143,6 +146,7 @@ __all__ = [
     "TripletProblem",
     "Validation",
     "Variant",
+    "Verdict",
     "affine_risk_bound",
     "audit",
     "audit_iterates",
@@ -180,4 +184,6 @@ __all__ = [
     "trace",
     "transfer_bound",
     "verifier_errors",
+    "verify",
+    "write_certificate",
 ]

@@ -1,4 +1,4 @@
-"""The command ``convexmetric``: solve, list, audit, bench, fit, demo.
+"""The command ``convexmetric``: solve, verify, list, audit, bench, fit, demo.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
 not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
@@ -22,6 +22,8 @@ from convexmetric import __version__
 from convexmetric.audit import Audit, Reference
 from convexmetric.audit import audit as audit_metric
 from convexmetric.benchmarking import RUNS_FILE, benchmark
+from convexmetric.checker import MAX_BYTES, CertificateError
+from convexmetric.checker import verify as verify_file
 from convexmetric.datasets import preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.estimators import MLR, OperatorMarginMetric, RandomProjectionMetric, RelativeComparisonMetric
@@ -35,6 +37,7 @@ from convexmetric.metric_files import (
     write_solution,
 )
 from convexmetric.problem import MetricProblem
+from convexmetric.proofs import check_certificate_path, difference, write_certificate
 from convexmetric.reports import (
     audit_record,
     audit_table,
@@ -47,6 +50,7 @@ from convexmetric.reports import (
     solution_table,
     trail_record,
     trail_table,
+    verdict_record,
     worst_table,
 )
 from convexmetric.runs import Run, read_runs
@@ -141,6 +145,10 @@ def solve(
         Path | None, typer.Option(help="Write the state to this file as the solve goes on, and take it up from there.")
     ] = None,
     quiet: Quiet = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(help="Write a proof in exact arithmetic to this .npz file; see 'verify'."),
+    ] = None,
 ) -> None:
     """Solve an instance to a certified relative gap.
 
@@ -150,6 +158,8 @@ def solve(
         check_solution_path(save)
     if plot is not None:
         _check_picture_path(plot)
+    if certificate is not None:
+        check_certificate_path(certificate)
     instance = load_instance(name)
     problem = instance.problem()
     if not as_json:
@@ -165,6 +175,9 @@ def solve(
     if plot is not None:
         _plot(instance, solution, plot)
         _say(f"picture: {plot}")
+    if certificate is not None:
+        verdict = write_certificate(certificate, problem, solution, instance.title)
+        _say(f"certificate: {certificate}\n{verdict}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
         raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
@@ -249,6 +262,41 @@ def audit(
         raise typer.Exit(INTERRUPTED)
     if tol is not None and not near:
         _say(f"not certified to be within {tol:g} of the optimum")
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate: .npz.", show_default=False)],
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Check also that it is about this instance, built anew here.",
+            autocompletion=_complete_name,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    max_bytes: Annotated[int, typer.Option(help="Read no file that is larger, packed or unpacked.")] = MAX_BYTES,
+) -> None:
+    """Prove the bounds of a certificate in exact arithmetic.
+
+    Exit code 0: proven; 1: not proven; 2: no certificate, or one about another problem.
+    """
+    try:
+        verdict = verify_file(file, max_bytes)
+        other = "" if instance is None else difference(file, load_instance(instance).problem(), max_bytes)
+    except CertificateError as error:
+        raise InputError(f"{file}: {error}") from error
+    if other:
+        raise InputError(f"{file} is about another problem than {instance}: what differs is {other}")
+    if as_json:
+        _print_json(verdict_record(str(file), verdict, instance))
+    else:
+        print(verdict)
+        if instance is not None:
+            print(f"the problem is {instance}, built anew from its data")
+    if not verdict.accepted:
         raise typer.Exit(NOT_CERTIFIED)
 
 

@@ -12,6 +12,7 @@ import hashlib
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -87,6 +88,8 @@ class Instance:
         representatives, in multiples of 2^-20, rounded, as little-endian int64.
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.
+    exact_lower, exact_upper : Fraction or None
+        The same, proven in exact arithmetic by :mod:`convexmetric.checker`; None where that has not been done.
     how : mapping
         How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``.
     """
@@ -103,6 +106,8 @@ class Instance:
     lower_bound: float
     upper_bound: float
     how: Mapping[str, Any]
+    exact_lower: Fraction | None = None
+    exact_upper: Fraction | None = None
 
     @property
     def gap(self) -> float:
@@ -247,10 +252,11 @@ def read_instance(text: str, file: str) -> Instance:
     if "projection" in document:
         _check(document["projection"], PROJECTION, PROJECTION_RANDOM, f"{file} [projection]")
     bounds = dict(document["bounds"])
-    _check(bounds, BOUNDS, {}, f"{file} [bounds]")
+    _check(bounds, BOUNDS, EXACT, f"{file} [bounds]")
     lower, upper = float(bounds.pop("lower")), float(bounds.pop("upper"))
     if not lower <= upper:
         raise InputError(f"{file} [bounds]: lower must be at most upper, got {lower!r} and {upper!r}")
+    exact_lower, exact_upper = _exact(bounds, lower, upper, f"{file} [bounds]")
     return Instance(
         name=document["name"],
         title=document["title"],
@@ -264,7 +270,33 @@ def read_instance(text: str, file: str) -> Instance:
         lower_bound=lower,
         upper_bound=upper,
         how=bounds,
+        exact_lower=exact_lower,
+        exact_upper=exact_upper,
     )
+
+
+def _exact(
+    bounds: dict[str, Any], lower: float, upper: float, where: str
+) -> tuple[Fraction, Fraction] | tuple[None, None]:
+    """The rational bounds, taken out of the table; both or none, and near the others."""
+    given = [bounds.pop(key) for key in EXACT if key in bounds]
+    if not given:
+        return None, None
+    if len(given) == 1:
+        raise InputError(f"{where}: exact_lower and exact_upper come together")
+    try:
+        exact_lower, exact_upper = (Fraction(text) for text in given)
+    except (ValueError, ZeroDivisionError) as error:
+        raise InputError(f"{where}: exact_lower and exact_upper must be rationals, 'p/q', got {given}") from error
+    if exact_lower > exact_upper:
+        raise InputError(f"{where}: exact_lower must be at most exact_upper")
+    slack = AGREEMENT * max(abs(lower), abs(upper))
+    near = np.isfinite(slack) and all(
+        abs(exact - Fraction(bound)) <= slack for exact, bound in ((exact_lower, lower), (exact_upper, upper))
+    )
+    if not near:
+        raise InputError(f"{where}: exact_lower and exact_upper are not the bounds lower and upper, but for rounding")
+    return exact_lower, exact_upper
 
 
 DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha256": str}
@@ -286,6 +318,9 @@ BOUNDS: dict[str, type] = {
     "iterations": int,
     "version": str,
 }
+EXACT: dict[str, type] = {"exact_lower": str, "exact_upper": str}
+#: How near exact bounds are to the others, relative.
+AGREEMENT = 1e-7
 
 
 def _check(table: Mapping[str, Any], required: dict[str, type], optional: dict[str, type], where: str) -> None:

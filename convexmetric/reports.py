@@ -12,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from convexmetric.audit import Audit
+from convexmetric.checker import Verdict
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.instances import Instance
 from convexmetric.runs import GAPS, STATUSES, Run, solve_times
@@ -30,6 +31,7 @@ __all__ = [
     "solution_table",
     "trail_record",
     "trail_table",
+    "verdict_record",
     "worst_table",
 ]
 
@@ -97,6 +99,24 @@ def audit_table(verdict: Audit) -> Table:
     for name, value in verdict.rows():
         table.add_row(name, value)
     return table
+
+
+def verdict_record(file: str, verdict: Verdict, instance: str | None) -> dict[str, Any]:
+    """What ``verify --json`` prints: bounds as rationals in text, null where nothing is proven."""
+    return {
+        "file": file,
+        "accepted": verdict.accepted,
+        "reason": verdict.reason,
+        "lower": None if verdict.lower is None else str(verdict.lower),
+        "upper": None if verdict.upper is None else str(verdict.upper),
+        "claimed_lower": str(verdict.claimed[0]),
+        "claimed_upper": str(verdict.claimed[1]),
+        "title": verdict.title,
+        "problem": verdict.problem,
+        "description": verdict.description,
+        "instance": instance,
+        "seconds": verdict.seconds,
+    }
 
 
 def worst_table(verdict: Audit) -> Table:

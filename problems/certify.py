@@ -1,7 +1,12 @@
 """Solve instances, write their certified bounds into their files, and renew the table of README.md.
 
-    python problems/certify.py [NAME ...] [--tol 1e-6] [--max-seconds S]    these, or all
+    python problems/certify.py [NAME ...] [--tol 1e-6] [--max-seconds S] [--certificates FOLDER]    these, or all
+    python problems/certify.py [NAME ...] --verify-only --certificates FOLDER
     python problems/certify.py --table-only
+
+Every solution is written as a certificate, which is proven in exact arithmetic: these bounds go into the file as
+rationals. ``--certificates`` keeps the certificates, and ``--verify-only`` proves those of a folder again: that each is
+about the instance of its name, and proves the rational bounds in its file.
 
 Only the block ``[bounds]`` at the end of a file is rewritten, or added where there is none yet. Bounds that
 contradict those in the file are not written: either the statement or a solver has changed its meaning.
@@ -11,12 +16,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
 import convexmetric as cm
 from convexmetric.instances import read_instance
+from convexmetric.proofs import difference
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER / "README.md"
@@ -25,8 +32,8 @@ BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 NOTHING_KNOWN = 'lower = -inf\nupper = inf\nsolver = "none"\ntol = 1e-6\niterations = 0\nversion = "none"\n'
 
 
-def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
-    """Solve an instance and rewrite the bounds in its file."""
+def certify(name: str, tol: float | None, max_seconds: float | None, certificates: Path) -> None:
+    """Solve an instance, prove its bounds in exact arithmetic, and rewrite them in its file."""
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         sys.exit(f"there is no file {path.name}")
@@ -39,13 +46,18 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
     with warnings.catch_warnings():
         # The gap is printed and goes into the file, small or not.
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        solution = cm.solve(instance.problem(), tol=tol, max_seconds=max_seconds, checkpoint=state)
+        problem = instance.problem()
+        solution = cm.solve(problem, tol=tol, max_seconds=max_seconds, checkpoint=state)
     print(f"{name}\n{solution}", flush=True)
     if solution.lower_bound > instance.upper_bound or solution.upper_bound < instance.lower_bound:
         sys.exit(f"{name}: {solution.certificate} contradicts the file, which is left as it was: {instance}")
+    verdict = cm.write_certificate(certificates / f"{name}.npz", problem, solution, instance.title)
+    print(verdict, flush=True)
     block = (
         f"lower = {solution.lower_bound!r}\n"
         f"upper = {solution.upper_bound!r}\n"
+        f'exact_lower = "{verdict.lower}"\n'
+        f'exact_upper = "{verdict.upper}"\n'
         f'solver = "{solution.solver}"\n'
         f"tol = {tol!r}\n"
         f"iterations = {solution.iterations}\n"
@@ -53,6 +65,22 @@ def certify(name: str, tol: float | None, max_seconds: float | None) -> None:
     )
     path.write_text(f"{head}\n[bounds]\n{block}", encoding="utf-8")
     state.unlink(missing_ok=True)
+
+
+def verify(name: str, certificates: Path) -> str:
+    """Prove a certificate of the folder again; what is wrong with it, or nothing."""
+    instance, path = cm.load_instance(name), certificates / f"{name}.npz"
+    try:
+        verdict = cm.verify(path)
+        print(verdict, flush=True)
+        other = difference(path, instance.problem())
+    except cm.CertificateError as error:
+        return str(error)
+    if not verdict.accepted or other:
+        return verdict.reason or f"it is about another problem: what differs is {other}"
+    if verdict.claimed != (instance.exact_lower, instance.exact_upper):
+        return "it claims other bounds than the file"
+    return ""
 
 
 def table(instances: Iterable[cm.Instance]) -> str:
@@ -130,11 +158,23 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="instances; all if none is named")
     parser.add_argument("--tol", type=float, help="relative gap; by default that of each file")
     parser.add_argument("--max-seconds", type=float, help="limit for each instance; the gap reached is written")
+    parser.add_argument("--certificates", type=Path, help="folder where certificates are kept")
+    parser.add_argument("--verify-only", action="store_true", help="prove the certificates of the folder again")
     parser.add_argument("--table-only", action="store_true", help="renew the table from the files")
     arguments = parser.parse_args()
+    kept: Path | None = arguments.certificates
+    if kept is not None and not kept.is_dir():
+        sys.exit(f"there is no folder {kept}")
+    if arguments.verify_only:
+        if kept is None:
+            sys.exit("--verify-only needs --certificates FOLDER")
+        names = arguments.names or sorted(path.stem for path in kept.glob("*.npz"))
+        wrong = {name: reason for name in names if (reason := verify(name, kept))}
+        sys.exit("\n".join(f"{name}: {reason}" for name, reason in wrong.items()) or None)
     if not arguments.table_only:
         for name in arguments.names or sorted(path.stem for path in FOLDER.glob("*.toml")):
-            certify(name, arguments.tol, arguments.max_seconds)
+            with tempfile.TemporaryDirectory() as folder:
+                certify(name, arguments.tol, arguments.max_seconds, kept or Path(folder))
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -1,0 +1,619 @@
+"""The checker: its arithmetic against exact and high-precision arithmetic, its verdicts on true and forged files."""
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from forgery import HINTS, claim, noisy, opened, written
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import EVERYTHING, instance, instance_with_optimum
+
+import convexmetric as cm
+from convexmetric import checker
+from convexmetric.checker import Ball, CertificateError, NotProven
+from convexmetric.measures import measure_named
+from convexmetric.measures.base import rankings_of
+
+numbers = st.floats(-1e100, 1e100, allow_nan=False, allow_subnormal=True)
+radii = st.floats(0.0, 1e3)
+small = st.floats(-1e3, 1e3, allow_nan=False)
+
+
+def contains(ball, exact):
+    """Whether every entry of a ball contains the fraction of the same place."""
+    mid = np.atleast_1d(ball.mid).ravel()
+    rad = np.broadcast_to(ball.rad, ball.mid.shape).ravel()
+    return all(
+        abs(Fraction(float(m)) - e) <= Fraction(float(r)) for m, r, e in zip(mid, rad, np.ravel(exact), strict=True)
+    )
+
+
+def fractions(array):
+    return np.vectorize(Fraction, otypes=[object])(array)
+
+
+@given(numbers, radii, st.fractions(-1, 1), numbers, radii, st.fractions(-1, 1))
+def test_balls_contain_what_is_computed_from_any_of_their_numbers(a, r, s, b, q, t):
+    x, y = Fraction(a) + s * Fraction(r), Fraction(b) + t * Fraction(q)
+    A, B = Ball(a, r), Ball(b, q)
+    for ball, exact in ((A + B, x + y), (A - B, x - y), (A * B, x * y), (A.positive_part(), max(x, Fraction(0)))):
+        assert contains(ball, [exact])
+    assert A.lower() <= x <= A.upper()
+    assert Fraction(float(A.below())) <= x <= Fraction(float(A.above()))
+    if b - q > 1e-3:
+        assert contains(A / B, [x / y])
+    if x >= 0:
+        root = Ball(a, r).sqrt()
+        low, high = root.mid - root.rad, root.mid + root.rad
+        assert max(Fraction(0), Fraction(float(low))) ** 2 <= x <= Fraction(float(high)) ** 2
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 9), st.integers(1, 5), st.integers(-150, 150))
+def test_products_and_sums_of_balls_contain_the_exact_ones(seed, m, k, n, exponent):
+    rng = np.random.default_rng(seed)
+    A, B = (
+        rng.standard_normal((m, k)) * 10.0**exponent,
+        rng.standard_normal((k, n)) * 10.0 ** rng.integers(-9, 9, k)[:, None],
+    )
+    P, Q = 1e-3 * np.abs(A) * rng.random((m, k)), 1e-5 * np.abs(B) * rng.random((k, n))
+    X = fractions(A) + fractions(P) * fractions(rng.uniform(-1, 1, P.shape))
+    Y = fractions(B) + fractions(Q) * fractions(rng.uniform(-1, 1, Q.shape))
+    assert contains(Ball(A, P) @ Ball(B, Q), X @ Y)
+    assert contains(Ball(A) @ Ball(B), fractions(A) @ fractions(B))
+    assert contains(Ball(A, P).sum(), [X.sum()])
+    assert contains(Ball(A, P).sum(0), X.sum(axis=0))
+    assert contains(Ball(A, P).sum(1), X.sum(axis=1))
+    assert contains(Ball(A, P[:, :1].max()).T, fractions(A).T)
+    norm, square = Ball(A).norm(), sum(fractions(A).ravel() ** 2)
+    assert max(Fraction(0), norm.lower()) ** 2 <= square <= norm.upper() ** 2
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 300), st.integers(1, 4), st.integers(-60, 60))
+def test_products_of_leading_digits_are_exact(seed, m, k, n, spread):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((m, k)) * 10.0 ** (spread * rng.random((m, k)))
+    B = rng.standard_normal((k, n)) * 10.0 ** (spread * rng.random((k, n)))
+    if seed % 3 == 0:
+        A, B = np.sign(A) * (2.0 - 2.0**-50), np.abs(np.sign(B)) * (1.0 - 2.0**-53)
+    A1, B1 = checker.leading(A, B)
+    assert (fractions(A1) @ fractions(B1) == fractions(A1 @ B1)).all()
+    assert (fractions(A) - fractions(A1) == fractions(A - A1)).all()
+    assert (fractions(B) - fractions(B1) == fractions(B - B1)).all()
+    assert np.abs(A - A1).max() <= 2.0**-20 * np.abs(A).max()
+
+
+def test_extreme_numbers_have_no_leading_digits():
+    for size in (0.0, 1e-200, 1e200, np.inf, np.nan):
+        A1, B1 = checker.leading(np.full((2, 3), size), np.ones((3, 2)))
+        assert not A1.any()
+        assert not B1.any() or size == 0.0
+
+
+@given(st.fractions(min_value=-(10**9), max_value=10**9))
+def test_fractions_are_within_their_balls(value):
+    assert contains(Ball.of(value), [value])
+    for away, digits in ((1, 17), (-1, 17), (1, 3)):
+        rounded = checker.rounded(value, away, digits)
+        assert (rounded - value) * away >= 0
+        assert abs(rounded - value) <= abs(value) * Fraction(1, 10 ** (digits - 1))
+
+
+@given(
+    st.lists(st.floats(-690.0, 690.0, allow_nan=False), min_size=1, max_size=5),
+    st.floats(0.0, 0.4),
+    st.fractions(-1, 1),
+)
+def test_exponentials_contain_the_true_ones(xs, r, s):
+    ball = checker.exp(Ball(xs, r))
+    with localcontext() as context:
+        context.prec = 60
+        for at, x in enumerate(xs):
+            exact = x_of(Fraction(x) + s * Fraction(r)).exp()
+            assert abs(Decimal(float(ball.mid[at])) - exact) <= Decimal(
+                float(np.broadcast_to(ball.rad, ball.mid.shape)[at])
+            )
+    tight = checker.exp(Ball(xs))
+    assert (tight.rad <= 1e-12 * tight.mid + 1e-250).all()
+
+
+def x_of(value):
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+@given(st.floats(1e-300, 1e250), st.floats(0.0, 0.3), st.fractions(-1, 1))
+def test_logarithms_contain_the_true_ones(x, share, s):
+    r = share * x
+    ball = checker.log(Ball([x], r))
+    with localcontext() as context:
+        context.prec = 60
+        exact = x_of(Fraction(x) + s * Fraction(r)).ln()
+        assert abs(Decimal(float(ball.mid[0])) - exact) <= Decimal(float(ball.rad[0]))
+    assert checker.log(Ball([x])).rad[0] <= 1e-11
+
+
+@given(st.floats(-1e4, 1e4), st.floats(0.0, 1.0))
+def test_logistic_losses_and_entropies_contain_the_true_ones(s, p):
+    with localcontext() as context:
+        context.prec = 60
+        value = checker.softplus(np.array([s]), 0.0)
+        exact = (1 + (-Decimal(s)).exp()).ln()
+        assert abs(Decimal(float(value.mid[0])) - exact) <= Decimal(float(value.rad[0]))
+        value = checker.entropy(np.array([p]))
+        low = Decimal(float(value.mid[0])) - Decimal(float(value.rad[0]))
+        p = Decimal(p)
+        exact = sum((-q * q.ln() for q in (p, 1 - p) if q > 0), Decimal(0))
+        assert low <= exact
+        assert p < Decimal("1e-290") or exact - low < Decimal("1e-13")
+
+
+def test_a_wrong_library_function_makes_balls_wide_and_not_wrong(monkeypatch):
+    monkeypatch.setattr(checker.np, "log", lambda x: np.full_like(x, 1.1))
+    ball = checker.log(Ball([3.0]))
+    assert 1e-3 < ball.rad[0] < 1.0
+    assert abs(float(Decimal(3).ln()) - ball.mid[0]) <= ball.rad[0]
+    with pytest.raises(NotProven):
+        checker.log(Ball([30.0]))
+
+
+# Rankings
+
+
+def exact_gains(name, k, p, n):
+    """Gains as fractions; of NDCG in 50 digits."""
+    if name != "ndcg":
+        measure = measure_named(name, k)
+
+        def gain(i, b):
+            if name == "map":
+                return Fraction(i, p * (i + b))
+            if name == "mrr":
+                return Fraction(1, 1 + b) if i == 1 else Fraction(0)
+            head = min(k, p, n)
+            if name == "precision":
+                return Fraction(int(i + b <= head), head)
+            return Fraction(int(i == head // 2 + 1 and i + b <= head))
+
+        table = [[gain(i, b) for b in range(n + 1)] for i in range(1, p + 1)]
+        floats = measure.gains(np.arange(1, p + 1)[:, None], np.arange(n + 1)[None], p, n)
+        assert np.allclose(np.array(table, dtype=float), floats, rtol=1e-14)
+        return table
+    with localcontext() as context:
+        context.prec = 50
+        head = min(k, p)
+        D = [Decimal(1) if t < 3 else Decimal(2).ln() / Decimal(t).ln() for t in range(1, head + 1)]
+        total = sum(D)
+        return [
+            [Fraction(D[i + b - 1] / total) if i + b <= head else Fraction(0) for b in range(n + 1)]
+            for i in range(1, p + 1)
+        ]
+
+
+MEASURES = [("map", 0), ("mrr", 0), *((name, k) for name in ("precision", "knn", "ndcg") for k in (1, 2, 3, 5))]
+
+
+@pytest.mark.parametrize(("name", "k"), MEASURES)
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.1, 1.0, 30.0]))
+def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, seed, p, n, scale):
+    rng = np.random.default_rng(seed)
+    x, z = scale * rng.random(p), scale * rng.random(n)
+    if rng.random() < 0.5:
+        x, z = np.round(4 * x) / 4, np.round(4 * z) / 4
+    x, z = np.sort(x), np.sort(z)
+    exact = exact_gains(name, k or 1, p, n) if k else exact_gains(name, None, p, n)
+    gain = checker.gains(name, k, p, n)
+    assert contains(Ball(gain.mid, gain.rad + 1e-45), exact)
+    best = None
+    for places in combinations(range(p + n), p):
+        b = [place - i for i, place in enumerate(places)]
+        price = sum(Fraction(float(z[j])) - Fraction(float(x[i])) for i in range(p) for j in range(b[i]))
+        value = 1 - sum(exact[i][b[i]] for i in range(p)) - Fraction(2, p * n) * price
+        best = value if best is None else max(best, value)
+    for choose in (False, True):
+        values, errors, b = checker.worst_rankings(gain, x[None], z[None], choose)
+        assert abs(Fraction(float(values[0])) - best) <= Fraction(float(errors[0]))
+    assert errors[0] < 1e-12 * (1.0 + scale)
+    assert (np.diff(b[0]) >= 0).all()
+    chosen = (
+        1
+        - sum(exact[i][b[0][i]] for i in range(p))
+        - Fraction(2, p * n)
+        * sum(Fraction(float(z[j])) - Fraction(float(x[i])) for i in range(p) for j in range(b[0][i]))
+    )
+    assert best - chosen <= Fraction(1, 10**12)
+
+
+def exact_distances(X, B):
+    """All squared distances of rows of X under ``B^T B``, as fractions."""
+    Z = fractions(X) @ fractions(B).T
+    return np.array([[sum((a - b) ** 2) for b in Z] for a in Z])
+
+
+@pytest.mark.parametrize("name", ["auc", "precision", "map", "mrr", "knn"])
+def test_the_upper_bound_of_rankings_is_the_exact_objective(name, tmp_path):
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 3)
+    X = rng.standard_normal((6, 2)) + y[:, None]
+    k = 3 if name in ("precision", "knn") else None
+    problem = cm.RankingProblem.from_labels(X, y, measure=name, k=k, C=5.0)
+    solution = cm.solve(problem, tol=1e-7)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    B = opened(tmp_path / "c.npz")[1]["factor"]
+    d = exact_distances(X, B)
+    total = Fraction(0)
+    for q in range(6):
+        near, far = problem.rankings.relevance.of(q)
+        p, n = len(near), len(far)
+        gains = None if name == "auc" else exact_gains(name, k, p, n)
+        worst = []
+        for Y, relevant in rankings_of(p, n):
+            above = np.cumsum(~relevant)[relevant]
+            score = (
+                1 - Fraction(int(Y.sum()), p * n) if gains is None else sum(gains[i][b] for i, b in enumerate(above))
+            )
+            price = sum((d[q, far[j]] - d[q, near[i]] for i in range(p) for j in range(n) if Y[i, j]), Fraction(0))
+            worst.append(1 - score - Fraction(2, p * n) * price)
+        total += max(worst)
+    exact = Fraction(5, 6) * total + sum(fractions(B).ravel() ** 2)
+    assert exact <= verdict.upper <= exact * (1 + Fraction(1, 10**12))
+
+
+def test_the_upper_bound_of_triplets_is_the_exact_objective(tmp_path):
+    problem = instance("triplets, labels")
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, cm.solve(problem))
+    B = opened(tmp_path / "c.npz")[1]["factor"]
+    d = exact_distances(problem.rankings.X, B)
+    hinges = [
+        max(Fraction(0), Fraction(9, 10) - d[q, j] + d[q, i])
+        for q in range(len(d))
+        for near, far in [problem.rankings.relevance.of(q)]
+        for i in near
+        for j in far
+    ]
+    M = fractions(B).T @ fractions(B)
+    exact = sum(hinges) / len(hinges) + Fraction(1, 10) * sum(M.ravel() ** 2)
+    assert exact <= verdict.upper <= exact * (1 + Fraction(1, 10**12))
+
+
+def test_the_dual_matrix_contains_the_exact_one(tmp_path):
+    """Of listed triplets and of pairs, on full and diagonal metrics."""
+    for name in (
+        "psd triplets, trace",
+        "diagonal triplets, trace",
+        "pairs, listed, trace, features, margin (0.5, 1.5)",
+    ):
+        problem = instance(name)
+        cm.write_certificate(tmp_path / "c.npz", problem, cm.solve(problem))
+        document, arrays = opened(tmp_path / "c.npz")
+        stated = checker.Problem(document, checker.Arrays(arrays))
+        says = stated.risk.dual(document["dual"], checker.Arrays(arrays), stated.d)
+        X, risk = fractions(arrays["points"]), stated.risk
+        S, value = np.full((stated.d, stated.d), Fraction(0)), Fraction(0)
+        terms = document["problem"]["risk"]["terms"]
+        for t, slope in enumerate(arrays["slopes"]):
+            term = terms[int(risk.kind[t])]
+            u = Fraction(min(1.0, max(0.0, float(slope)))) * Fraction(term["weight"])
+            value += u * Fraction(term["margin"])
+            D = np.outer(X[risk.i[t]] - X[risk.j[t]], X[risk.i[t]] - X[risk.j[t]])
+            if risk.k is not None:
+                D = np.outer(X[risk.i[t]] - X[risk.k[t]], X[risk.i[t]] - X[risk.k[t]]) - D
+            S = S + u * term["sign"] * D
+        assert contains(says.value, [value])
+        assert contains(says.S, np.diag(S) if stated.diagonal else S)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 8), st.floats(-3.0, 3.0))
+def test_eigenvalue_bounds_hold(seed, d, shift):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((d, d))
+    A = A + A.T + shift * np.eye(d)
+    t = checker.top(False, Ball(A))
+    # t I - A - (t - lambda_max) v v^T ... : by exact Cholesky, the pivots of t I - A are positive.
+    L = fractions(np.eye(d) * 0.0) + t * fractions(np.eye(d)) - fractions(A)
+    for i in range(d):
+        assert L[i, i] > 0
+        L[i + 1 :, i + 1 :] = L[i + 1 :, i + 1 :] - np.outer(L[i + 1 :, i], L[i, i + 1 :]) / L[i, i]
+    assert float(t) <= np.linalg.eigvalsh(A)[-1] + 1e-11
+    plus = np.linalg.norm(np.maximum(np.linalg.eigvalsh(A), 0.0))
+    bound = checker.norm_of_positive_part(False, Ball(A))
+    assert plus - 1e-12 * (1 + plus) <= float(bound) <= plus + 1e-11
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize("name", sorted(EVERYTHING))
+def test_what_is_written_is_accepted_and_agrees_with_the_float_certificate(name, tmp_path):
+    problem, optimum = instance_with_optimum(name)
+    solution = cm.solve(problem, tol=1e-7)
+    path = tmp_path / "certificate.npz"
+    verdict = cm.write_certificate(path, problem, solution, "a title")
+    assert verdict.accepted
+    assert verdict.claimed == (verdict.lower, verdict.upper)
+    scale = max(abs(solution.upper_bound), abs(solution.lower_bound), 1e-9)
+    assert abs(float(verdict.lower) - solution.lower_bound) <= 1e-9 * scale
+    assert abs(float(verdict.upper) - solution.upper_bound) <= 1e-9 * scale
+    slack = 1e-6 * max(1.0, abs(optimum))
+    assert float(verdict.lower) <= optimum + slack
+    assert float(verdict.upper) >= optimum - slack
+    # Claims that are a hair inside are not accepted, claims outside are.
+    contents = opened(path)
+    hair = Fraction(1, 10**15) * Fraction(scale)
+    other = tmp_path / "other.npz"
+    for lower, upper, accepted in (
+        (verdict.lower + hair, verdict.upper, False),
+        (verdict.lower, verdict.upper - hair, False),
+        (verdict.lower - hair, verdict.upper + hair, True),
+    ):
+        assert cm.verify(written(other, claim(contents, lower, upper))).accepted is accepted
+
+
+FORGED = [
+    "ranking from labels",
+    "relative, rbf, soft",
+    "relative, A, hard",
+    "triplets, graph, diagonal",
+    "pairs, all, frobenius, features, margin 1.0",
+    "pairs, listed, trace, unit-rbf, margin (0.5, 1.5)",
+    "similarity, weighted, frobenius",
+    "cross-modal, representatives",
+    "psd triplets, trace, G",
+    "map",
+    "ndcg",
+]
+
+
+def measured(measure):
+    """A small problem of rankings."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
+    return cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, measure, C=20.0)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """A file and its contents for some problems."""
+    folder, made = tmp_path_factory.mktemp("certificates"), {}
+    for number, name in enumerate(FORGED):
+        problem = instance(name) if name in EVERYTHING else measured(name)
+        path = folder / f"{number}.npz"
+        verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7))
+        made[name] = path, verdict
+    return made
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_noise_never_proves_what_is_false(name, certificates, tmp_path):
+    path, verdict = certificates[name]
+    contents, rng = opened(path), np.random.default_rng(0)
+    for _ in range(30):
+        forged = noisy(rng, contents, 10.0 ** rng.uniform(-16, 1))
+        try:
+            found = cm.verify(written(tmp_path / "c.npz", forged))
+        except CertificateError:
+            continue
+        assert found.lower is None or found.lower <= verdict.upper
+        assert found.upper is None or found.upper >= verdict.lower
+        assert None in (found.lower, found.upper) or found.lower <= found.upper
+        assert not (found.accepted and (found.claimed[0] > found.lower or found.claimed[1] < found.upper))
+
+
+@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-320])
+def test_numbers_that_are_none_or_huge_prove_nothing_false(name, value, certificates, tmp_path):
+    path, verdict = certificates[name]
+    contents = opened(path)
+    for hint in HINTS:
+        if hint in contents[1] and contents[1][hint].size:
+            arrays = dict(contents[1])
+            arrays[hint] = arrays[hint].copy()
+            arrays[hint].flat[-1] = value
+            try:
+                found = cm.verify(written(tmp_path / "c.npz", (contents[0], arrays)))
+            except CertificateError:
+                continue
+            assert np.isfinite(value)
+            assert found.lower is None or found.lower <= verdict.upper
+            assert found.upper is None or found.upper >= verdict.lower
+
+
+def test_damaged_files_are_refused(certificates, tmp_path):
+    path, _ = certificates["ranking from labels"]
+    whole = path.read_bytes()
+    rng = np.random.default_rng(1)
+    bad = tmp_path / "bad.npz"
+    for stop in [0, 1, 30, *rng.integers(1, len(whole), 40)]:
+        bad.write_bytes(whole[:stop])
+        with pytest.raises(CertificateError):
+            cm.verify(bad)
+    for _ in range(150):
+        changed = bytearray(whole)
+        for at in rng.integers(0, len(whole), rng.integers(1, 4)):
+            changed[at] = rng.integers(256)
+        bad.write_bytes(bytes(changed))
+        with contextlib.suppress(CertificateError):
+            assert cm.verify(bad).accepted in (True, False)
+    with pytest.raises(CertificateError, match="cannot read"):
+        cm.verify(tmp_path / "nowhere.npz")
+    with pytest.raises(CertificateError, match="larger than"):
+        cm.verify(path, max_bytes=100)
+    with pytest.raises(CertificateError, match="unpacks to more"):
+        cm.verify(path, max_bytes=path.stat().st_size)
+
+
+def changed(path, contents, **tables):
+    document = json.loads(json.dumps(contents[0]))
+    for key, change in tables.items():
+        change(document[key]) if callable(change) else document.__setitem__(key, change)
+    return written(path, (document, contents[1]))
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"format": "other"}, "not a convexmetric-certificate"),
+        ({"version": 2}, "version"),
+        ({"surplus": 1}, "unknown"),
+        ({"title": "a\x1b[2J"}, "title"),
+        ({"claimed": {"lower": "1"}}, "claimed"),
+        ({"claimed": {"lower": "1/0", "upper": "2"}}, "rational|zero"),
+        ({"claimed": {"lower": 0.5, "upper": "2"}}, "integers or rationals"),
+        ({"claimed": {"lower": "1" * 500, "upper": "2"}}, "rational"),
+        ({"claimed": {"lower": "nan", "upper": "2"}}, "rational"),
+        ({"problem": lambda table: table.update(cone="cube")}, "cone"),
+        ({"problem": lambda table: table.update(features=2**39)}, "shape"),
+        ({"problem": lambda table: table.update(features=True)}, "integer"),
+        ({"problem": lambda table: table.pop("linear")}, "missing"),
+        ({"problem": lambda table: table["risk"].update(measure="best")}, "measure"),
+        ({"problem": lambda table: table["risk"].update(k=3)}, "measure"),
+        ({"problem": lambda table: table["risk"].update(C="-1")}, "positive"),
+        ({"problem": lambda table: table["risk"].update(kind=["rankings"])}, "no such kind"),
+        ({"problem": lambda table: table["regularizer"].update(weight="0")}, "positive"),
+        ({"problem": lambda table: table["regularizer"].update(of="matrix")}, "unknown"),
+        ({"dual": {"kind": "slopes"}}, "kind must be"),
+        ({"dual": {"kind": "witnesses", "more": 1}}, "unknown"),
+    ],
+)
+def test_descriptions_that_are_none_are_refused(tables, message, certificates, tmp_path):
+    contents = opened(certificates["ranking from labels"][0])
+    with pytest.raises(CertificateError, match=message):
+        cm.verify(changed(tmp_path / "c.npz", contents, **tables))
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("points", np.zeros((12, 3), dtype="<f4"), "type <f4"),
+        ("points", np.array([[{}]], dtype=object), "type"),
+        ("points", np.zeros((12, 4)), "shape"),
+        ("near", np.full(24, 12), "outside"),
+        ("near", np.full(24, -1), "outside"),
+        ("near", np.zeros(24), "type"),
+        ("near_stop", np.zeros(12, dtype=np.int64), "malformed|no near"),
+        ("groups", np.full(12, 700), "outside|shape"),
+        ("more", np.zeros(3), "nothing speaks of"),
+        ("CAPITALS", np.zeros(3), "no array"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(name, array, message, certificates, tmp_path):
+    document, arrays = opened(certificates["ranking from labels"][0])
+    with pytest.raises(CertificateError, match=message):
+        cm.verify(written(tmp_path / "c.npz", (document, arrays | {name: array})))
+
+
+def test_weights_of_a_metric_must_not_be_negative(certificates, tmp_path):
+    document, arrays = opened(certificates["relative, rbf, soft"][0])
+    arrays["weights_of_metric"][0] = -1e-300
+    with pytest.raises(CertificateError, match="negative"):
+        cm.verify(written(tmp_path / "c.npz", (document, arrays)))
+
+
+def test_negative_or_large_slopes_and_weights_are_made_harmless(certificates, tmp_path):
+    for name, hint in (
+        ("cross-modal, representatives", "weights"),
+        ("pairs, all, frobenius, features, margin 1.0", "slopes"),
+    ):
+        path, verdict = certificates[name]
+        for factor in (-1.0, 1.0 + 1e-15, 3.0, 1e200):
+            document, arrays = opened(path)
+            arrays[hint] *= factor
+            found = cm.verify(written(tmp_path / "c.npz", (document, arrays)))
+            assert found.lower <= verdict.upper
+
+
+def test_a_wrong_hash_is_refused(certificates, tmp_path):
+    document, arrays = opened(certificates["ranking from labels"][0])
+    arrays["points"][0, 0] += 1e-9
+    with pytest.raises(CertificateError, match="sha256"):
+        cm.verify(written(tmp_path / "c.npz", (document, arrays), honest=False))
+    del arrays["points"]
+    with pytest.raises(CertificateError, match="sha256"):
+        cm.verify(written(tmp_path / "c.npz", (document, arrays), honest=False))
+
+
+def test_huge_sizes_are_refused_before_they_are_allocated(certificates, tmp_path):
+    path, _ = certificates["ranking from labels"]
+    bad = tmp_path / "bad.npz"
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40, 2**20)})
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(bad, "w") as archive:
+        for info in source.infolist():
+            archive.writestr(info.filename, header.getvalue() if info.filename == "points.npy" else source.read(info))
+    with pytest.raises(CertificateError, match="size"):
+        cm.verify(bad)
+    # A bomb: a gigabyte of zeros in a megabyte.
+    with zipfile.ZipFile(bad, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("certificate.json", " " * (2**21))
+    with pytest.raises(CertificateError, match=r"certificate\.json"):
+        cm.verify(bad)
+
+
+def test_the_checker_runs_alone(certificates, tmp_path):
+    """With NumPy and the standard library only, and without the package."""
+    path, _ = certificates["psd triplets, trace, G"]
+    alone = tmp_path / "checker.py"
+    alone.write_text(Path(checker.__file__).read_text())
+    blocked = "import sys; sys.modules['convexmetric'] = sys.modules['scipy'] = sys.modules['numba'] = None; "
+    code = blocked + "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+
+    def run(file):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(alone), str(file)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=60,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    assert run(path)[0] == 0
+    assert "accepted" in run(path)[1]
+    contents = opened(path)
+    assert run(written(tmp_path / "c.npz", claim(contents, Fraction(10), Fraction(10))))[0] == 1
+    (tmp_path / "c.npz").write_text("nothing")
+    assert run(tmp_path / "c.npz")[0] == 2
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_a_dual_point_says_of_the_risk_is_true_of_any_metric(name, certificates):
+    """``R(M) >= v - <S, M>``, whatever slopes, weights and witnesses are; at zero width and weight one it is tight."""
+    path, _ = certificates[name]
+    rng = np.random.default_rng(5)
+    for changed_by in (0.0, 1e-6, 1.0):
+        document, arrays = noisy(rng, opened(path), changed_by)
+        given = checker.Arrays(arrays)
+        stated = checker.Problem(document, given)
+        says = stated.risk.dual(document["dual"], given, stated.d)
+        for scale in (0.0, 0.1, 1.0, 10.0):
+            if stated.diagonal:
+                B = scale * rng.random(stated.d)
+                inner = (says.S * Ball(B)).sum()
+            else:
+                B = scale * rng.standard_normal((2, stated.d))
+                inner = (Ball(B) * (Ball(B) @ says.S)).sum()
+            try:
+                value = stated.risk.value(B)
+            except NotProven:
+                continue
+            assert value.upper() >= (says.value - inner).lower()
+    if "witnesses" in arrays:
+        B = rng.standard_normal((2, stated.d))
+        one = {"witnesses": (B.T @ B)[None], "widths": np.zeros(1), "weights": np.ones((1, 1))}
+        if stated.diagonal:
+            B = rng.random(stated.d)
+            one["witnesses"] = B[None]
+        given = checker.Arrays(arrays | one | {"groups": np.zeros(stated.risk.lists.count, dtype=np.int64)})
+        says = stated.risk.dual(document["dual"], given, stated.d)
+        inner = (says.S * Ball(B)).sum() if stated.diagonal else (Ball(B) * (Ball(B) @ says.S)).sum()
+        value = stated.risk.value(B)
+        tight = float(value.mid) - float((says.value - inner).mid)
+        assert abs(tight) <= 1e-10 * (1.0 + abs(float(value.mid)))

@@ -1,0 +1,259 @@
+"""The writer of certificates, the command that checks them, and the exact bounds of the instance library."""
+
+import importlib.util
+import json
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from forgery import claim, opened, written
+from samples import EVERYTHING, instance, random_cut_dual, random_metric
+
+import convexmetric as cm
+from convexmetric import checker
+from convexmetric.cli import main
+from convexmetric.errors import InputError
+from convexmetric.instances import read_instance
+from convexmetric.losses import Logistic
+from convexmetric.proofs import as_rational, describe, difference
+from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
+
+PROBLEMS = Path(__file__).resolve().parents[1] / "problems"
+WINE = "ranking-auc-wine-c1"
+
+
+@pytest.mark.parametrize(
+    ("value", "rational"),
+    [
+        (0.01, Fraction(1, 100)),
+        (1e-4, Fraction(1, 10**4)),
+        (10000.0, Fraction(10000)),
+        (1.0 / 519_000_000, Fraction(1, 519_000_000)),
+        (2.0 / 3.0, Fraction(2, 3)),
+        (1.0 / (1.5 * 1777), Fraction(2, 3 * 1777)),
+        (0.1 + 0.2, Fraction(3, 10)),
+        (np.pi, Fraction(np.pi)),
+    ],
+)
+def test_parameters_are_the_rationals_they_were_typed_as(value, rational):
+    assert as_rational(value) == rational
+    assert abs(float(as_rational(value)) - value) <= 2 * np.spacing(value)
+
+
+@pytest.mark.parametrize("name", sorted(EVERYTHING))
+def test_any_metric_and_any_dual_point_make_a_certificate_that_holds(name, tmp_path):
+    """Not only solutions: random ones, whose bounds agree with the package's float ones."""
+    problem, rng = instance(name), np.random.default_rng(4)
+    if isinstance(problem.risk, SeparableRisk) and problem.risk.loss.hard:
+        pytest.skip("cuts of hard margins have no finite slopes")
+    M = random_metric(rng, problem.cone)
+    duals = [random_cut_dual(rng, problem)]
+    statement = isinstance(problem.risk, PairwiseRisk | SeparableRisk) or (
+        isinstance(problem.risk, RankingRisk) and problem.risk.measure.pairwise
+    )
+    if statement and not isinstance(problem.risk, SmoothSeparableRisk):
+        size = problem.risk.parts
+        if isinstance(problem.risk, PairwiseRisk):
+            size = int(problem.risk.pairs.sum())
+        elif isinstance(problem.risk, RankingRisk):
+            size = int(problem.risk.pairs.pairs.sum())
+        duals.append(0.05 * rng.standard_normal(size))
+    for dual in duals:
+        certificate = cm.certify(problem, M, dual)
+        if certificate.lower_bound == -np.inf:
+            with pytest.raises(InputError, match="nothing is proven"):
+                cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+            continue
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+        scale = max(1.0, abs(certificate.upper_bound))
+        assert float(verdict.upper) == pytest.approx(certificate.upper_bound, rel=1e-9, abs=1e-12)
+        # At ties the checker may choose another ranking, and for quadratic forms another z; both are valid.
+        assert float(verdict.lower) >= min(certificate.lower_bound, 0.0) - 1e-9 * scale
+        assert float(verdict.lower) <= float(verdict.upper)
+
+
+@pytest.mark.parametrize("measure", ["auc", "precision", "map", "mrr", "ndcg", "knn"])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_every_measure_is_proven_as_well_as_it_is_solved(measure, diagonal, tmp_path):
+    data = cm.datasets.load("wine")
+    X = cm.datasets.preprocess(data.X, ["zscore"])[::3]
+    for C in (1.0, 50.0):
+        problem = cm.RankingProblem.from_labels(X, data.y[::3], measure=measure, C=C, diagonal=diagonal)
+        solution = cm.solve(problem, tol=1e-6)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        assert verdict.accepted
+        assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-9)
+        assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
+
+
+def test_multipliers_of_pairs_and_of_logistic_losses_are_kept(tmp_path):
+    for name in ("triplets, neighbours", "cross-modal, representatives", "psd logistic, trace"):
+        problem = instance(name)
+        risk = problem.risk
+        solution = cm.solve(problem)
+        if isinstance(risk, PairwiseRisk):
+            comparisons = risk.listed()
+            u = risk.weights[0] * (comparisons.forward(solution.certificate.M) < risk.margin)
+        else:
+            comparisons = risk.listed().comparisons if isinstance(risk, LogisticRankingRisk) else risk.comparisons
+            assert isinstance(risk.loss, Logistic)
+            u = risk.loss.subgradient(comparisons.forward(solution.certificate.M))
+        certificate = cm.certify(problem, solution.certificate.M, u)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+        assert float(verdict.lower) == pytest.approx(certificate.lower_bound, rel=1e-9)
+
+
+def test_a_description_is_of_the_problem_and_not_of_its_solution(tmp_path):
+    path = tmp_path / "c.npz"
+    for name in sorted(EVERYTHING):
+        problem = instance(name)
+        table, _ = describe(problem)
+        assert json.loads(json.dumps(table)) == table
+        cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
+        assert difference(path, problem) == ""
+        other = instance(name, seed=1)
+        assert difference(path, other)
+    contents = opened(path)
+    contents[1]["query_weights"] = np.ones(3)
+    with pytest.raises(checker.CertificateError):
+        cm.verify(written(path, contents))
+    assert difference(path, problem) == "the array query_weights"
+
+
+def test_what_cannot_be_proven_is_said(tmp_path):
+    problem = instance("triplets, labels")
+    solution = cm.solve(problem)
+    path = tmp_path / "c.npz"
+    terms = cm.solve(problem, constraints=lambda M: [cp.trace(M) <= 1.0], tol=1e-4)
+    with pytest.raises(InputError, match="conic"):
+        cm.write_certificate(path, problem, terms)
+    for wrong, message in (
+        (tmp_path / "c.txt", "saved as .npz"),
+        (tmp_path / "nowhere" / "c.npz", "no folder"),
+    ):
+        with pytest.raises(InputError, match=message):
+            cm.write_certificate(wrong, problem, solution)
+    with pytest.raises(InputError, match="title"):
+        cm.write_certificate(path, problem, solution, "two\nlines")
+    with pytest.raises(InputError, match="MetricProblem"):
+        cm.write_certificate(path, "problem", solution)
+    with pytest.raises(InputError, match="Solution or a Certificate"):
+        cm.write_certificate(path, problem, 3.0)
+    nothing = cm.certify(problem, solution.M, np.full(int(problem.risk.pairs.sum()), np.nan))
+    with pytest.raises(InputError, match="NaN"):
+        cm.write_certificate(path, problem, nothing)
+    assert not path.exists()
+
+
+def test_the_same_certificate_has_the_same_bytes(tmp_path):
+    problem = instance("triplets, labels")
+    solution = cm.solve(problem)
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file in files:
+        cm.write_certificate(file, problem, solution)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+# The command
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["convexmetric", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def test_solve_writes_what_verify_accepts(command, tmp_path):
+    path = tmp_path / "wine.npz"
+    code, _, error = command("solve", WINE, "-q", "--certificate", path)
+    assert code == 0
+    assert "accepted" in error
+    code, out, _ = command("verify", path, "--instance", WINE)
+    assert code == 0
+    assert "accepted" in out
+    code, out, _ = command("verify", path, "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["accepted"]
+    assert Fraction(record["lower"]) <= Fraction(record["upper"])
+    assert record["lower"] == record["claimed_lower"]
+    instance = cm.load_instance(WINE)
+    assert Fraction(record["lower"]) <= instance.upper_bound
+    assert Fraction(record["upper"]) >= instance.lower_bound
+    # Another instance, another claim, no certificate, no folder.
+    code, _, error = command("verify", path, "--instance", "ranking-auc-wine-c100")
+    assert code == 2
+    assert "another problem" in error
+    verdict = cm.verify(path)
+    written(path, claim(opened(path), verdict.upper, verdict.upper))
+    code, out, _ = command("verify", path)
+    assert code == 1
+    assert "NOT accepted" in out
+    path.write_text("nothing")
+    assert command("verify", path)[0] == 2
+    assert command("verify", tmp_path / "nowhere.npz")[0] == 2
+    assert command("solve", WINE, "-q", "--certificate", tmp_path / "c.txt")[0] == 2
+
+
+# The library
+
+
+def test_exact_bounds_of_the_library_are_near_the_float_ones():
+    known = [one for one in map(cm.load_instance, cm.list_problems()) if one.exact_lower is not None]
+    assert known
+    for one in known:
+        assert one.exact_lower <= one.exact_upper
+        scale = max(abs(one.lower_bound), abs(one.upper_bound))
+        assert abs(float(one.exact_lower) - one.lower_bound) <= 1e-7 * scale
+        assert abs(float(one.exact_upper) - one.upper_bound) <= 1e-7 * scale
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('exact_lower = "{lower}"', "come together"),
+        ('exact_lower = "{lower}"\nexact_upper = "x"', "rationals"),
+        ('exact_lower = "{lower}"\nexact_upper = "1/0"', "rationals"),
+        ('exact_lower = 0.2\nexact_upper = "{upper}"', "must be a str"),
+        ('exact_lower = "{upper}"\nexact_upper = "{lower}"', "at most"),
+        ('exact_lower = "0"\nexact_upper = "{upper}"', "but for rounding"),
+    ],
+)
+def test_exact_bounds_are_checked(lines, message):
+    text = (PROBLEMS / f"{WINE}.toml").read_text(encoding="utf-8")
+    text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("exact_"))
+    instance = read_instance(text, f"{WINE}.toml")
+    assert (instance.exact_lower, instance.exact_upper) == (None, None)
+    ends = {"lower": str(Fraction(instance.lower_bound)), "upper": str(Fraction(instance.upper_bound))}
+    right = f'{text}exact_lower = "{ends["lower"]}"\nexact_upper = "{ends["upper"]}"\n'
+    assert read_instance(right, f"{WINE}.toml").exact_lower == Fraction(instance.lower_bound)
+    with pytest.raises(InputError, match=message):
+        read_instance(text + lines.format(**ends) + "\n", f"{WINE}.toml")
+
+
+def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("certify", PROBLEMS / "certify.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    problem = cm.load_problem(WINE)
+    verdict = cm.write_certificate(tmp_path / f"{WINE}.npz", problem, cm.solve(problem, tol=1e-4))
+    found = cm.load_instance(WINE)
+    assert script.verify(WINE, tmp_path) == "it claims other bounds than the file"
+    same = replace(found, exact_lower=verdict.lower, exact_upper=verdict.upper)
+    monkeypatch.setattr(script.cm, "load_instance", lambda name: same)
+    assert script.verify(WINE, tmp_path) == ""
+    other = cm.load_problem("ranking-auc-wine-c100")
+    cm.write_certificate(tmp_path / f"{WINE}.npz", other, cm.solve(other, tol=1e-3))
+    assert "another problem" in script.verify(WINE, tmp_path)
+    (tmp_path / f"{WINE}.npz").write_text("nothing")
+    assert "no certificate" in script.verify(WINE, tmp_path)

@@ -10,8 +10,8 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.kernels import kernel_matrix
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.solvers.approximate.stochastic_factors import _Run, _source
 from convexmetric.solvers.base import Monitor
-from convexmetric.solvers.stochastic_factors import _Run, _source
 
 
 def points(seed=0, n=30, d=5, classes=4):

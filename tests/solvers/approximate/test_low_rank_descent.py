@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from convexmetric.solvers.approximate.low_rank_descent import _Descent
 
 import convexmetric as cm
 from convexmetric.comparisons import Rankings
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.base import Monitor
-from convexmetric.solvers.low_rank_descent import _Descent
 
 
 def labelled(reg=0.02, seed=0, sparse=False, **options):

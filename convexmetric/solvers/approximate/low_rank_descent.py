@@ -118,7 +118,7 @@ class _Descent:
     risk: PairwiseRisk
     reg: float
     monitor: Monitor
-    epochs: int
+    epochs: int = 10_000
     passes: int = 0
 
     def __post_init__(self) -> None:

@@ -7,18 +7,19 @@ r"""Projected subgradient descent with spectral projection (paper 1, section 3.2
 with g a subgradient of the objective f at M. These are Polyak's steps towards a level below the best objective so far,
 which comes nearer whenever twenty passes have not come half of the way (Brannlund 1995; Goffin and Kiwiel 1999), in
 the scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is
-the nearest metric in that scaling. With features as correlated as those of breast cancer steps without scaling end 9%
-above the optimum where these end at 0.3%. A length given as ``step`` takes the plain method instead,
+the nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps without
+scaling end 9% above the optimum after 200 passes, these at half a percent. A length given as ``step`` takes the plain method instead,
 
 .. math:: M \leftarrow \Big[ M - \frac{\eta R}{\sqrt{t}} \frac{g}{\|g\|_F} \Big]_+
 
-from the Euclidean metric, with R its norm. A mean of the supporting planes met on the way is the dual point.
+from the Euclidean metric, with R its norm. A mean of the supporting planes met on the way is the dual point, in which
+those of the last twenty passes count most.
 
 What the paper prints is a solver inside of Algorithm 1: its steps go down the *master*, the maximum over the batches of
 rankings found so far, and the oracle is called again when the master is solved. ``as_printed`` does that. Neither length
 nor number of the steps is printed; they have lengths :math:`R / \sqrt{t}`, R being the way from zero at which the
-objective would vanish, and a pass is made every ``master_steps`` of them. Nothing in it is wrong, but of many passes
-little is kept.
+objective would vanish, and a pass is made every ``master_steps`` of them. Nothing in it is wrong: it keeps all batches,
+which costs memory and time and is worth it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ __all__ = ["ProjectedSubgradient"]
 
 #: Passes without half of the progress aimed at, after which the level comes nearer.
 PATIENCE = 20
+#: Share of a plane's weight in the dual point that is left after another pass. With all weights equal, gaps of 1e-2
+#: were 0.9.
+KEPT = 0.95
 #: Smallest eigenvalue of the scaling's matrix, relative to its largest.
 FLOOR = 1e-8
 
@@ -239,19 +243,14 @@ class _Level(_Course):
         u = cone.coordinates(self.metric)
         g = cone.from_coordinates(self.gradient(u, cuts.normals[0]))
         excess = objective - self.level(objective)
-        self.met(self.metric, cuts, 0.0)
+        self.weights = [KEPT * weight for weight in self.weights]
+        self.value, self.normal = KEPT * self.value, KEPT * self.normal
+        self.met(self.metric, cuts, 1.0)
         scaling = _Scaling(self.squares)
         square = float(np.sum(scaling.by(g) ** 2))
         step = max(excess, 0.0) / max(square, np.finfo(float).tiny)
-        self.weigh(cuts, step)
         moved = scaling.back(self.metric - step * scaling.by(scaling.by(g)))
         return scaling.by(cone.project(moved))
-
-    def weigh(self, cuts: Cuts, weight: float) -> None:
-        """Give the plane met last its weight."""
-        self.weights[-1] = weight
-        self.value += weight * float(cuts.offsets[0])
-        self.normal += weight * cuts.normals[0]
 
 
 class _Scaling:

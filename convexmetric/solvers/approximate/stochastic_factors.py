@@ -79,8 +79,8 @@ FIRST, END, PRINTED = 0.3, 0.003, 0.01
 SCALED, FLOOR = 200, 1e-3
 #: Metrics between two looks that make a mean.
 AVERAGED = 64
-#: Smoothing of losses at a metric for the lower bound, in units of s, and evaluations in the search for the best scale.
-WIDTH, SEARCH = 0.3, 12
+#: Smoothing of losses at a metric for lower bounds, in units of s, and evaluations in the search for the best scale.
+WIDTHS, SEARCH = (0.3, 0.03), 12
 #: Entries of vectors that have diverged.
 OVERFLOW = 1e50
 
@@ -281,20 +281,28 @@ class _Run:
         """The first step and P, from the pairs drawn first."""
         settings, r = self.settings, self.X.shape[1]
         self.P: Array | None = None
-        self.end = 1.0
+        self.end, self.refresh = 1.0, settings.refresh
         if settings.learning_rate is not None:
             self.rate = float(settings.learning_rate)
             return
         i, j = self.drawn(0)[0].T
         differences = self.X[i] - self.X[j]
-        scaled = differences
+        scaled, largest = differences, 1.0
         if r <= SCALED and not settings.as_printed:
             values, vectors = np.linalg.eigh(differences.T @ differences / len(differences))
             values = np.maximum(values, FLOOR * max(float(values.max()), np.finfo(float).tiny))
-            self.P = (vectors / np.sqrt(values)) @ vectors.T
+            self.P, largest = (vectors / np.sqrt(values)) @ vectors.T, float(values.min()) ** -0.5
             scaled = differences @ self.P
         size = float(np.mean(np.einsum("ij,ij->i", differences, scaled))) or 1.0
-        self.rate, self.end = (PRINTED / size, 1.0) if settings.as_printed else (FIRST / size, END)
+        if settings.as_printed:
+            self.rate = PRINTED / size
+            return
+        # Of the penalty alone: neither one step nor all those that share a w may overshoot.
+        bend = (
+            2.0 * largest * (self.reg + (0.0 if self.problem.G is None else float(np.linalg.norm(self.problem.G, 2))))
+        )
+        self.rate, self.end = min(FIRST / size, 1.0 / bend), END
+        self.refresh = max(1, min(settings.refresh, int(0.5 / (self.rate * bend))))
 
     def drawn(self, chunk: int) -> tuple[np.ndarray, Array]:
         """Draws of a chunk of steps: the same for a seed, wherever a solve was cut short."""
@@ -328,13 +336,13 @@ class _Run:
             gram = differences @ moved.T
             _steps(seen, pulled, gram, numbers[first : first + size], rate, rate if settings.as_printed else 2.0 * rate)
             self.V, self.t = self.V + seen.T @ moved - (size * rate) * W, until
-            if until % settings.refresh == 0:
+            if until % self.refresh == 0:
                 self.W = self.slope()
 
     def next_stop(self) -> int:
         """Where the block that begins now has to end."""
         t, moment = self.t, self.moment(self.t)
-        spaces = [self.settings.refresh, DRAWS] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
+        spaces = [self.refresh, DRAWS] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
         return min(t + BLOCK, moment, *(t - t % space + space for space in spaces))
 
     def moment(self, t: int) -> int:
@@ -363,10 +371,12 @@ class _Run:
         """Offer metrics and bounds; True if the solve must stop."""
         problem, images = self.problem, self.source.images
         M = self.V.T @ self.V
-        here = images.at(self.X @ self.V.T, WIDTH)
-        objective = here.exact + problem.penalty(M)
+        Z = self.X @ self.V.T
+        passes = [images.at(Z, width) for width in WIDTHS]
+        objective = passes[0].exact + problem.penalty(M)
         self.monitor.primal(M, objective)
-        self.bound(images.scaled_multipliers(here, 1.0), M)
+        for here in passes:
+            self.bound(images.scaled_multipliers(here, 1.0), M)
         if self.count:
             self.bound(self.slopes / self.count, M)
             if self.settings.average:

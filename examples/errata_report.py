@@ -82,7 +82,7 @@ def factor_two(steps: int = 200_000) -> Erratum:
         )
         for printed in (False, True)
     }
-    last = {printed: _best_of_end(run) for printed, run in runs.items()}
+    last = {printed: run.certificate.M for printed, run in runs.items()}
     numbers = {
         "optimum": optimum.upper_bound,
         "gap": optimum.gap,
@@ -115,11 +115,6 @@ def factor_two(steps: int = 200_000) -> Erratum:
         numbers,
         curves,
     )
-
-
-def _best_of_end(run: cm.Solution) -> Array:
-    """The metric with which a run ended: its last objective is that of the last look."""
-    return run.certificate.M
 
 
 def _distances_at(run: cm.Solution, twice: cm.PairMarginProblem, optimum: cm.Solution) -> list[tuple[float, float]]:
@@ -235,26 +230,34 @@ def relative_definition() -> Erratum:
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 5)) + np.outer(y, [1.0, 0.5, 0.0, 0.0, 0.0])
-    triplets = cm.triplets_from_labels(y, 200, random_state=0)
+    triplets = cm.comparisons.triplets_from_labels(y, 200, random_state=0)
     problem = cm.RelativeComparisonProblem(X, triplets, C=1.0)
     optimum = solved(problem, tol=1e-7)
     runs = {
         printed: solved(problem, cm.StochasticTriplets(as_printed=printed, random_state=0), 1e-12)
         for printed in (False, True)
     }
-    _, _, k = triplets.T
-    i = triplets[:, 0]
-    largest = float(abs((X[i] - X[k]) ** 2 - (X[i] - X[k]) ** 2).max())
+    # The printed constraints are those of triplets whose nearer point is a copy of the farther one.
+    copies = np.column_stack([triplets[:, 0], triplets[:, 2] + len(X), triplets[:, 2]])
+    as_printed = solved(cm.RelativeComparisonProblem(np.vstack([X, X]), copies, C=1.0), tol=1e-7)
+    try:
+        cm.RelativeComparisonProblem(np.vstack([X, X]), copies, C=np.inf)
+        feasible = 1.0
+    except cm.errors.InfeasibleError:
+        feasible = 0.0
     numbers = {
-        "row": largest,
+        "feasible": feasible,
+        "largest weight": float(as_printed.w.max()),
+        "printed optimum": as_printed.lower_bound,
         "optimum": optimum.upper_bound,
         "at zero": problem.objective(problem.cone.zeros()),
         "printed": curve(runs[True], optimum)[-1][1],
         "corrected": curve(runs[False], optimum)[-1][1],
     }
     evidence = (
-        f"as printed every constraint reads {largest:g} >= 1 - xi: hard margins are infeasible and w = 0 is optimal, where the "
-        f"objective is {numbers['at zero']:.0f} and the certified optimum {optimum.upper_bound:.4f}"
+        f"as printed every constraint reads 0 >= 1 - xi: with hard margins the problem is found infeasible; with C = 1 the "
+        f"certified optimum is {as_printed.lower_bound:.4f}, at w = 0, where that of the right problem is "
+        f"{optimum.upper_bound:.4f}"
     )
     return Erratum(
         "paper 2, equation 7",

@@ -2,10 +2,10 @@
 
 python benchmarks/bench_approximate.py [--papers 1 2] [--passes 200] [--plot approximate-curves.png]
 
-Instances are those of problems/, so that the optimum is known between certified bounds. The distance is (objective of the
-metric at that moment - certified lower bound) / |certified upper bound|: it contains the gap of the instance, at most
-1e-6, and is at the last look before the mark. Nothing of the run's own bounds enters, but that they bracket the optimum
-is checked (exit status 1 if they do not). Seconds are those of the corrected run with all its looks.
+Instances are those of problems/, so that the optimum is known between certified bounds. The distance is (objective of
+the metric at that moment - certified lower bound) / |certified upper bound|: it contains the gap of the instance, at
+most 1e-6, and is at the last look before the mark. Nothing of the run's own bounds enters, but that they bracket the
+optimum is checked (exit status 1 if they do not). Seconds are those of the corrected run with all its looks.
 """
 
 from __future__ import annotations

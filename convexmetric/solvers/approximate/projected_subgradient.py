@@ -5,10 +5,11 @@ r"""Projected subgradient descent with spectral projection (paper 1, section 3.2
    P^2 = \Big( \sum_\tau g_\tau g_\tau^\top \Big)^{-1/4}
 
 with g a subgradient of the objective f at M. These are Polyak's steps towards a level below the best objective so far,
-which comes nearer whenever twenty passes have not come half of the way (Brannlund 1995; Goffin and Kiwiel 1999), in
-the scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is
-the nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps without
-scaling end 9% above the optimum after 200 passes, these at half a percent. A length given as ``step`` takes the plain method instead,
+which comes nearer whenever twenty passes have not come half of the way (Brannlund 1995; Goffin and Kiwiel 1999), in the
+scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is the
+nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps
+without scaling end 9% above the optimum after 200 passes, these at half a percent. A length given as ``step`` takes the
+plain method instead,
 
 .. math:: M \leftarrow \Big[ M - \frac{\eta R}{\sqrt{t}} \frac{g}{\|g\|_F} \Big]_+
 
@@ -16,10 +17,10 @@ from the Euclidean metric, with R its norm. A mean of the supporting planes met 
 those of the last twenty passes count most.
 
 What the paper prints is a solver inside of Algorithm 1: its steps go down the *master*, the maximum over the batches of
-rankings found so far, and the oracle is called again when the master is solved. ``as_printed`` does that. Neither length
-nor number of the steps is printed; they have lengths :math:`R / \sqrt{t}`, R being the way from zero at which the
-objective would vanish, and a pass is made every ``master_steps`` of them. Nothing in it is wrong: it keeps all batches,
-which costs memory and time and is worth it.
+rankings found so far, and the oracle is called again when the master is solved. ``as_printed`` does that. Neither
+length nor number of the steps is printed; they have lengths :math:`R / \sqrt{t}`, R being the way from zero at which
+the objective would vanish, and a pass is made every ``master_steps`` of them. Nothing in it is wrong: it keeps all
+batches, which costs memory and time and is worth it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,7 @@ __all__ = ["ProjectedSubgradient"]
 
 #: Passes without half of the progress aimed at, after which the level comes nearer.
 PATIENCE = 20
-#: Share of a plane's weight in the dual point that is left after another pass. With all weights equal, gaps of 1e-2
-#: were 0.9.
+#: Share of a plane's weight in the dual point that is left after another pass.
 KEPT = 0.95
 #: Smallest eigenvalue of the scaling's matrix, relative to its largest.
 FLOOR = 1e-8

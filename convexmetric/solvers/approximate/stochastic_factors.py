@@ -17,11 +17,11 @@ last index of w is printed i, a misprint for the j of the gradient above it, in 
 drawn uniformly; of pairs by labels first the kind, by its whole weight, and then a pair of that kind.
 
 The paper keeps theta constant, and with it the descent stays at a distance from the optimum. Here theta falls to 0.003
-of the first over the epochs asked for, and that is :math:`0.3 / \mathbb{E} \langle x - x', P (x - x') \rangle`. P is one
-over the root of the scatter of drawn pairs, which makes features of all scales move alike; in more than 200 dimensions it
-would cost more than the steps and is the identity. A ``learning_rate`` of the user's own stays constant, with P the
-identity; ``as_printed`` without one takes :math:`0.01 / \mathbb{E} \|x - x'\|^2`, the 0.01 of the usual setting for
-differences of length one.
+of the first over the epochs asked for, and that is :math:`0.3 / \mathbb{E} \langle x - x', P (x - x') \rangle`. P is
+one over the root of the scatter of drawn pairs, which makes features of all scales move alike; in more than 200
+dimensions it would cost more than the steps and is the identity. A ``learning_rate`` of the user's own stays constant,
+with P the identity; ``as_printed`` without one takes :math:`0.01 / \mathbb{E} \|x - x'\|^2`, the 0.01 of the usual
+setting for differences of length one.
 
 Vectors start and stay in the span of the differences of points, so that these are the steps of the kernel version,
 :math:`v_i = \sum_j \alpha^i_j (x_j - x'_j)` with inner products read off the kernel matrix, in coordinates of an
@@ -32,10 +32,10 @@ of :math:`\Delta`, the products :math:`\Delta V^\top, \Delta W^\top, \Delta \Del
 whatever the steps before it did, and V itself is changed once, at the end of the block.
 
 An epoch is as many draws as there are pairs, a million at most. The problem in v is not convex. Bounds are those of the
-convex problem, made at powers of two within the first epoch and after 1, 2, 5, 10, 20, ... epochs, as soon as these cost
-less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the mean
-of those met since the last of these moments, which is the better one where few pairs are on their kinks. Multipliers that
-add to S are scaled to what the regularizer allows.
+convex problem, made at powers of two within the first epoch and after 1, 2, 5, 10, 20, ... epochs, as soon as these
+cost less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the
+mean of those met since the last of these moments, which is the better one where few pairs are on their kinks.
+Multipliers that add to S are scaled to what the regularizer allows.
 """
 
 from __future__ import annotations

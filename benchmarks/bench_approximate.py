@@ -109,13 +109,13 @@ def low_rank(passes: int) -> list[Run]:
         problem = cm.TripletProblem.from_labels(
             cm.datasets.preprocess(read.X, ["zscore"]), read.y, 10, 10, regularizer="trace"
         )
-        problem = problem.with_reg(1e-2 * problem.reg_max)
+        problem = problem.with_reg(1e-4 * problem.reg_max)
         optimum = cm.solve(problem, 1e-6)
         rank = min(problem.cone.d, 30)
         solver = cm.LowRankDescent(rank, random_state=0, epochs=passes, steps=max(1, passes // 8), widths=7)
         solution = cm.solve(problem, 1e-12, solver)
         bounds = optimum.lower_bound, optimum.upper_bound
-        title = f"{data}, 10x10, variant E"
+        title = f"{data}, 10x10, 1e-4, variant E"
         found.append(Run(3, title, "low-rank-descent", False, bounds, solution))
     return found
 

@@ -129,7 +129,7 @@ def test_it_approaches_the_certified_optimum(name):
     after = [(p.details["objective"] - optimum.lower_bound) / optimum.upper_bound for p in solution.history]
     assert after[-1] < 1e-2
     assert after[-1] < 0.1 * after[1]
-    assert solution.gap < 2e-2
+    assert solution.gap < 3e-2
     again = cm.certify(problem, solution.certificate.M, solution.certificate.dual)
     assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-9)
 

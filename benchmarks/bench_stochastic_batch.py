@@ -38,7 +38,7 @@ class Run:
         """Epochs and distance from the optimum."""
         lower, upper = self.optimum.lower_bound, self.optimum.upper_bound
         looks = [p.details for p in self.solution.history]
-        return [(look["epoch"], (look["objective"] - lower) / abs(upper)) for look in looks]
+        return [(look["passes"], (look["objective"] - lower) / abs(upper)) for look in looks]
 
 
 def load(name: str) -> cm.TripletProblem:
@@ -58,7 +58,7 @@ def runs(name: str, ratio: float, options: argparse.Namespace) -> list[Run]:
         warnings.simplefilter("ignore", cm.errors.GapWarning)
         optimum = cm.solve(problem, options.tol, cm.SemismoothNewton())
         for variant, settings in VARIANTS.items():
-            solver = cm.StochasticBatch(options.batch, max(MARKS), random_state=options.seed, **settings)
+            solver = cm.StochasticBatch(options.batch, epochs=max(MARKS), random_state=options.seed, **settings)
             found.append(Run(f"{name}, {ratio:g}", variant, optimum, cm.solve(problem, 1e-9, solver)))
     return found
 

@@ -40,7 +40,7 @@ def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
     if method in ("CCA", "CFA", "SCM", "BPRHML"):
         assert score > 1.5 * chance
     elif method == "BPRHML, as printed":
-        assert score < 1.1 * chance
+        assert score < 1.2 * chance
     if method in ("BPRHML", "BPRHML, paper's weights"):
         assert learned.gap is not None
         assert learned.gap <= 1e-3

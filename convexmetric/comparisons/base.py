@@ -45,7 +45,7 @@ class Comparisons(ABC):
     def rows(self) -> Any:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``, dense or sparse: for small solves."""
 
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+    def block(self, rows: np.ndarray, columns: np.ndarray | slice) -> Any:
         """Some ``D_t`` in some coordinates of the cone, dense or sparse: for solves on working sets."""
         return self.rows[rows][:, columns]
 

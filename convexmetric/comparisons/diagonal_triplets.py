@@ -99,8 +99,10 @@ class SparseTriplets:
 
     def block(self, rows: Any, columns: Any) -> sp.csr_array:
         """The rows ``d_t`` of some triplets, in some columns."""
-        X = self.X[:, columns]
-        X.sort_indices()
+        X = self.X
+        if not (isinstance(columns, slice) and columns == slice(None)):
+            X = X[:, columns]
+            X.sort_indices()
         triplets = self.triplets[rows]
         indptr = np.zeros(len(triplets) + 1, dtype=np.int64)
         _count_entries(X.indptr, X.indices, X.data, triplets, indptr[1:])

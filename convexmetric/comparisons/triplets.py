@@ -104,7 +104,7 @@ class Triplets(Comparisons):
         outer = np.einsum("pi,pj->pij", V, V)
         return incidence @ self.cone.coordinates(outer)
 
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+    def block(self, rows: np.ndarray, columns: np.ndarray | slice) -> Any:
         """Some ``D_t`` in some coordinates of the cone, made without the others where the metric is diagonal."""
         if isinstance(self.cone, NonnegativeDiagonal):
             return self._diagonal.block(rows, columns)

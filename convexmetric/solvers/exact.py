@@ -45,7 +45,7 @@ class Exact(Solver):
             FactoredLagrangian(),
             InteriorPoint(),
             SemismoothNewton(),
-            SmoothedNewton(),
+            SmoothedNewton(most=700),
             LowRankNewton(),
             ProximalGradient(),
             CuttingPlanes(),

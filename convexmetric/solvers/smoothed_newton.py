@@ -28,14 +28,12 @@ from convexmetric.cones.psd import PSDCone
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import RankingRisk, Smoothed, SmoothedPairs
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.base import Monitor, Solver, check_counts
 from convexmetric.solvers.conic_qp import DiagonalScaling, MatrixScaling
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["SmoothedNewton"]
 
-#: Coordinates of the metric up to which the Newton matrix is built.
-SIZE_LIMIT = 2_500
 #: Pairs in the sample: at least, and for each coordinate.
 SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 8
 #: mu is multiplied by this once the Newton decrement is below CENTRED mu, the width by that to the power NARROW.
@@ -54,11 +52,17 @@ class SmoothedNewton(Solver):
     ----------
     max_passes : int
         Passes after which it gives up; what it found is kept.
+    most : int
+        Coordinates of the metric up to which the Newton matrix is built.
     """
 
     name: ClassVar[str] = "smoothed-newton"
 
     max_passes: int = 150
+    most: int = 2_500
+
+    def __post_init__(self) -> None:
+        check_counts(self, "max_passes", "most")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a pairwise ranking risk and a linear penalty on few coordinates."""
@@ -69,8 +73,8 @@ class SmoothedNewton(Solver):
             return "its penalty is not linear"
         if problem.cone.smallest(problem.cone.from_coordinates(problem.linear())) <= 0.0:
             return "its penalty is not positive definite"
-        if problem.cone.size > SIZE_LIMIT:
-            return f"its metric has more than {SIZE_LIMIT} coordinates"
+        if problem.cone.size > self.most:
+            return f"its metric has more than {self.most} coordinates"
         return None
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:

@@ -16,6 +16,14 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress, Solution
+from convexmetric.solvers.approximate import (
+    FactoredDescent,
+    LowRankDescent,
+    ProjectedSubgradient,
+    StochasticBatch,
+    StochasticFactors,
+    StochasticTriplets,
+)
 from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.checkpoint import Checkpoint
 from convexmetric.solvers.column_generation import ColumnGeneration
@@ -26,17 +34,12 @@ from convexmetric.solvers.display import ProgressBar
 from convexmetric.solvers.dual_ascent import DualAscent
 from convexmetric.solvers.dual_newton import DualNewton
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.factored_descent import FactoredDescent
 from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.interior_point import InteriorPoint
-from convexmetric.solvers.low_rank_descent import LowRankDescent
 from convexmetric.solvers.low_rank_newton import LowRankNewton
-from convexmetric.solvers.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.proximal_gradient import ProximalGradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
-from convexmetric.solvers.stochastic_batch import StochasticBatch
-from convexmetric.solvers.stochastic_factors import StochasticFactors
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["SOLVERS", "solve"]
@@ -60,6 +63,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "subgradient": ProjectedSubgradient,
     "stochastic-batch": StochasticBatch,
     "stochastic-factors": StochasticFactors,
+    "stochastic-triplets": StochasticTriplets,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
 
@@ -85,15 +89,15 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next ten; ``"dual-ascent"``, ``"dual-newton"``,
+            ``"exact"``, which is the default and chooses among the next ten; ``"dual-ascent"``, ``"dual-newton"``,
         ``"column-generation"``, ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
         ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
-        ``"cutting-planes-plain"``, ``"subgradient"``, ``"stochastic-batch"``, ``"stochastic-factors"``,
-        ``"low-rank-descent"`` and ``"factored-descent"`` (local ones), a conic solver (``"clarabel"``, ``"scs"``,
-        ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of its own such as
-        ``CuttingPlanes(groups=64)``.
+        ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
+        ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"low-rank-descent"`` and ``"factored-descent"``; a conic
+        solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
+        its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
-        Limit on iterations (oracle passes, for cutting planes).
+        Limit on iterations: oracle passes for cutting planes, looks at the certified gap for approximate solvers.
     max_seconds : float, optional
         Limit on wall time, checked between iterations.
     progress : bool

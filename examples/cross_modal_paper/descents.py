@@ -46,7 +46,7 @@ def run_descent(task: str, c: int, start: int, max_steps: int) -> dict[str, Any]
         c,
         start="random" if start else "own",
         random_state=start,
-        max_steps=max_steps,
+        epochs=max_steps,
         look_every=LOOK_EVERY,
         accuracy=1e-11,
     )

@@ -154,7 +154,7 @@ def test_descent_reaches_the_optimum_once_there_are_rows_enough():
 def test_starts_of_descent():
     problem = cross_modal()
     B = problem.initial_factor(2)
-    own, given = (solve(problem, cm.FactoredDescent(2, start=start, max_steps=1)) for start in ("own", B))
+    own, given = (solve(problem, cm.FactoredDescent(2, start=start, epochs=1)) for start in ("own", B))
     np.testing.assert_array_equal(own.certificate.M, given.certificate.M)
     first, again, other = (
         solve(problem, cm.FactoredDescent(2, start="random", random_state=seed)).certificate.M for seed in (0, 0, 1)
@@ -168,7 +168,7 @@ def test_starts_of_descent():
 def test_constant_steps_descend_or_end():
     problem = cross_modal()
     optimum = solve(problem, "low-rank-newton").upper_bound
-    small = solve(problem, cm.FactoredDescent(4, step=1e-3, max_steps=4000))
+    small = solve(problem, cm.FactoredDescent(4, step=1e-3, epochs=4000))
     assert small.upper_bound == pytest.approx(optimum, rel=1e-4)
     values = [p.details["objective"] for p in small.history]
     assert values == sorted(values, reverse=True)

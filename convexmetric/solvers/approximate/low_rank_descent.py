@@ -7,6 +7,9 @@ the rank of an optimal metric, but it is not convex: what a start finds need not
 smoothed over a width that shrinks, each time from where L-BFGS came; the gradient is :math:`2 (\lambda B + B G - B
 S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
 
+With :math:`\lambda/2 \|B\|_F^2` this is variant E of paper 3, of which the objective is printed and no procedure: there
+is nothing that ``as_printed`` could do.
+
 Nothing of the size (d, d) is made while it descends: distances come from the points' images :math:`B x`, and B S
 from sums over them (``cones/images.py``).
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -24,11 +28,12 @@ from scipy.optimize import minimize
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
-from convexmetric.errors import SolverError
+from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
-from convexmetric.solvers.base import Monitor, Solver, check_counts
+from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
+from convexmetric.solvers.base import Monitor, check_counts
 
 __all__ = ["LowRankDescent"]
 
@@ -39,7 +44,7 @@ SPARSE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class LowRankDescent(Solver):
+class LowRankDescent(RandomisedSolver):
     """L-BFGS on a factor of the metric from random starts. It does not claim the optimum; the certified gap tells.
 
     Parameters
@@ -48,8 +53,6 @@ class LowRankDescent(Solver):
         Rows of the factor; at most the number of features.
     starts : int
         Random starts, one after the other; the best metric is kept.
-    random_state : int, numpy.random.Generator or None
-        Of the starts.
     widths : int
         Number of widths of the smoothing.
     steps : int
@@ -60,12 +63,15 @@ class LowRankDescent(Solver):
 
     rank: int = 300
     starts: int = 1
-    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
+    epochs: int = field(default=10_000, kw_only=True)
     widths: int = field(default=5, kw_only=True)
     steps: int = field(default=100, kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_counts(self, "rank", "starts", "widths", "steps")
+        if self.as_printed:
+            raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a pairwise risk, full metrics and a trace."""
@@ -82,15 +88,26 @@ class LowRankDescent(Solver):
         risk, regularizer = problem.risk, problem.regularizer
         if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, Trace):
             raise SolverError("low-rank descent needs a pairwise risk and a trace")
-        descent = _Descent(problem, risk, regularizer.reg, monitor)
-        rng = np.random.default_rng(self.random_state)
-        for start in range(self.starts):
-            B = descent.start(min(self.rank, problem.cone.d), rng)
-            for number in range(self.widths):
+        rank = min(self.rank, problem.cone.d)
+        descent = _Descent(problem, risk, regularizer.reg, monitor, self.epochs)
+        left = resumed(monitor, self.name, {"numbers": (4,), "B": (rank, problem.cone.d)})
+        first, number, B = 0, 0, None
+        if left is not None:
+            first, number, descent.passes, seed = map(int, left["numbers"])
+            B = left["B"]
+        else:
+            seed = self.fresh_seed()
+        for start in range(first, self.starts):
+            B = descent.start(rank, generator_at(seed, start)) if B is None else B
+            while number < self.widths and descent.passes < self.epochs:
                 width = risk.margin * FIRST_WIDTH * SHRINK**number
                 B = descent.descend(B, width, self.steps)
+                number += 1
+                left_here = {"numbers": np.array([start, number, descent.passes, seed]), "B": B}
+                monitor.state = partial(dict, left_here)
                 if descent.look(B, width, start):
                     return
+            number, B = 0, None
 
 
 @dataclass
@@ -101,6 +118,8 @@ class _Descent:
     risk: PairwiseRisk
     reg: float
     monitor: Monitor
+    epochs: int = 10_000
+    passes: int = 0
 
     def __post_init__(self) -> None:
         self.light = _sparse_where_it_pays(self.risk)
@@ -119,7 +138,8 @@ class _Descent:
         return B * np.sqrt(2.0 * self.risk.margin / largest) if largest > 0.0 else B
 
     def value(self, B: Array, width: float) -> tuple[float, Array]:
-        """The smoothed objective and its gradient."""
+        """The smoothed objective and its gradient: one pass."""
+        self.passes += 1
         here = self.images(B).smoothed(B, width)
         value, slope = here.value + self.reg * float(np.vdot(B, B)), self.reg * B - here.point.S
         if self.G is not None:
@@ -128,17 +148,23 @@ class _Descent:
         return value, 2.0 * slope
 
     def descend(self, B: Array, width: float, steps: int) -> Array:
-        """L-BFGS steps at one width, fewer if the time is up."""
+        """L-BFGS steps at one width, fewer if the time or the epochs are up."""
 
         def value(flat: Array) -> tuple[float, Array]:
             value, gradient = self.value(flat.reshape(B.shape), width)
             return value, gradient.ravel()
 
         def stop_in_time(_: Array) -> None:
-            if self.monitor.out_of_time:
+            if self.monitor.out_of_time or self.passes >= self.epochs:
                 raise StopIteration
 
-        options = {"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 0.0}
+        options = {
+            "maxiter": steps,
+            "maxcor": 10,
+            "maxfun": max(1, self.epochs - self.passes),
+            "ftol": 1e-9,
+            "gtol": 0.0,
+        }
         result = minimize(value, B.ravel(), jac=True, method="L-BFGS-B", callback=stop_in_time, options=options)
         return np.asarray(result.x).reshape(B.shape)
 
@@ -150,7 +176,7 @@ class _Descent:
         self.monitor.primal(M, value)
         bound = self.problem.bound(here.point.value, here.point.S, M)
         self.monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
-        return self.monitor.iterate(start=start, width=width, objective=value)
+        return self.monitor.iterate(passes=self.passes, start=start, width=width, objective=value)
 
 
 def _sparse_where_it_pays(risk: PairwiseRisk) -> PairwiseRisk:

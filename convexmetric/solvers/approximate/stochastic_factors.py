@@ -1,7 +1,7 @@
-r"""Stochastic gradient descent on factors of the metric, one pair a step, with a constant step.
+r"""Stochastic gradient descent on factors of the metric, one pair a step.
 
 .. math:: A_v = \sum_{i=1}^d v_i v_i^\top, \qquad
-   v_i \leftarrow v_i + \theta \Big( \frac{2 \sigma_t u_t}{p_t} \, a_i \, (x - x') - w_i \Big), \qquad
+   v_i \leftarrow v_i + \theta \, P \Big( \frac{2 \sigma_t u_t}{p_t} \, a_i \, (x - x') - w_i \Big), \qquad
    a_i = \langle v_i, x - x' \rangle, \quad s_t = \sigma_t \sum_i a_i^2
 
 for :math:`\sum_t \ell_t(s_t) + \langle G, A \rangle + \Omega(A)`: a pair t is drawn with probability p, :math:`-u_t` is
@@ -16,6 +16,13 @@ factor 2 that w has, so that it descends the objective of twice the :math:`\lamb
 last index of w is printed i, a misprint for the j of the gradient above it, in either version. Pairs in a list are
 drawn uniformly; of pairs by labels first the kind, by its whole weight, and then a pair of that kind.
 
+The paper keeps theta constant, and with it the descent stays at a distance from the optimum. Here theta falls to 0.003
+of the first over the epochs asked for, and that is :math:`0.3 / \mathbb{E} \langle x - x', P (x - x') \rangle`. P is
+one over the root of the scatter of drawn pairs, which makes features of all scales move alike; in more than 200
+dimensions it would cost more than the steps and is the identity. A ``learning_rate`` of the user's own stays constant,
+with P the identity; ``as_printed`` without one takes :math:`0.01 / \mathbb{E} \|x - x'\|^2`, the 0.01 of the usual
+setting for differences of length one.
+
 Vectors start and stay in the span of the differences of points, so that these are the steps of the kernel version,
 :math:`v_i = \sum_j \alpha^i_j (x_j - x'_j)` with inner products read off the kernel matrix, in coordinates of an
 orthonormal basis of the span.
@@ -24,17 +31,16 @@ While w stays, a block of steps is linear algebra but for one number a step. Wit
 of :math:`\Delta`, the products :math:`\Delta V^\top, \Delta W^\top, \Delta \Delta^\top` hold what every step sees of V,
 whatever the steps before it did, and V itself is changed once, at the end of the block.
 
-The problem in v is not convex. Bounds are those of the convex problem, made at powers of two, as soon as these cost
-less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the mean
-of those met since the last power of two, which is the better one where few pairs are on their kinks. Multipliers that
-add to S are scaled to what the regularizer allows. A constant step ends at some distance from the optimum, and the
-certified gap tells how far.
+An epoch is as many draws as there are pairs, a million at most. The problem in v is not convex. Bounds are those of the
+convex problem, made at powers of two within the first epoch and after 1, 2, 5, 10, 20, ... epochs, as soon as these
+cost less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the
+mean of those met since the last of these moments, which is the better one where few pairs are on their kinks.
+Multipliers that add to S are scaled to what the regularizer allows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import ClassVar, Protocol
 
 import numba
@@ -43,31 +49,44 @@ from scipy.optimize import minimize_scalar
 
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs
-from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import SolverError
 from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, Trace
 from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, boxed_pairs
-from convexmetric.solvers.base import Monitor, Solver, check_counts
+from convexmetric.solvers.approximate.base import (
+    EPOCH_DRAWS,
+    RandomisedSolver,
+    check_flags,
+    check_positive,
+    generator_at,
+    next_stop,
+    resumed,
+)
+from convexmetric.solvers.base import Monitor, check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]
 
 #: Steps that are worked out together, and draws that are made together.
 BLOCK, DRAWS = 128, 8_192
-#: Metrics between two powers of two that make a mean.
+#: First step by default and its share that is left of the last; the constant one as printed. In units of the mean
+#: squared length of differences.
+FIRST, END, PRINTED = 0.3, 0.003, 0.01
+#: Dimensions up to which differences are scaled, and the smallest eigenvalue of their scatter that is taken as it is.
+SCALED, FLOOR = 200, 1e-3
+#: Metrics between two looks that make a mean.
 AVERAGED = 64
-#: Smoothing of losses at a metric for the lower bound, in units of s, and evaluations in the search for the best scale.
-WIDTH, SEARCH = 0.3, 12
+#: Smoothing of losses at a metric for lower bounds, in units of s, and evaluations in the search for the best scale.
+WIDTHS, SEARCH = (0.3, 0.03), 12
 #: Entries of vectors that have diverged.
 OVERFLOW = 1e50
 
 
 @dataclass(frozen=True)
-class StochasticFactors(Solver):
+class StochasticFactors(RandomisedSolver):
     """Descent of one random pair a step on vectors whose outer products make the metric.
 
     It does not claim the optimum, and no step is tested: with steps too long for the data, it diverges and ends.
@@ -76,44 +95,32 @@ class StochasticFactors(Solver):
     ----------
     vectors : int
         d, the rank that the metric can have; no more than there are dimensions are taken.
-    steps : int
-        After how many it ends, if nothing else ends it before.
-    learning_rate : float
-        theta. Steps scale with squared differences: the paper's 0.01 is for points with differences below 1.
+    learning_rate : float, optional
+        theta, constant. Steps scale with squared differences. Default: falling steps that fit the data.
     refresh : int
         Steps from one computation of w to the next.
+    steps : int, optional
+        End after so many steps instead of epochs.
     start : float
         Mean squared distance of pairs under the first metric, whose vectors are normal; the paper does not say.
-    as_printed : bool
-        Leave out the factor 2 of the loss step, as in print.
     average : bool
-        Also offer the mean metric over the steps since the last power of two, where it is looked at.
-    random_state : int, numpy.random.Generator or None
-        Of the start and of the draws.
+        Also offer the mean metric over the steps since the last look.
     """
 
     name: ClassVar[str] = "stochastic-factors"
 
     vectors: int = 100
-    steps: int = 10**6
-    learning_rate: float = 0.01
+    learning_rate: float | None = None
     refresh: int = 100
+    steps: int | None = field(default=None, kw_only=True)
     start: float = field(default=0.1, kw_only=True)
-    as_printed: bool = field(default=False, kw_only=True)
     average: bool = field(default=False, kw_only=True)
-    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_counts(self, "vectors", "steps", "refresh")
-        for name in ("learning_rate", "start"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
-                raise InputError(f"{name} must be a positive finite number, got {value!r}")
-        for name in ("as_printed", "average"):
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_):
-                raise InputError(f"{name} must be True or False, got {value!r}")
-        as_generator(self.random_state)
+        super().__post_init__()
+        check_counts(self, "vectors", "refresh", *(["steps"] if self.steps is not None else []))
+        check_positive(self, "start", *(["learning_rate"] if self.learning_rate is not None else []))
+        check_flags(self, "average")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs losses of pairs, full metrics, and a Frobenius norm or a trace."""
@@ -145,6 +152,10 @@ class _Source(Protocol):
         """The risk as a function of images."""
 
     @property
+    def count(self) -> int:
+        """Number of pairs."""
+
+    @property
     def signs(self) -> Array:
         """Of the squared distances, in the order of multipliers."""
 
@@ -158,7 +169,7 @@ class _Listed:
     def __init__(self, comparisons: PairDistances, loss: BoxLoss) -> None:
         self.images = ListedImages(comparisons, loss)
         self.pairs, self.signs = comparisons.pairs, comparisons.signs
-        m = len(self.pairs)
+        self.count = m = len(self.pairs)
         self.numbers = np.column_stack(
             [self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m],
         )
@@ -179,6 +190,7 @@ class _Labelled:
         self.share, whole = sums[0] / sums.sum(), sums.sum()
         self.numbers = np.array([(h.sign, h.margin, whole if h.linear else 0.0, whole, 0.0) for h in hinges])
         self.codes = risk.codes
+        self.count = self.codes.size * (self.codes.size - 1) // 2
 
     @property
     def signs(self) -> Array:
@@ -219,63 +231,83 @@ class _Run:
         self.reg, self.trace = float(regularizer.reg), isinstance(regularizer, Trace)
         self.X = source.images.X
         self.d = min(settings.vectors, self.X.shape[1])
-        self.t, self.chunk = 0, -1
+        self.epoch = min(source.count, EPOCH_DRAWS)
+        self.last = settings.epochs * self.epoch if settings.steps is None else settings.steps
+        self.t, self.chunk, self.window = 0, -1, 0
         self.slopes, self.metrics, self.count = np.zeros(1), np.zeros((1, 1)), 0
         monitor.state = self.state
 
     def follow(self) -> None:
         """Start, or go on, and step to the end."""
-        left = self.monitor.left_by(StochasticFactors.name)
-        if left:
-            self.restore(left)
+        shape = (self.d, self.X.shape[1])
+        left = resumed(self.monitor, self.settings.name, {"numbers": (2,), "V": shape, "W": shape})
+        if left is not None:
+            self.t, self.seed = map(int, left["numbers"])
+            self.V, self.W, self.window = left["V"], left["W"], self.t
+            self.scale()
         else:
             self.begin()
             if self.look():
                 return
-        while self.t < self.settings.steps:
+        while self.t < self.last:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.advance(self.next_stop())
             if not np.abs(self.V).max() < OVERFLOW:
                 return
-            octave = self.octave(self.t)
-            if self.worth_a_look(octave) and self.t % _spacing(octave) == 0:
+            moment = self.moment(self.t - 1)
+            if self.worth_a_look(moment) and self.t % self.spacing(moment) == 0:
                 self.gather()
-            at_end = self.t == octave or self.t == self.settings.steps
-            if ((at_end and self.worth_a_look(octave)) or self.monitor.out_of_time) and self.look():
+            at_end = self.t == moment
+            if ((at_end and self.worth_a_look(moment)) or self.monitor.out_of_time) and self.look():
                 return
             if at_end:
-                self.slopes, self.metrics, self.count = np.zeros(1), np.zeros((1, 1)), 0
+                self.slopes, self.metrics, self.count, self.window = np.zeros(1), np.zeros((1, 1)), 0, self.t
 
     def state(self) -> dict[str, np.ndarray]:
-        """For checkpoints."""
+        """For checkpoints; means begin anew."""
         return {"numbers": np.array([self.t, self.seed]), "V": self.V, "W": self.W}
-
-    def restore(self, left: dict[str, np.ndarray]) -> None:
-        """Go on from a checkpoint; means begin anew."""
-        try:
-            self.t, self.seed = map(int, left["numbers"])
-            self.V, self.W = (np.asarray(left[name], dtype=np.float64) for name in ("V", "W"))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the checkpoint's vectors are damaged ({error}); remove it to start again") from error
-        fits = self.V.shape == self.W.shape == (self.d, self.X.shape[1])
-        if not fits or min(self.t, self.seed) < 0:
-            raise InputError(
-                "the checkpoint's vectors have another number or length; remove it to start again, or keep to vectors"
-            )
 
     def begin(self) -> None:
         """Normal vectors under which drawn pairs have the mean squared distance asked for."""
-        self.seed = int(as_generator(self.settings.random_state).integers(2**62))
+        self.seed = self.settings.fresh_seed()
         i, j = self.drawn(0)[0].T
         spread = float(np.mean((self.X[i] - self.X[j]) ** 2)) * self.X.shape[1] or 1.0
-        V = np.random.default_rng((self.seed, 0)).standard_normal((self.d, self.X.shape[1]))
+        V = generator_at(self.seed, 0).standard_normal((self.d, self.X.shape[1]))
         self.V = np.sqrt(self.settings.start / (self.d * spread)) * V
         self.W = self.slope()
+        self.scale()
+
+    def scale(self) -> None:
+        """The first step and P, from the pairs drawn first."""
+        settings, r = self.settings, self.X.shape[1]
+        self.P: Array | None = None
+        self.end, self.refresh = 1.0, settings.refresh
+        if settings.learning_rate is not None:
+            self.rate = float(settings.learning_rate)
+            return
+        i, j = self.drawn(0)[0].T
+        differences = self.X[i] - self.X[j]
+        scaled, largest = differences, 1.0
+        if r <= SCALED and not settings.as_printed:
+            values, vectors = np.linalg.eigh(differences.T @ differences / len(differences))
+            values = np.maximum(values, FLOOR * max(float(values.max()), np.finfo(float).tiny))
+            self.P, largest = (vectors / np.sqrt(values)) @ vectors.T, float(values.min()) ** -0.5
+            scaled = differences @ self.P
+        size = float(np.mean(np.einsum("ij,ij->i", differences, scaled))) or 1.0
+        if settings.as_printed:
+            self.rate = PRINTED / size
+            return
+        # Of the penalty alone: neither one step nor all those that share a w may overshoot.
+        bend = (
+            2.0 * largest * (self.reg + (0.0 if self.problem.G is None else float(np.linalg.norm(self.problem.G, 2))))
+        )
+        self.rate, self.end = min(FIRST / size, 1.0 / bend), END
+        self.refresh = max(1, min(settings.refresh, int(0.5 / (self.rate * bend))))
 
     def drawn(self, chunk: int) -> tuple[np.ndarray, Array]:
         """Draws of a chunk of steps: the same for a seed, wherever a solve was cut short."""
         if chunk != self.chunk:
-            self.draws = self.source.draw(np.random.default_rng((self.seed, 1 + chunk)), DRAWS)
+            self.draws = self.source.draw(generator_at(self.seed, 1 + chunk), DRAWS)
             self.chunk = chunk
         return self.draws
 
@@ -296,32 +328,36 @@ class _Run:
         first, size = self.t % DRAWS, until - self.t
         pairs, numbers = self.drawn(self.t // DRAWS)
         i, j = pairs[first : first + size].T
-        rate = settings.learning_rate
+        rate = self.rate * self.end ** (self.t / self.last)
         with blas_threads_for(float(size) * self.V.size):
             differences = self.X[i] - self.X[j]
-            seen, pulled = differences @ self.V.T, differences @ self.W.T
-            gram = differences @ differences.T
+            moved, W = (differences, self.W) if self.P is None else (differences @ self.P, self.W @ self.P)
+            seen, pulled = differences @ self.V.T, differences @ W.T
+            gram = differences @ moved.T
             _steps(seen, pulled, gram, numbers[first : first + size], rate, rate if settings.as_printed else 2.0 * rate)
-            self.V, self.t = self.V + seen.T @ differences - (size * rate) * self.W, until
-            if until % settings.refresh == 0:
+            self.V, self.t = self.V + seen.T @ moved - (size * rate) * W, until
+            if until % self.refresh == 0:
                 self.W = self.slope()
 
     def next_stop(self) -> int:
         """Where the block that begins now has to end."""
-        t, octave = self.t, self.octave(self.t + 1)
-        spaces = [self.settings.refresh, DRAWS] + ([_spacing(octave)] if self.worth_a_look(octave) else [])
-        return min(t + BLOCK, octave, self.settings.steps, *(t - t % space + space for space in spaces))
+        t, moment = self.t, self.moment(self.t)
+        spaces = [self.refresh, DRAWS] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
+        return min(t + BLOCK, moment, *(t - t % space + space for space in spaces))
 
-    @staticmethod
-    def octave(t: int) -> int:
-        """The power of two from t on."""
-        return 1 << (t - 1).bit_length()
+    def moment(self, t: int) -> int:
+        """The step after t that is worth a look if steps up to there cost enough, and the last."""
+        return min(next_stop(t, self.epoch), self.last)
 
-    def worth_a_look(self, octave: int) -> bool:
-        """Whether steps up to a power of two cost more than a look at its end; the last steps always get one."""
+    def worth_a_look(self, moment: int) -> bool:
+        """Whether steps up to a moment cost more than a look then; the last steps always get one."""
         n, r = self.X.shape
         products = 6.0 * SEARCH * float(r) ** 3 + 6.0 * float(n) * r * (n + r)
-        return octave >= self.settings.steps or octave * 6.0 * self.d * r >= products
+        return moment >= self.last or moment * 6.0 * self.d * r >= products
+
+    def spacing(self, moment: int) -> int:
+        """Steps between metrics that make the mean up to a moment."""
+        return max(1, (moment - self.window) // AVERAGED)
 
     def gather(self) -> None:
         """Add what is met to the means."""
@@ -335,16 +371,18 @@ class _Run:
         """Offer metrics and bounds; True if the solve must stop."""
         problem, images = self.problem, self.source.images
         M = self.V.T @ self.V
-        here = images.at(self.X @ self.V.T, WIDTH)
-        objective = here.exact + problem.penalty(M)
+        Z = self.X @ self.V.T
+        passes = [images.at(Z, width) for width in WIDTHS]
+        objective = passes[0].exact + problem.penalty(M)
         self.monitor.primal(M, objective)
-        self.bound(images.scaled_multipliers(here, 1.0), M)
+        for here in passes:
+            self.bound(images.scaled_multipliers(here, 1.0), M)
         if self.count:
             self.bound(self.slopes / self.count, M)
             if self.settings.average:
                 mean = self.metrics / self.count
                 self.monitor.primal(mean, problem.objective(mean))
-        return self.monitor.iterate(steps=self.t, objective=objective)
+        return self.monitor.iterate(passes=self.t / self.epoch, steps=self.t, objective=objective)
 
     def bound(self, u: Array, M: Array) -> None:
         """Offer multipliers, those that add to S at their best scale."""
@@ -363,11 +401,6 @@ class _Run:
         point = risk.dual_point(scaled)
         if point is not None:
             self.monitor.dual(problem.bound(point.value, point.S, M), lambda: scaled, point)
-
-
-def _spacing(octave: int) -> int:
-    """Steps between metrics that make a mean."""
-    return max(1, octave // (2 * AVERAGED))
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})

@@ -10,7 +10,8 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.comparisons.draws import Draws
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
-from convexmetric.solvers.stochastic_batch import EPOCH_DRAWS, epoch_draws
+from convexmetric.solvers.approximate.base import EPOCH_DRAWS
+from convexmetric.solvers.approximate.stochastic_batch import epoch_draws
 
 
 def points(seed=0, n=24, d=3):
@@ -128,7 +129,7 @@ def test_it_approaches_the_certified_optimum(name):
     after = [(p.details["objective"] - optimum.lower_bound) / optimum.upper_bound for p in solution.history]
     assert after[-1] < 1e-2
     assert after[-1] < 0.1 * after[1]
-    assert solution.gap < 2e-2
+    assert solution.gap < 3e-2
     again = cm.certify(problem, solution.certificate.M, solution.certificate.dual)
     assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-9)
 
@@ -159,7 +160,7 @@ def test_a_seed_fixes_the_draws():
 
 
 def test_it_ends_when_told_to():
-    assert solve(labels(), 1e-9, batch=10, epochs=3).history[-1].details["epoch"] == 3.0
+    assert solve(labels(), 1e-9, batch=10, epochs=3).history[-1].details["passes"] == 3.0
     problem = labels()
     with pytest.warns(GapWarning):
         assert cm.solve(problem, 1e-9, "stochastic-batch", max_iter=2).iterations == 2

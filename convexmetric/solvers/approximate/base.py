@@ -1,0 +1,141 @@
+"""What approximate descents share: settings, randomness that a checkpoint can take up, and when to look.
+
+A *pass* costs as much as looking at every comparison once: an oracle pass over all queries, the gradient over all
+terms, or as many random draws as there are comparisons. It is the unit of ``epochs`` and of ``passes`` in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from convexmetric.comparisons.sampling import as_generator
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.solvers.base import Monitor, Solver, check_counts
+
+__all__ = [
+    "EPOCH_DRAWS",
+    "ApproximateSolver",
+    "RandomisedSolver",
+    "check_flags",
+    "check_positive",
+    "generator_at",
+    "next_stop",
+    "resumed",
+]
+
+#: Draws of an epoch where there are more comparisons than that.
+EPOCH_DRAWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class ApproximateSolver(Solver):
+    """A descent that does not claim the optimum; the certified gap tells how far it came.
+
+    Parameters
+    ----------
+    epochs : int
+        Passes after which it ends, if nothing else ends it before.
+    as_printed : bool
+        Do what the paper prints, mistakes included.
+    """
+
+    epochs: int = field(default=200, kw_only=True)
+    as_printed: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_counts(self, "epochs")
+        check_flags(self, "as_printed")
+
+
+@dataclass(frozen=True)
+class RandomisedSolver(ApproximateSolver):
+    """An approximate solver that draws.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.Generator or None
+        Seed, or source of one: the same seed makes the same iterates, also through a checkpoint.
+    """
+
+    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_generator(self.random_state)
+
+    def fresh_seed(self) -> int:
+        """What all draws of a run are made from; a checkpoint keeps it."""
+        return int(as_generator(self.random_state).integers(2**62))
+
+
+def generator_at(seed: int, place: int) -> np.random.Generator:
+    """The generator of one step, block or epoch: the same wherever a solve was cut short."""
+    return np.random.default_rng((seed, place))
+
+
+def next_stop(t: int, epoch: int) -> int:
+    """The step after t to look at: powers of two in the first epoch, then 1, 2, 5, 10, 20, 50, ... epochs."""
+    if t < epoch:
+        return min(epoch, 1 << t.bit_length())
+    passes, scale = t // epoch + 1, 1
+    while scale * 10 < passes:
+        scale *= 10
+    return epoch * next(scale * factor for factor in (1, 2, 5, 10) if scale * factor >= passes)
+
+
+def resumed(monitor: Monitor, name: str, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, Array] | None:
+    """What the solver left in a checkpoint, checked; None if it left nothing.
+
+    Parameters
+    ----------
+    monitor : Monitor
+    name : str
+        Of the solver.
+    shapes : dict
+        Shape of every array that it leaves; None for a length that may be any.
+
+    Raises
+    ------
+    InputError
+        If an array is missing, has another shape (as with other settings), or holds NaN or infinite entries.
+    """
+    left = monitor.left_by(name)
+    if not left:
+        return None
+    found: dict[str, Array] = {}
+    for key, shape in shapes.items():
+        if key not in left or left[key].dtype.kind not in "fiu":
+            raise InputError(f"the checkpoint's state of {name} is damaged (no {key}); remove it to start again")
+        array = left[key] if left[key].dtype.kind in "iu" else np.asarray(left[key], dtype=np.float64)
+        fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+        if not fits or not np.isfinite(array).all():
+            raise InputError(
+                f"the checkpoint's {key} has another number or length, or is damaged; "
+                "remove it to start again, or keep to the settings it was made with"
+            )
+        found[key] = array
+    if "numbers" in found and found["numbers"].min(initial=0) < 0:
+        raise InputError(f"the checkpoint's state of {name} is damaged (numbers); remove it to start again")
+    return found
+
+
+def check_flags(solver: Solver, *names: str) -> None:
+    """Raise an :class:`InputError` unless these settings are True or False."""
+    for name in names:
+        value = getattr(solver, name)
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name} must be True or False, got {value!r}")
+
+
+def check_positive(solver: Solver, *names: str) -> None:
+    """Raise an :class:`InputError` unless these settings are positive finite numbers."""
+    for name in names:
+        value: Any = getattr(solver, name)
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
+            raise InputError(f"{name} must be a positive finite number, got {value!r}")

@@ -1,0 +1,234 @@
+r"""Stochastic subgradients over listed triplets, for weights of features.
+
+.. math:: w \leftarrow \big[ w - \eta_t \, h_t \circ g_t \big]_+, \qquad
+   g_t = L w + G - \frac{C T}{B} \sum_{b=1}^B 1\{\mu > \langle d_b, w \rangle\} \, d_b
+
+for :math:`\frac12 w^\top L w + \langle G, w \rangle + C \sum_t \max(0, \mu - \langle d_t, w \rangle)` over
+:math:`w \ge 0`, the problem of paper 2, for which that paper prints no descent: its quadratic program goes to a solver.
+T triplets come in a new order every epoch, B a step.
+
+Where C T is large beside L, as it is in all of that paper's experiments, the steps 1/(lambda t) of Pegasos are far too
+long for thousands of epochs (``pegasos=True``; with a matrix L, lambda is its row sums, feature by feature). Here h is
+one over the root mean square of every feature's slopes so far (AdaGrad, Duchi, Hazan and Singer 2011), and
+
+.. math:: \eta_t = \frac{\eta \|w_0\|}{\sqrt d} \; 1000^{-t / t_{\mathrm{end}}}, \qquad
+   w_0 = \alpha \, [ \textstyle\sum_t d_t ]_+ \text{ with the best } \alpha
+
+falls to a thousandth over the epochs asked for.
+
+As printed, equation 7 defines :math:`\Delta^{x_i, x_j}` with :math:`x_k`, so that both distances of a triplet are
+one and the same, every d is zero and no metric violates less than another: ``as_printed`` descends that, to zero.
+
+Bounds come from the slopes of the hinges at the metrics that are looked at, smoothed over some widths, and from the
+share of the last epoch's steps in which a triplet was active.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import SolverError
+from convexmetric.losses import Hinge
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import SeparableRisk
+from convexmetric.solvers.approximate.base import (
+    RandomisedSolver,
+    check_flags,
+    check_positive,
+    generator_at,
+    next_stop,
+    resumed,
+)
+from convexmetric.solvers.base import Monitor, check_counts
+
+__all__ = ["StochasticTriplets"]
+
+#: Share of the first step that is left of the last.
+END = 1e-3
+#: Smoothing, in margins, of the hinges whose slopes give lower bounds.
+WIDTHS = (0.01, 0.1, 0.5)
+
+
+@dataclass(frozen=True)
+class StochasticTriplets(RandomisedSolver):
+    """Subgradient steps over batches of shuffled triplets.
+
+    Parameters
+    ----------
+    batch : int
+        Triplets a step.
+    learning_rate : float
+        Length of the first step in units of the start's norm, as if all features moved alike.
+    pegasos : bool
+        Take steps 1/(lambda t) from the zero metric instead.
+    average : bool
+        Also offer the mean metric of the last epoch.
+    """
+
+    name: ClassVar[str] = "stochastic-triplets"
+
+    batch: int = 20
+    learning_rate: float = 1.0
+    pegasos: bool = field(default=False, kw_only=True)
+    average: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(self, "batch")
+        check_positive(self, "learning_rate")
+        check_flags(self, "pegasos", "average")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs soft hinges of listed triplets, diagonal metrics, and a quadratic regularizer."""
+        risk = problem.risk
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, Triplets):
+            return "its risk is not a sum over listed triplets"
+        if not isinstance(risk.loss, Hinge) or risk.loss.hard:
+            return "its losses are not soft hinges"
+        if not isinstance(problem.cone, NonnegativeDiagonal):
+            return "its metrics are not diagonal"
+        quadratic = problem.quadratic()
+        if quadratic is None or (isinstance(quadratic, float) and quadratic == 0.0):
+            return "its regularizer is not quadratic"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Step until told to stop, or through all epochs."""
+        risk = problem.risk
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, Triplets):
+            raise SolverError("stochastic triplets need listed triplets")
+        if not isinstance(risk.loss, Hinge):
+            raise SolverError("stochastic triplets need hinges")
+        _Run(self, problem, risk, risk.comparisons, risk.loss, monitor).follow()
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(
+        self,
+        settings: StochasticTriplets,
+        problem: MetricProblem,
+        risk: SeparableRisk,
+        triplets: Triplets,
+        loss: Hinge,
+        monitor: Monitor,
+    ) -> None:
+        self.settings, self.problem, self.monitor = settings, problem, monitor
+        self.risk, self.triplets, self.loss = risk, triplets, loss
+        self.linear, self.quadratic = problem.linear(), problem.quadratic()
+        self.count, self.d = len(triplets), problem.cone.d
+        self.steps = -(-self.count // settings.batch)
+        self.t, self.order_of, self.order = 0, -1, np.empty(0, dtype=np.int64)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin the means of an epoch."""
+        self.total, self.active, self.summed = np.zeros(self.d), np.zeros(self.count), 0
+
+    def follow(self) -> None:
+        """Start, or go on, and step to the end."""
+        shapes = dict.fromkeys(("w", "squares", "first"), (self.d,)) | {"numbers": (2,)}
+        left = resumed(self.monitor, self.settings.name, shapes)
+        self.monitor.state = self.state
+        if left is not None:
+            self.t, self.seed = map(int, left["numbers"])
+            self.w, self.squares, self.first = left["w"], left["squares"], left["first"]
+        else:
+            self.seed = self.settings.fresh_seed()
+            self.squares = np.zeros(self.d)
+            self.first = self.start()
+            self.w = np.zeros(self.d) if self.settings.pegasos else self.first
+            if self.look():
+                return
+        last = self.settings.epochs * self.steps
+        while self.t < last:
+            stop = min(next_stop(self.t, self.steps), last)
+            while self.t < stop and not self.monitor.out_of_time:
+                if self.t % self.steps == 0:
+                    self.forget()
+                self.step(last)
+            if self.look():
+                return
+
+    def state(self) -> dict[str, np.ndarray]:
+        """For checkpoints."""
+        numbers = np.array([self.t, self.seed])
+        return {"w": self.w, "squares": self.squares, "first": self.first, "numbers": numbers}
+
+    def start(self) -> Array:
+        """The best multiple of what all triplets together ask for."""
+        w = np.maximum(self.triplets.adjoint(np.ones(self.count)) - self.linear, 0.0)
+        margins = self.triplets.forward(w)
+        size = float(np.abs(margins).mean())
+        if not 0.0 < size < np.inf:
+            return np.ones(self.d)
+        curved, linear = float(w @ self.curved(w)), float(self.linear @ w)
+
+        def value(scale: float) -> float:
+            return self.loss.value(scale * margins) + scale * linear + 0.5 * scale**2 * curved
+
+        scale = float(minimize_scalar(value, bounds=(0.0, 10.0 * self.loss.margin / size), method="bounded").x)
+        return scale * w
+
+    def curved(self, w: Array) -> Array:
+        """``L w``."""
+        return np.asarray(self.quadratic @ w if isinstance(self.quadratic, np.ndarray) else (self.quadratic or 0.0) * w)
+
+    def rows(self) -> tuple[np.ndarray, Any]:
+        """The triplets of this step and their d."""
+        epoch, place = divmod(self.t, self.steps)
+        if epoch != self.order_of:
+            self.order_of, self.order = epoch, generator_at(self.seed, epoch).permutation(self.count)
+        chosen = self.order[place * self.settings.batch : (place + 1) * self.settings.batch]
+        return chosen, self.triplets.block(chosen, slice(None))
+
+    def step(self, last: int) -> None:
+        """One batch."""
+        chosen, rows = self.rows()
+        w, self.t = self.w, self.t + 1
+        gradient = self.linear + self.curved(w)
+        if not self.settings.as_printed:
+            active = (rows @ w < self.loss.margin).astype(np.float64)
+            gradient = gradient - (self.loss.C * self.count / chosen.size) * np.asarray(rows.T @ active)
+            self.active[chosen] += active
+        if self.settings.pegasos:
+            matrix = isinstance(self.quadratic, np.ndarray)
+            strength = self.curved(np.ones(self.d)) if matrix else np.full(self.d, float(self.quadratic or 1.0))
+            move = gradient / (np.maximum(strength, np.finfo(float).tiny) * self.t)
+        else:
+            self.squares = self.squares + gradient**2
+            spread = np.sqrt(self.squares / self.t)
+            length = self.settings.learning_rate * float(np.linalg.norm(self.first)) / np.sqrt(self.d)
+            move = (
+                length * END ** (self.t / last) * np.divide(gradient, spread, where=spread > 0.0, out=np.zeros(self.d))
+            )
+        self.w = np.maximum(w - move, 0.0)
+        self.total, self.summed = self.total + self.w, self.summed + 1
+
+    def look(self) -> bool:
+        """Offer metrics and bounds; True if the solve must stop."""
+        w, C = self.w, self.loss.C
+        s = self.triplets.forward(w)
+        objective = self.loss.value(s) + self.problem.penalty(w)
+        self.monitor.primal(w, objective)
+        for width in WIDTHS:
+            self.bound(C * np.clip(0.5 + (self.loss.margin - s) / (width * self.loss.margin), 0.0, 1.0), w)
+        if self.summed:
+            if not self.settings.as_printed:
+                self.bound(C * np.minimum(1.0, self.active * self.steps / self.summed), w)
+            if self.settings.average:
+                mean = self.total / self.summed
+                self.monitor.primal(mean, self.problem.objective(mean))
+        return self.monitor.iterate(passes=self.t / self.steps, objective=objective)
+
+    def bound(self, u: Array, hint: Array) -> None:
+        """Offer multipliers."""
+        self.monitor.dual(self.problem.dual_bound(u, hint=hint), lambda: u)

@@ -167,7 +167,7 @@ def plot(results: list[Run], path: str) -> None:
         axis.set_xlim(left=0.9)
         axis.set_title(f"paper {paper}: {NOTES[paper]}", fontsize=10)
         axis.set_xlabel("passes")
-        axis.legend(fontsize=6)
+        axis.legend(fontsize=7, loc="lower left")
     for row in axes:
         row[0].set_ylabel("distance from the certified optimum")
     figure.suptitle("solid: corrected; dashed: as printed; grey: 1%", fontsize=10)

@@ -64,9 +64,9 @@ for name, problem in problems.items():
 # One call solves them all
 # ------------------------
 #
-# ``solve`` chooses an algorithm that suits the problem. What comes back does not rest on that algorithm: the upper bound
-# is the objective at the metric, the lower bound follows from a dual point by weak duality, and both are evaluated
-# anew, by code that knows nothing of the solver.
+# ``solve`` chooses an algorithm that suits the problem. What comes back does not rest on that algorithm: the upper
+# bound is the objective at the metric, the lower bound follows from a dual point by weak duality, and both are
+# evaluated anew, by code that knows nothing of the solver.
 
 solutions = {name: cm.solve(problem, tol=1e-6) for name, problem in problems.items()}
 for name, solution in solutions.items():

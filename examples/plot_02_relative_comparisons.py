@@ -158,8 +158,8 @@ for title, (D, _, _) in found.items():
 # With the web pages of the paper
 # -------------------------------
 #
-# Where the folder named by ``CONVEXMETRIC_DATA`` holds the WebKB pages, the three maps of the paper follow. Features say
-# which words a page has, and the weights then belong to words.
+# Where the folder named by ``CONVEXMETRIC_DATA`` holds the WebKB pages, the three maps of the paper follow. Features
+# say which words a page has, and the weights then belong to words.
 
 if os.environ.get("CONVEXMETRIC_DATA"):
     webkb = cm.datasets.load("webkb-cmu")

@@ -43,7 +43,7 @@ one_group = np.zeros(problem.risk.parts, dtype=int)
 
 
 def algorithm_1(stabilisation=0.0, tol=1e-4, passes=60):
-    """Points, planes, master's solutions and bounds of every pass; made at a mean of the best and the master's point."""
+    """The planes; and of every pass the point asked, the best one so far, the master's solution and its value."""
     w, best, planes, record = np.zeros(2), None, [], []
     while True:
         cut = problem.risk.separate(w, one_group)

@@ -15,7 +15,8 @@ A hinge is a maximum of lines: :math:`\max(0, 1 - s) = \max_{0 \le u \le 1} u (1
 :math:`u_t \in [0, 1]` for every triplet, and the hinges are at least :math:`u_t (1 - \langle H_t, R \rangle)`. What is
 left is a quadratic function of :math:`R`, which can be minimised in closed form:
 
-.. math:: F(R) \;\ge\; \frac{1}{|S|} \sum_t u_t + \min_{R \succeq 0} \Bigl[ \frac{\lambda}{2} \|R\|_F^2 - \langle A, R \rangle \Bigr]
+.. math:: F(R) \;\ge\; \frac{1}{|S|} \sum_t u_t
+   + \min_{R \succeq 0} \Bigl[ \frac{\lambda}{2} \|R\|_F^2 - \langle A, R \rangle \Bigr]
    \;=\; \frac{1}{|S|} \sum_t u_t - \frac{\|A_+\|_F^2}{2 \lambda}, \qquad A = \frac{1}{|S|} \sum_t u_t H_t ,
 
 where :math:`A_+` keeps the positive eigenvalues; the minimum is at :math:`R = A_+ / \lambda`.

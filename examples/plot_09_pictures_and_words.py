@@ -134,7 +134,7 @@ if os.environ.get("CONVEXMETRIC_DATA"):
     images, texts = np.sqrt(wiki.X), np.sqrt(wiki.extras["text"])
     images, texts = ((Z - Z[train].mean(axis=0)) / Z[train].std(axis=0) for Z in (images, texts))
     labels, relevant = wiki.y[train], wiki.y[test][:, None] == wiki.y[test]
-    paper = cm.CrossModalProblem(images[train], texts[train], labels, labels, alpha=86.0, beta=7.1, random_state=0)
+    paper = cm.CrossModalProblem(images[train], texts[train], labels, labels, alpha=3000.0, beta=0.001, random_state=0)
     found = cm.solve(paper, tol=1e-5)
     print(found)
     A, B = cm.factor_analysis(images[train], texts[train], c=10)

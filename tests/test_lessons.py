@@ -16,8 +16,9 @@ EXERCISES = sorted((EXAMPLES / "exercises").glob("exercise_*.py"))
 
 
 def test_the_lessons_are_there():
-    assert [path.name[5:7] for path in LESSONS] == [f"{number:02d}" for number in range(1, len(LESSONS) + 1)]
-    assert len(LESSONS) >= 10
+    numbers = [path.name[5:7] for path in LESSONS]
+    assert len(set(numbers)) == len(numbers)
+    assert {f"{number:02d}" for number in range(1, 11)} <= set(numbers)
     assert len(EXERCISES) >= 4
 
 
@@ -52,6 +53,18 @@ def test_a_lesson_has_a_title_prose_and_code(path):
     cells = text.split("\n# %%\n")[1:]
     assert len(cells) >= 2
     assert all(cell.startswith("# ") for cell in cells)
+
+
+@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
+def test_the_site_shows_every_exercise_with_its_solution(path):
+    page = (EXAMPLES.parent / "docs" / "exercises.rst").read_text(encoding="utf-8")
+    solution = path.parent / "solutions" / path.name.replace("exercise", "solution")
+    for file in (path, solution):
+        text = file.read_text(encoding="utf-8")
+        assert f"../{file.relative_to(EXAMPLES.parent).as_posix()}" in page
+        # Where the page cuts the files.
+        assert "import numpy as np" in text
+        assert text.startswith('r"""')
 
 
 def parts(path):

@@ -44,7 +44,7 @@ problems = {
     "2 relative comparisons": cm.RelativeComparisonProblem(X, triplets, C=0.01),
     "3 triplets of a graph": cm.TripletProblem.from_labels(X, y, reg=0.01, intra=1.0),
     "4 pairs": cm.PairMarginProblem.from_labels(X, y, reg=0.05),
-    "5 two modalities": cm.CrossModalProblem(upper, lower, which, which, alpha=50.0, beta=0.1),
+    "5 two modalities": cm.CrossModalProblem(upper, lower, which, which, alpha=50.0, beta=0.1, random_state=0),
 }
 
 # %%

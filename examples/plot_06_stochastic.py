@@ -51,7 +51,7 @@ problems = {
         lambda printed: cm.StochasticBatch(500, 60, as_printed=printed, random_state=0),
     ),
     "paper 5: descent on U and V": (
-        cm.CrossModalProblem(upper, lower, which, which, alpha=50.0, beta=0.1),
+        cm.CrossModalProblem(upper, lower, which, which, alpha=50.0, beta=0.1, random_state=0),
         lambda printed: cm.FactoredDescent(10, as_printed=printed, start="random", random_state=0, look_every=5),
     ),
 }
@@ -98,7 +98,7 @@ for ax, (title, (exact, found)) in zip(axes, runs.items(), strict=True):
     for (name, solution), colour in zip(found.items(), (COLOURS[5], COLOURS[0]), strict=True):
         looks = [step.iteration for step in solution.history]
         above = [step.upper_bound / exact.lower_bound - 1.0 for step in solution.history]
-        ax.loglog(looks, above, color=colour, marker="o", ms=3, lw=1.8, label=name)
+        ax.semilogy(looks, above, color=colour, marker="o", ms=3, lw=1.8, label=name)
     ax.set_title(title)
     ax.set_xlabel("looks at the objective")
     ax.grid(color="#E5E5E5", lw=0.6)

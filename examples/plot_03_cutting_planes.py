@@ -136,9 +136,9 @@ def frame(t):
 
 
 film = FuncAnimation(figure, frame, frames=len(record), interval=900)
-if sys.argv[1:]:
+if sys.argv[-1].endswith(".gif"):
     # python examples/plot_03_cutting_planes.py film.gif
-    film.save(sys.argv[1], writer="pillow")
+    film.save(sys.argv[-1], writer="pillow")
 plt.show()
 
 # %%

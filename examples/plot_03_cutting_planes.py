@@ -139,6 +139,8 @@ film = FuncAnimation(figure, frame, frames=len(record), interval=900)
 if sys.argv[-1].endswith(".gif"):
     # python examples/plot_03_cutting_planes.py film.gif
     film.save(sys.argv[-1], writer="pillow")
+# Where pictures stand still, this is the one they show.
+frame(len(record) // 2)
 plt.show()
 
 # %%

@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 # Tests run side by side: threads of their own would only get in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test lint types layers fix bench docs clean clean-cache slow
+.PHONY: help demo test lint types layers fix bench docs clean clean-cache slow notebooks release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -53,6 +53,16 @@ docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error
 bench: $(BIN)/.ready ## side-by-side timings (minutes)
 	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'
 	for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+notebooks: $(BIN)/.ready ## the lessons as notebooks in build/notebooks, each run once (minutes)
+	$(BIN)/python -m pip install --quiet --editable '.[lessons]'
+	$(BIN)/python examples/notebooks.py build/notebooks --check
+
+release: $(BIN)/.ready ## sdist and wheel in dist/, tried in an empty environment away from the checkout
+	$(BIN)/python -m pip install --quiet 'build>=1.2'
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python tests/try_wheel.py dist/*.whl
 
 clean-cache: ## remove compiled loops, after editing one that another file's calls
 	find convexmetric -name '*.nb[ic]' -delete

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, svds
 
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
 
-__all__ = ["Plane", "metric_plane"]
+__all__ = ["Plane", "distance_plane", "metric_plane"]
 
 #: Eigenvalues (or weights) above this share of the largest count for the rank.
 RANK_SHARE = 1e-6
@@ -88,6 +88,52 @@ def metric_plane(X: Any, M: ArrayLike | None = None) -> Plane:
     return Plane(
         _scores(X, mean, directions) * scales, directions, (weights[0], weights[1]), (shares[0], shares[1]), rank
     )
+
+
+def distance_plane(distances: ArrayLike) -> tuple[Array, tuple[float, float]]:
+    r"""Classical multidimensional scaling of a matrix of distances to two dimensions (Torgerson 1952).
+
+    .. math:: -\tfrac12 J D^2 J = \sum_k \mu_k u_k u_k^\top, \quad J = I - \tfrac1n 1 1^\top, \qquad
+       z_i = \big( \sqrt{\mu_1} \, u_{1i}, \sqrt{\mu_2} \, u_{2i} \big)
+
+    Of Euclidean distances in the plane it finds the points again, up to a rotation or a reflection.
+
+    Parameters
+    ----------
+    distances : (n, n) array
+        Symmetric and nonnegative, with a zero diagonal; not squared.
+
+    Returns
+    -------
+    points : (n, 2) array
+        Centred. A column is zero where its eigenvalue is not positive.
+    shares : tuple of float
+        Of each axis, in the sum of the positive eigenvalues.
+
+    Raises
+    ------
+    InputError
+        If the matrix is not one of distances.
+    """
+    D = real_array(distances, "distances")
+    if D.ndim != 2 or D.shape[0] != D.shape[1] or D.shape[0] == 0:
+        raise InputError(f"distances must have shape (n, n), one row and one column a point, got {D.shape}")
+    if not np.isfinite(D).all() or D.min() < 0.0:
+        raise InputError("distances contains negative, NaN or infinite entries")
+    largest = D.max()
+    if np.abs(D - D.T).max() > 1e-8 * largest or np.abs(np.diag(D)).max() > 1e-6 * largest:
+        raise InputError("distances must be symmetric with a zero diagonal")
+    B = 0.25 * (D**2 + D.T**2)
+    B = B.mean(axis=0) + B.mean(axis=1)[:, None] - B.mean() - B
+    values, vectors = np.linalg.eigh(B)
+    positive = np.maximum(values, 0.0)
+    total = float(positive.sum())
+    points, shares = np.zeros((len(D), 2)), [0.0, 0.0]
+    for axis in range(min(2, len(D))):
+        if positive[-1 - axis] > RANK_SHARE * RANK_SHARE * positive[-1]:
+            points[:, axis] = _signed(vectors[:, [-1 - axis]])[:, 0] * np.sqrt(positive[-1 - axis])
+            shares[axis] = float(positive[-1 - axis]) / total
+    return points, (shares[0], shares[1])
 
 
 def _top(M: ArrayLike, d: int) -> tuple[Array, Array, int, float]:

@@ -7,7 +7,7 @@ Each function draws on ``ax``, or on the axes of a new figure, and returns the a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,19 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.audit import Audit
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
+from convexmetric.measures.programme import most_violated
+from convexmetric.methods import RankingProblem
 from convexmetric.optimality import RANK_SHARE
-from convexmetric.plane import Plane, metric_plane
+from convexmetric.plane import Plane, distance_plane, metric_plane
 from convexmetric.problem import MetricProblem
+from convexmetric.retrieval import RetrievalCurve
 from convexmetric.runs import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
 from convexmetric.solution import Solution
 from convexmetric.trails import AuditTrail
 from convexmetric.validation import Validation
+from convexmetric.verification import RocCurve
 
 __all__ = [
     "plot_audit",
@@ -36,13 +41,17 @@ __all__ = [
     "plot_data_profile",
     "plot_embedding",
     "plot_gap",
+    "plot_mds",
     "plot_path",
     "plot_performance_profile",
+    "plot_precision_recall",
+    "plot_roc",
     "plot_scale",
     "plot_solution",
     "plot_spectrum",
     "plot_trails",
     "plot_validation",
+    "plot_violated_ranking",
     "plot_worst",
     "save_picture",
 ]
@@ -384,7 +393,7 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
     return axes[0], axes[1]
 
 
-def plot_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | None = None) -> Axes:
+def _audited_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | None = None) -> Axes:
     """Eigenvalues (or weights, sorted) of an audited metric at its best scale, and of the reference, above its rank.
 
     Parameters
@@ -413,6 +422,181 @@ def plot_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | No
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False, fontsize="small", title="rank", title_fontsize="small")
     return _plain(ax)
+
+
+def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
+    """Eigenvalues of metrics, or the weights of diagonal ones, from the largest down, on a logarithmic axis.
+
+    Values below 1e-12 of the largest one are rounding and not drawn.
+
+    Parameters
+    ----------
+    metrics : Solution or array, or a mapping from names to such
+        Metrics: ``(d, d)``, or ``(d,)`` weights.
+    ax : Axes, optional
+
+    Raises
+    ------
+    InputError
+        If a metric is not a symmetric matrix or a vector, or has entries that are not finite.
+    """
+    ax = _axes(ax)
+    for i, (name, metric) in enumerate(_named(metrics)):
+        values = _spectrum(metric)
+        shown = values > 1e-12 * max(values[0], 0.0)
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        number = np.arange(1, len(values) + 1)
+        ax.semilogy(number[shown], values[shown], color=colour, marker=marker, ms=4, lw=1.5, label=name)
+    ax.set_xlabel("number of the eigenvalue")
+    ax.set_ylabel("eigenvalue of the metric")
+    _curve_axes(ax)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:
+    """ROC curves of distances as detectors of equal labels, with the areas under them.
+
+    Parameters
+    ----------
+    curves : RocCurve, or a mapping from names to such
+        From :func:`~convexmetric.roc_curve`.
+    ax : Axes, optional
+    """
+    ax = _axes(ax)
+    for i, (name, curve) in enumerate(_named(curves)):
+        label = f"{name}, area {curve.area:.3f}" if name else f"area {curve.area:.3f}"
+        x, y = curve.false_positive_rate, curve.true_positive_rate
+        ax.plot(x, y, color=COLOURS[i % len(COLOURS)], lw=1.8, label=label)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color="#999999", lw=1.0, ls=":")
+    ax.set_xlabel("share of dissimilar pairs accepted")
+    ax.set_ylabel("share of similar pairs accepted")
+    ax.set_aspect("equal")
+    _curve_axes(ax)
+    return ax
+
+
+def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve], ax: Axes | None = None) -> Axes:
+    """Precision at levels of recall, means over queries, with the mean average precision of each curve.
+
+    Parameters
+    ----------
+    curves : RetrievalCurve, or a mapping from names to such
+        From :func:`~convexmetric.retrieval_curve`.
+    ax : Axes, optional
+    """
+    ax = _axes(ax)
+    for i, (name, curve) in enumerate(_named(curves)):
+        score = f"MAP {curve.mean_average_precision:.3f}"
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        label = f"{name}, {score}" if name else score
+        ax.plot(curve.recall, curve.precision, color=colour, marker=marker, ms=4, lw=1.8, label=label)
+    ax.set_ylim(0.0, 1.02)
+    ax.set_xlabel("recall")
+    ax.set_ylabel("precision")
+    _curve_axes(ax)
+    return ax
+
+
+def plot_violated_ranking(
+    problem: RankingProblem, M: ArrayLike, query: int = 0, ax: Axes | None = None, places: int = 20
+) -> Axes:
+    """One query's ranking by distance, and beside it the most violated one, which the query's slack pays for.
+
+    Blue circles are relevant items, orange squares irrelevant ones; grey lines lead from an item's place in the one
+    ranking to its place in the other.
+
+    Parameters
+    ----------
+    problem : RankingProblem
+    M : array
+        The metric.
+    query : int
+        Number of the query.
+    ax : Axes, optional
+    places : int
+        Places of both rankings that are shown, from the top.
+
+    Raises
+    ------
+    InputError
+        If the metric does not fit, there is no query of that number, or ``places`` is not positive.
+    """
+    for value, name, least in ((query, "query", 0), (places, "places", 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InputError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if query >= len(problem.rankings):
+        raise InputError(f"query must be below {len(problem.rankings)}, the number of queries, got {query}")
+    by_distance, worst, relevant, loss, violation = _two_rankings(problem, problem.metric(M), int(query))
+    ax = _axes(ax)
+    place_of = np.empty(len(worst), dtype=np.int64)
+    place_of[worst] = np.arange(1, len(worst) + 1)
+    places_left = np.arange(1, len(by_distance) + 1)
+    places_right = place_of[by_distance]
+    for left, right in zip(places_left, places_right, strict=True):
+        if min(left, right) <= places:
+            ax.plot([0.0, 1.0], [left, right], color="#CCCCCC" if left == right else "#777777", lw=0.8, zorder=1)
+    for kind, colour, marker in ((True, COLOURS[0], "o"), (False, COLOURS[1], "s")):
+        of_kind = relevant[by_distance] == kind
+        x = np.concatenate([np.zeros(of_kind.sum()), np.ones(of_kind.sum())])
+        y = np.concatenate([places_left[of_kind], places_right[of_kind]])
+        label = "relevant" if kind else "irrelevant"
+        ax.scatter(x, y, s=42, color=colour, marker=marker, edgecolor="white", linewidth=0.6, zorder=2, label=label)
+    ax.set_ylim(min(places, len(worst)) + 0.7, 0.3)
+    ax.set_xlim(-0.35, 1.35)
+    ax.set_xticks([0.0, 1.0], ["by distance", "most violated"])
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set_ylabel("place")
+    title = f"Query {query}, {problem.measure.label}: loss {loss:.3g}, violation {violation:.3g}"
+    ax.set_title(title, fontsize="medium")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(
+        framealpha=0.9, edgecolor="none", fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2
+    )
+    return ax
+
+
+def _two_rankings(
+    problem: RankingProblem, M: NDArray[Any], query: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], float, float]:
+    """Items by distance and in the most violated order, who is relevant, and loss and violation of the latter.
+
+    Items are numbered from the relevant ones on.
+    """
+    rankings = problem.rankings
+    near, far = rankings.relevance.of(query)
+    V = rankings.X[np.concatenate([near, far])] - rankings.points(np.array([query]))
+    distances = problem.cone.quadratic_forms(V, M)
+    p, n = len(near), len(far)
+    b, loss, violation = most_violated(problem.measure, distances[:p], distances[p:])
+    relevant = np.arange(p + n) < p
+    worst = np.empty(p + n, dtype=np.int64)
+    places = np.arange(p) + b
+    worst[places] = np.argsort(distances[:p], kind="stable")
+    worst[np.setdiff1d(np.arange(p + n), places)] = p + np.argsort(distances[p:], kind="stable")
+    return np.argsort(distances, kind="stable"), worst, relevant, loss, violation
+
+
+def _named(things: Any) -> list[tuple[str, Any]]:
+    return [(str(name), thing) for name, thing in things.items()] if isinstance(things, Mapping) else [("", things)]
+
+
+def _spectrum(metric: Any) -> NDArray[Any]:
+    """Eigenvalues of a matrix, or entries of a vector, from the largest down."""
+    M = metric.certificate.M if isinstance(metric, Solution) else np.asarray(metric)
+    if M.ndim not in (1, 2) or M.size == 0 or M.shape[0] != M.shape[-1]:
+        raise InputError(f"a metric must be a square matrix, or the weights of a diagonal one, got shape {M.shape}")
+    if M.ndim == 1:
+        return np.sort(NonnegativeDiagonal(M.size).element(M, "metric"))[::-1]
+    return np.linalg.eigvalsh(PSDCone(M.shape[0]).element(M, "metric"))[::-1]
+
+
+def _curve_axes(ax: Axes) -> None:
+    ax.grid(color="#E5E5E5", lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    if any(label for label in ax.get_legend_handles_labels()[1]):
+        ax.legend(frameon=False, fontsize="small")
 
 
 def plot_scale(problem: MetricProblem, audit: Audit, ax: Axes | None = None) -> Axes:
@@ -489,7 +673,7 @@ def plot_audit(problem: MetricProblem, audit: Audit, reference: Solution | None 
     figure = Figure(figsize=(14.0, 4.8), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
     grid = figure.add_gridspec(1, 3)
     plot_scale(problem, audit, figure.add_subplot(grid[0]))
-    plot_spectrum(audit, reference, figure.add_subplot(grid[1]))
+    _audited_spectrum(audit, reference, figure.add_subplot(grid[1]))
     plot_worst(audit, figure.add_subplot(grid[2]))
     figure.supxlabel(audit.verdict, fontsize="medium")
     return figure
@@ -700,3 +884,44 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
     if not plane.directions[:, axis].any():
         return "no further direction"
     return f"residual principal axis ({share:.0%} of its variance)\nweight 0 in the metric"
+
+
+def plot_mds(
+    distances: ArrayLike,
+    y: ArrayLike | None = None,
+    ax: Axes | None = None,
+    target_names: Sequence[str] | None = None,
+) -> Axes:
+    """Points in the plane by classical multidimensional scaling of their distances.
+
+    Unlike :func:`plot_embedding` it needs distances only, from whatever metric, kernel or judgement.
+
+    Parameters
+    ----------
+    distances : (n, n) array
+        Symmetric, not squared.
+    y : (n,) array, optional
+        Class of each point.
+    ax : Axes, optional
+    target_names : sequence of str, optional
+        Names of the classes, in the order of ``numpy.unique(y)``.
+
+    Raises
+    ------
+    InputError
+        If the matrix is not one of distances, or the labels do not fit.
+    """
+    points, shares = distance_plane(distances)
+    labels, names = _classes(y, target_names, len(points))
+    ax = _axes(ax)
+    for k, name in enumerate(names):
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+        x, z = points[labels == k].T
+        ax.scatter(x, z, s=26, color=colour, marker=marker, edgecolor="white", linewidth=0.5, alpha=0.9, label=name)
+    ax.set_title("Multidimensional scaling")
+    ax.set_xlabel(f"1st axis ({shares[0]:.0%} of the scatter)")
+    ax.set_ylabel(f"2nd axis ({shares[1]:.0%} of the scatter)")
+    ax.set_aspect("equal", adjustable="datalim")
+    if 1 < len(names) <= LEGEND_LIMIT:
+        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
+    return ax

@@ -90,6 +90,7 @@ html_theme_options = {
 sphinx_gallery_conf = {
     "examples_dirs": [str(HERE.parent / "examples")],
     "gallery_dirs": ["gallery"],
+    "matplotlib_animations": True,
     # Scripts that print whole tables of the papers take minutes to hours, and have pages of their own.
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"^(?!(.*/)?plot_)",

@@ -11,18 +11,22 @@ from scipy.spatial.distance import cdist
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.plane import metric_plane
+from convexmetric.plane import distance_plane, metric_plane
 from convexmetric.plotting import (
     COLOURS,
     plot_audit,
     plot_bounds,
     plot_embedding,
     plot_gap,
+    plot_mds,
     plot_path,
+    plot_precision_recall,
+    plot_roc,
     plot_scale,
     plot_solution,
     plot_spectrum,
     plot_trails,
+    plot_violated_ranking,
     plot_worst,
     save_picture,
 )
@@ -309,6 +313,128 @@ def test_the_lines_of_a_path_are_spectra_in_the_order_of_C(diagonal):
         plot_path([])
 
 
+def test_scaling_finds_points_of_the_plane_again():
+    points = np.random.default_rng(3).standard_normal((30, 2)) * [3.0, 1.0]
+    distances = cdist(points, points)
+    found, shares = distance_plane(distances)
+    assert_allclose(cdist(found, found), distances, atol=1e-9)
+    assert_allclose(sum(shares), 1.0)
+    assert_allclose(shares[0], np.sum(found[:, 0] ** 2) / np.sum(found**2))
+
+
+def test_scaling_of_a_metric_is_its_plane_up_to_signs(data):
+    X, y = data
+    M = psd(4)
+    ax = plot_mds(cdist(X, X, "mahalanobis", VI=M), y, target_names=["a", "b", "c"])
+    L = np.linalg.cholesky(M + 1e-12 * np.eye(5)).T
+    Z = (X - X.mean(axis=0)) @ L.T
+    U, s, _ = np.linalg.svd(Z, full_matrices=False)
+    expected = np.abs(U[:, :2] * s[:2])
+    assert_allclose(np.abs(drawn(ax)), expected[np.argsort(y, kind="stable")], atol=1e-4)
+
+
+def test_points_on_a_line_or_on_top_of_each_other_have_a_picture():
+    line = np.arange(4.0)[:, None]
+    found, shares = distance_plane(cdist(line, line))
+    assert_allclose(np.abs(found[:, 0]), np.abs(line[:, 0] - 1.5))
+    assert_allclose(found[:, 1], 0.0)
+    assert_allclose(shares, [1.0, 0.0])
+    assert_allclose(distance_plane(np.zeros((3, 3)))[0], 0.0)
+    assert_allclose(distance_plane([[0.0]])[0], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("distances", "message"),
+    [
+        (np.zeros((2, 3)), "shape"),
+        ([[0.0, 1.0], [2.0, 0.0]], "symmetric"),
+        ([[1.0, 1.0], [1.0, 1.0]], "zero diagonal"),
+        ([[0.0, -1.0], [-1.0, 0.0]], "negative"),
+        ([[0.0, np.nan], [np.nan, 0.0]], "NaN"),
+    ],
+)
+def test_what_is_no_matrix_of_distances_is_refused(distances, message):
+    with pytest.raises(InputError, match=message):
+        plot_mds(distances)
+
+
+def test_spectra_are_drawn_from_the_largest_down(solution):
+    ax = Figure().subplots()
+    weights = np.array([0.0, 3.0, 0.5, 0.0])
+    assert plot_spectrum({"learned": solution, "matrix": psd(2), "weights": weights}, ax) is ax
+    learned, matrix, diagonal = ax.get_lines()
+    values = np.linalg.eigvalsh(solution.M)[::-1]
+    assert_allclose(learned.get_ydata(), values[values > 1e-12 * values[0]])
+    assert_allclose(matrix.get_ydata()[:2], np.linalg.eigvalsh(psd(2))[:-3:-1])
+    assert_allclose(diagonal.get_ydata(), [3.0, 0.5])
+    assert_allclose(diagonal.get_xdata(), [1, 2])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["learned", "matrix", "weights"]
+    assert plot_spectrum(np.eye(3)).get_legend() is None
+    for wrong in (np.zeros((2, 3)), [[np.nan]], np.zeros((0, 0)), [[1.0, 2.0], [0.0, 1.0]]):
+        with pytest.raises(InputError):
+            plot_spectrum(wrong)
+
+
+def test_roc_curves_carry_their_points_and_areas(data):
+    X, y = data
+    curve = cm.roc_curve(None, X, y)
+    axes = Figure().subplots(1, 2)
+    assert plot_roc(curve, axes[0]) is axes[0]
+    assert plot_roc({"before": curve, "after": curve}, axes[1]) is axes[1]
+    for ax, labels in zip(axes, ([""], ["before, ", "after, "]), strict=True):
+        for line in ax.get_lines()[:-1]:
+            assert_allclose(line.get_xdata(), curve.false_positive_rate)
+            assert_allclose(line.get_ydata(), curve.true_positive_rate)
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert texts == [f"{label}area {curve.area:.3f}" for label in labels]
+
+
+def test_precision_and_recall_are_those_of_the_curve(data):
+    X, y = data
+    curve = cm.retrieval_curve(cdist(X, X), y[:, None] == y)
+    ax = Figure().subplots()
+    assert plot_precision_recall({"Euclidean": curve}, ax) is ax
+    (line,) = ax.get_lines()
+    assert_allclose(line.get_xdata(), curve.recall)
+    assert_allclose(line.get_ydata(), curve.precision)
+    assert ax.get_legend().get_texts()[0].get_text() == f"Euclidean, MAP {curve.mean_average_precision:.3f}"
+
+
+@pytest.mark.parametrize("measure", ["auc", "map", "ndcg", "precision", "mrr", "knn"])
+def test_the_violated_ranking_drawn_is_the_one_the_risk_pays_for(data, measure):
+    X, y = data
+    M = psd(3)
+    whole = cm.RankingProblem.from_labels(
+        X, y, measure=measure, k=4 if measure in ("ndcg", "precision", "knn") else None
+    )
+    problem = whole.with_queries([5])
+    ax = Figure().subplots()
+    assert plot_violated_ranking(problem, M, 0, ax, places=39) is ax
+    relevant, irrelevant = (collection.get_offsets() for collection in ax.collections)
+    p, n = len(relevant) // 2, len(irrelevant) // 2
+    assert (p, n) == (int(np.sum(y == y[5])) - 1, int(np.sum(y != y[5])))
+    distances = np.sort(cdist(X[[5]], np.delete(X, 5, axis=0), "mahalanobis", VI=M)[0] ** 2)
+    for side in (0, 1):
+        places = np.concatenate([points[points[:, 0] == side, 1] for points in (relevant, irrelevant)])
+        assert sorted(places) == list(range(1, 40))
+    left, right = (relevant[relevant[:, 0] == side, 1] for side in (0, 1))
+    ranking = np.isin(np.arange(1, 40), right)
+    # The change of the feature: every relevant item's place counts the irrelevant ones above it.
+    x = distances[left.astype(int) - 1]
+    z = distances[np.setdiff1d(np.arange(39), left.astype(int) - 1)]
+    above = np.sort(right) - np.arange(1, p + 1)
+    change = 2.0 / (p * n) * sum((z[: int(b)] - near).sum() for near, b in zip(x, above, strict=True))
+    assert 1.0 - whole.measure.score(ranking) - change == pytest.approx(problem.risk.value(M), abs=1e-9)
+
+
+def test_only_queries_and_places_that_exist_are_drawn(data):
+    problem = cm.RankingProblem.from_labels(*data)
+    for arguments, message in (((-1,), "query"), ((40,), "below 40"), ((0, None, 0), "places"), ((True,), "query")):
+        with pytest.raises(InputError, match=message):
+            plot_violated_ranking(problem, np.eye(5), *arguments)
+    assert plot_violated_ranking(problem, np.eye(5), 3, places=7).get_ylim() == (7.7, 0.3)
+
+
 @pytest.fixture(scope="module")
 def trails(solution):
     problem = solution.problem
@@ -360,14 +486,13 @@ def test_an_audit_in_a_picture(solution, tmp_path):
         lines[f"best, times {audit.scale.best:.3g}"].get_xydata(), [[audit.scale.best, audit.scale.objective]]
     )
     assert_allclose(lines["certified bound"].get_ydata(), audit.lower_bound)
-    ax = plot_spectrum(audit, solution)
-    drawn = [line.get_ydata() for line in ax.get_lines()]
-    assert_allclose(drawn[0], drawn[1], rtol=1e-2)
     bars = plot_worst(audit)
     assert [label.get_text().split("\n")[0] for label in bars.get_yticklabels()] == [part.name for part in audit.worst]
     assert_allclose([bar.get_width() for bar in bars.containers[0]], [part.loss for part in audit.worst])
     assert_allclose([bar.get_width() for bar in bars.containers[1]], [part.reference_loss for part in audit.worst])
     figure = plot_audit(problem, audit, solution)
+    spectra = [line.get_ydata() for line in figure.axes[1].get_lines()]
+    assert_allclose(spectra[0], spectra[1], rtol=1e-2)
     save_picture(figure, tmp_path / "audit.png")
     assert audit.verdict in figure.get_supxlabel()
 

@@ -1,0 +1,66 @@
+r"""
+Exercise 2. The most violated ranking for AUC
+=============================================
+
+    python examples/exercises/exercise_2_auc_oracle.py
+
+A query has p relevant items at squared distances :math:`x_1, \dots, x_p` and n irrelevant ones at
+:math:`z_1, \dots, z_n`. With :math:`Y_{ij} = 1` where a ranking y puts irrelevant item j above relevant item i, metric
+learning to rank (McFee and Lanckriet 2010) asks for
+
+.. math:: \max_y \; \frac{1}{p n} \sum_{ij} Y_{ij} - \frac{2}{p n} \sum_{ij} Y_{ij} (z_j - x_i) .
+
+**Task 1.** The sum is over pairs, and each term depends on one entry of Y only. Which pairs would you invert if every
+pair could be chosen freely? Write ``worst_value(x, z)``, the largest value of that sum.
+
+**Task 2.** Free choices need not be a ranking: if a is above b and b above c, then a must be above c. Show that yours
+are, by giving the ranking: ``worst_ranking(x, z)`` returns for every relevant item the number of irrelevant items above
+it. A sort and ``numpy.searchsorted`` do it in O((p + n) log(p + n)).
+
+**To think about.** Replace the loss by 1 - average precision. Where does the argument of task 1 break?
+
+Fill in the two functions and run the file.
+"""
+
+import numpy as np
+
+import convexmetric as cm
+
+TASKS = ("worst_value", "worst_ranking")
+
+
+def worst_value(x, z):
+    """Largest loss minus change of the feature, over all rankings."""
+    raise NotImplementedError("task 1")
+
+
+def worst_ranking(x, z):
+    """Irrelevant items above each relevant item in a most violated ranking, in the order of x."""
+    raise NotImplementedError("task 2")
+
+
+def check(worst_value=worst_value, worst_ranking=worst_ranking):
+    """Hold the answers against the package's oracle and against the definition."""
+    rng = np.random.default_rng(0)
+    for p, n in [(1, 1), (2, 3), (5, 40), (30, 7)]:
+        points = rng.normal(0.0, 0.8, (p + n, 2))
+        query = np.zeros((1, 2))
+        problem = cm.RankingProblem(points, [np.arange(p)], queries=query, measure="auc")
+        distances = (points**2).sum(axis=1)
+        x, z = distances[:p], distances[p:]
+        expected = problem.risk.value(np.eye(2))
+        found = worst_value(x, z)
+        assert np.isclose(found, expected, rtol=1e-9, atol=1e-12), f"task 1: {found} is not {expected}"
+        b = np.asarray(worst_ranking(x, z))
+        assert b.shape == (p,), "task 2: one number for every relevant item"
+        assert np.isin(b, np.arange(n + 1)).all(), "task 2: whole numbers from 0 to n"
+        nearest = np.sort(z)
+        value = b.sum() / (p * n) - 2.0 / (p * n) * sum(
+            (nearest[: int(above)] - distance).sum() for above, distance in zip(b, x, strict=True)
+        )
+        assert np.isclose(value, expected, rtol=1e-9, atol=1e-12), "task 2: this ranking is not the worst"
+
+
+if __name__ == "__main__":
+    check()
+    print("All right: AUC decomposes over pairs, and sorting is enough.")

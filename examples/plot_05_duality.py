@@ -1,0 +1,184 @@
+r"""
+Duality: a certificate by hand
+==============================
+
+How can one know that a metric is nearly optimal without knowing the optimum? By a *lower bound*: a number that no
+metric's objective falls below. This lesson makes one with NumPy alone and compares it with ``cm.certify``.
+
+The problem is that of triplets with a squared norm,
+
+.. math:: \min_{R \succeq 0} \; F(R) = \frac{\lambda}{2} \|R\|_F^2
+   + \frac{1}{|S|} \sum_{(i,j,k) \in S} \max(0, \; 1 - \langle H_{ijk}, R \rangle), \qquad
+   H_{ijk} = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top .
+
+A hinge is a maximum of lines: :math:`\max(0, 1 - s) = \max_{0 \le u \le 1} u (1 - s)`. Choose any
+:math:`u_t \in [0, 1]` for every triplet, and the hinges are at least :math:`u_t (1 - \langle H_t, R \rangle)`. What is
+left is a quadratic function of :math:`R`, which can be minimised in closed form:
+
+.. math:: F(R) \;\ge\; \frac{1}{|S|} \sum_t u_t
+   + \min_{R \succeq 0} \Bigl[ \frac{\lambda}{2} \|R\|_F^2 - \langle A, R \rangle \Bigr]
+   \;=\; \frac{1}{|S|} \sum_t u_t - \frac{\|A_+\|_F^2}{2 \lambda}, \qquad A = \frac{1}{|S|} \sum_t u_t H_t ,
+
+where :math:`A_+` keeps the positive eigenvalues; the minimum is at :math:`R = A_+ / \lambda`.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import convexmetric as cm
+from convexmetric.plotting import COLOURS
+
+rng = np.random.default_rng(0)
+wine = cm.datasets.load("wine")
+X, y = cm.datasets.preprocess(wine.X, ["zscore"]), wine.y
+i, j, k = rng.integers(0, len(X), (3, 8000))
+triplets = np.unique(np.column_stack([i, j, k])[(y[i] == y[j]) & (y[i] != y[k]) & (i != j)], axis=0)
+reg = 2.0
+problem = cm.TripletProblem(X, triplets, reg=reg)
+assert (problem.triplets == triplets).all()
+print(problem)
+
+# %%
+# Both sides, in a few lines
+# --------------------------
+#
+# No matrix :math:`H_t` is ever made: :math:`\langle H_t, R \rangle` is a difference of two squared distances, and
+# :math:`\sum_t u_t H_t` a difference of two weighted products.
+
+far, near = X[triplets[:, 0]] - X[triplets[:, 2]], X[triplets[:, 0]] - X[triplets[:, 1]]
+count = len(triplets)
+
+
+def positive_part(A):
+    """The matrix with its negative eigenvalues set to zero."""
+    values, vectors = np.linalg.eigh(A)
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+
+def margins(R):
+    """``<H_t, R>`` of every triplet."""
+    return ((far @ R) * far).sum(axis=1) - ((near @ R) * near).sum(axis=1)
+
+
+def primal(R):
+    """F(R)."""
+    return reg / 2 * (R**2).sum() + np.maximum(0.0, 1.0 - margins(R)).mean()
+
+
+def weighted(u):
+    """``sum_t u_t H_t / |S|``."""
+    return ((far * u[:, None]).T @ far - (near * u[:, None]).T @ near) / count
+
+
+def dual(u):
+    """The lower bound that u proves, and the metric that belongs to it."""
+    A_plus = positive_part(weighted(u))
+    return u.mean() - (A_plus**2).sum() / (2 * reg), A_plus / reg
+
+
+# %%
+# A proof of optimality
+# ---------------------
+#
+# The bound is a concave function of :math:`u`, and its gradient at :math:`u_t` is
+# :math:`(1 - \langle H_t, R \rangle) / |S|` with the metric :math:`R = A_+ / \lambda`: climb, clip to :math:`[0, 1]`,
+# and look at both sides. Nesterov's momentum makes the climb quicker. Nothing has to be believed: each step leaves a
+# metric and a number below which no metric gets.
+
+# How steep the gradient can get, by the power method.
+u = rng.random(count)
+for _ in range(30):
+    u = margins(weighted(u / np.linalg.norm(u)))
+steepness = 1.1 * np.linalg.norm(u) / (count * reg)
+
+u = v = np.full(count, 0.5)
+momentum, best_upper, best_lower, history = 1.0, np.inf, -np.inf, []
+for _ in range(400):
+    bound, R = dual(v)
+    value = primal(R)
+    if value < best_upper:
+        best_upper, best_R = value, R
+    if bound > best_lower:
+        best_lower, best_u = bound, v
+    history.append((best_upper, best_lower))
+    gradient = (1.0 - margins(R)) / count
+    last, u = u, np.clip(v + gradient / steepness, 0.0, 1.0)
+    before, momentum = momentum, (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+    if gradient @ (u - last) < 0.0:
+        momentum = before = 1.0
+    v = np.clip(u + (before - 1.0) / momentum * (u - last), 0.0, 1.0)
+
+print(f"by hand: {best_lower:.9f} <= optimum <= {best_upper:.9f}")
+
+# %%
+# The same by the package
+# -----------------------
+#
+# ``certify`` takes a metric and a dual point, from wherever they come, and evaluates both sides. Multipliers of the
+# package contain the weight :math:`1 / |S|`. Its own solver's interval must overlap with ours: both hold the optimum.
+
+certificate = cm.certify(problem, best_R, best_u / count)
+print(certificate)
+assert np.isclose(certificate.upper_bound, best_upper, rtol=1e-12)
+assert np.isclose(certificate.lower_bound, best_lower, rtol=1e-12)
+
+solution = cm.solve(problem, tol=1e-8)
+print(solution)
+assert solution.lower_bound <= best_upper
+assert best_lower <= solution.upper_bound
+
+# %%
+# A bound cannot be forged
+# ------------------------
+#
+# What if the dual point is wrong, because of a mistake or on purpose? By hand, clipping to :math:`[0, 1]` is our
+# business: for :math:`u = 1.5` the formula gives a number that proves nothing. ``certify`` clips what it is given, and
+# any point whatever yields a valid bound, if a useless one.
+
+wrong = {
+    "the best one": best_u / count,
+    "ten times too large": 10.0 * best_u / count,
+    "negative": -best_u / count,
+    "shuffled": rng.permutation(best_u) / count,
+    "noise": rng.normal(0.0, 3.0, count) / count,
+    "not a number": np.full(count, np.nan),
+}
+for name, multipliers in wrong.items():
+    bound = cm.certify(problem, best_R, multipliers).lower_bound
+    print(f"{name:20s} lower bound {bound:12.6f}")
+    assert bound <= solution.upper_bound
+
+# %%
+# Everything at once: on the left our two sides closing in on the optimum; on the right the bounds that random
+# multipliers prove and the objectives of random metrics. Between the two crowds is a line that neither crosses, and the
+# optimum is on it.
+
+bounds, values = [], []
+for _ in range(600):
+    sharpness = rng.uniform(0.0, 1.0)
+    mixed = np.clip(best_u + sharpness**3 * rng.normal(0.0, 1.0, count), 0.0, 1.0)
+    bounds.append(cm.certify(problem, best_R, mixed / count).lower_bound)
+    L = rng.normal(0.0, 1.0, best_R.shape)
+    values.append(problem.objective(best_R + sharpness**3 * 0.1 * L @ L.T / len(L)))
+assert max(bounds) <= solution.upper_bound
+assert min(values) >= solution.lower_bound
+
+figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+upper, lower = np.array(history).T
+axes[0].fill_between(np.arange(len(upper)), lower, upper, color="#DDE6EE")
+axes[0].plot(upper, color=COLOURS[5], lw=2, label="$F(R)$, best so far")
+axes[0].plot(lower, color=COLOURS[0], lw=2, label="dual bound, best so far")
+axes[0].set(xlabel="steps", ylabel="objective", title="two sides of one number")
+axes[0].set_xscale("symlog", linthresh=10)
+span = upper[5] - lower[5]
+axes[0].set_ylim(solution.lower_bound - span, solution.upper_bound + span)
+axes[0].legend(frameon=False)
+edges = solution.upper_bound * np.linspace(0.5, 1.5, 61)
+axes[1].hist(np.clip(bounds, edges[0], None), edges, color=COLOURS[0], alpha=0.8, label="bounds of random duals")
+axes[1].hist(np.clip(values, None, edges[-1]), edges, color=COLOURS[5], alpha=0.8, label="objectives of random metrics")
+axes[1].axvline(solution.upper_bound, color="black", lw=1.5, ls="--", label="optimum")
+axes[1].set(
+    xlabel="value (the outermost bars hold all beyond)", ylabel="how many", title="no dual above, no metric below"
+)
+axes[1].legend(frameon=False, fontsize="small")
+plt.show()

@@ -1,0 +1,71 @@
+"""Test sessions on several interpreters and dependencies.
+
+    nox                       # the quick suite on every interpreter that is there
+    nox -s oldest             # ... with the oldest dependencies that pyproject.toml allows
+    nox -s lessons docs wheel
+    nox --default-venv-backend uv      # fetches interpreters that are missing
+
+Options after -- go to pytest: nox -s tests-3.13 -- -x -n 4
+"""
+
+import os
+from pathlib import Path
+
+import nox
+
+PYTHONS = ["3.11", "3.12", "3.13"]
+#: Tests run side by side, and threads of their own would only get in each other's way.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+
+nox.options.sessions = ["tests"]
+nox.options.error_on_missing_interpreters = "CI" in os.environ
+
+
+@nox.session(python=PYTHONS)
+def tests(session):
+    """The quick suite with the newest dependencies."""
+    session.install(".[test]")
+    session.run("pytest", "-n", "2", *session.posargs, env=ONE_THREAD)
+
+
+@nox.session(python=PYTHONS[0])
+def oldest(session):
+    """The quick suite with the oldest dependencies."""
+    session.install(".[test]", "-c", "constraints-oldest.txt")
+    session.run("pytest", "-n", "2", *session.posargs, env=ONE_THREAD)
+
+
+@nox.session(python=PYTHONS[0])
+def checks(session):
+    """Lint, format, types and layers."""
+    session.install(".[dev]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("lint-imports")
+
+
+@nox.session(python=PYTHONS[0])
+def lessons(session):
+    """Every lesson as a notebook, run from top to bottom."""
+    session.install(".[lessons]")
+    session.run("python", "examples/notebooks.py", session.create_tmp(), "--check", env=ONE_THREAD)
+
+
+@nox.session(python=PYTHONS[0])
+def docs(session):
+    """The site, if the checkout has one."""
+    if not Path("docs/conf.py").exists():
+        session.skip("there is no docs/conf.py")
+    session.install(".[docs]")
+    session.run("sphinx-build", "-b", "html", "docs", "build/site", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def wheel(session):
+    """Build sdist and wheel, and try the wheel in an empty environment away from the checkout."""
+    session.install("build>=1.2")
+    folder = session.create_tmp()
+    session.run("python", "-m", "build", "--outdir", folder)
+    newest = max(Path(folder).glob("*.whl"), key=os.path.getmtime)
+    session.run("python", "tests/try_wheel.py", str(newest))

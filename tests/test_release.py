@@ -1,0 +1,54 @@
+"""What is said in several places is the same: versions, bounds of dependencies, interpreters."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import convexmetric as cm
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_one():
+    assert PROJECT["version"] == cm.__version__
+    assert re.search(r"^version: (.+)$", text("CITATION.cff"), re.MULTILINE)[1] == cm.__version__
+
+
+def test_the_license_is_one():
+    assert PROJECT["license"] == re.search(r"^license: (.+)$", text("CITATION.cff"), re.MULTILINE)[1]
+    assert text("LICENSE").startswith("BSD 3-Clause License")
+
+
+def test_the_oldest_dependencies_are_those_tested():
+    lines = [line for line in text("constraints-oldest.txt").splitlines() if line and not line.startswith("#")]
+    assert [line.replace("==", ">=") for line in lines] == PROJECT["dependencies"]
+
+
+def test_interpreters_are_the_same_everywhere():
+    declared = [line.split(" :: ")[-1] for line in PROJECT["classifiers"] if "Python :: 3." in line]
+    assert PROJECT["requires-python"] == f">={declared[0]}"
+    assert f"PYTHONS = {declared}".replace("'", '"') in text("noxfile.py")
+    for version in declared:
+        assert f"tests-{version}" in text(".github/workflows/tests.yml")
+
+
+def test_types_are_shipped():
+    assert (Path(cm.__file__).parent / "py.typed").exists()
+
+
+def test_every_session_of_the_workflow_exists():
+    sessions = re.findall(r"session: ([a-z]+)", text(".github/workflows/tests.yml"))
+    defined = re.findall(r"^def (\w+)\(session", text("noxfile.py"), re.MULTILINE)
+    assert set(sessions) <= set(defined)
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
+def test_what_the_sdist_promises_is_there(name):
+    assert (ROOT / name).stat().st_size > 0

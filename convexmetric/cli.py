@@ -37,7 +37,7 @@ from convexmetric.metric_files import (
     write_solution,
 )
 from convexmetric.problem import MetricProblem
-from convexmetric.proofs import check_certificate_path, difference, write_certificate
+from convexmetric.proofs import difference, write_certificate
 from convexmetric.reports import (
     audit_record,
     audit_table,
@@ -159,7 +159,7 @@ def solve(
     if plot is not None:
         _check_picture_path(plot)
     if certificate is not None:
-        check_certificate_path(certificate)
+        check_solution_path(certificate, "a certificate")
     instance = load_instance(name)
     problem = instance.problem()
     if not as_json:

@@ -30,8 +30,8 @@ SUBGRADIENT_STEPS = (10, 100, 1000)
 
 EXPLANATION = (
     "Suboptimality is measured from the certified lower bound. A thousand subgradient steps come near the optimum"
-    " but cannot know it: the lower bound that their own subgradients prove is far below. Newton's method on smoothed"
-    " hinges is exact as well, and shares no code with cutting planes but the bound: the two agree."
+    " but do not know how near: the lower bound that their own subgradients prove lags behind. Newton's method on"
+    " smoothed hinges is exact as well, and shares no code with cutting planes but the bound: the two agree."
 )
 
 

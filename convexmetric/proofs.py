@@ -28,6 +28,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
 from convexmetric.measures.base import MeasureAtK
+from convexmetric.metric_files import check_solution_path
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, QuadraticForm, SquaredFrobenius, Trace
 from convexmetric.risks import (
@@ -41,7 +42,7 @@ from convexmetric.risks import (
 )
 from convexmetric.solution import Solution
 
-__all__ = ["as_rational", "check_certificate_path", "describe", "difference", "write_certificate"]
+__all__ = ["as_rational", "describe", "difference", "write_certificate"]
 
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
@@ -107,7 +108,7 @@ def write_certificate(
         If the certificate rests on a conic solver's word, does not fit the problem, or proves nothing; if the title is
         no line of text, or the file cannot be written.
     """
-    path = check_certificate_path(path)
+    path = check_solution_path(path, "a certificate")
     certificate = solution.certificate if isinstance(solution, Solution) else solution
     if not isinstance(certificate, Certificate):
         raise InputError(f"solution must be a Solution or a Certificate, got {type(solution).__name__}")
@@ -147,22 +148,6 @@ def write_certificate(
     document["sha256"] = {name: checker.digest(array) for name, array in arrays.items()}
     _write(path, document, arrays)
     return checker.verify(path)
-
-
-def check_certificate_path(path: str | os.PathLike[str]) -> Path:
-    """Whether a certificate can go there, said before hours of solving.
-
-    Raises
-    ------
-    InputError
-        If the path does not end in ``.npz``, or its folder does not exist.
-    """
-    path = Path(path)
-    if path.suffix.lower() != ".npz":
-        raise InputError(f"{path}: a certificate is saved as .npz, not as {path.suffix or 'no suffix'!r}")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
-    return path
 
 
 def difference(path: str | os.PathLike[str], problem: MetricProblem, max_bytes: int = checker.MAX_BYTES) -> str:

@@ -37,6 +37,7 @@ print(solution)
 
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 plot_bounds(solution, ax=axes)
+plt.show()
 
 # %%
 # Anybody's metric

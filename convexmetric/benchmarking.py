@@ -98,7 +98,7 @@ def benchmark(
         ``f(problem) -> M``: its metric is projected on the cone, and judged by its objective and the lower bound of
         the library. A mapping gives them names: ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
     instances : iterable of str, optional
-        Names or patterns such as ``"ranking-*-wine-*"``; by default :data:`QUICK`.
+        Names or patterns such as ``"ranking-*-wine-*"``; by default a quick selection, ``QUICK``.
     tol : float
         Certified relative gap at which to stop.
     max_seconds : float

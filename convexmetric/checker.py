@@ -16,11 +16,11 @@ included). Parameters are rationals. With squared distances :math:`d_{ab} = (a -
   list for every query and the loss *hinge*, :math:`\max(0, \mu - s)`, or *logistic*, :math:`\ln(1 + e^{-s})`;
 - of ``rankings``: :math:`\frac{C}{n_q} \sum_q \max_y \Delta_q(y) - \frac{2}{p n} \sum (d_{qj} - d_{qi})`, the inner sum
   over the pairs of a near item i that y puts below a far item j, p and n the lengths of the lists, and :math:`\Delta =
-  1 - \sum_i g(i, b_i)` with the gains g of a measure (:func:`gains`) and b_i far items above the i-th near one. For AUC
+  1 - \sum_i g(i, b_i)` with the gains g of a measure (``gains``) and b_i far items above the i-th near one. For AUC
   the maximum is :math:`\frac{2}{p n} \sum_{ij} \max(0, \tfrac12 - (d_{qj} - d_{qi}))`: order far items by distance and
   near ones by distance plus 1/2, and exactly the pairs with a positive hinge are inverted;
 - of ``listed comparisons``: :math:`\sum_t c_t \ell_t(s_t)` with :math:`s_t = \pm d_{ij}` or :math:`\pm (d_{ik} -
-  d_{ij})` and for each a loss of the table :data:`LOSSES`;
+  d_{ij})` and for each a loss of the table ``LOSSES``;
 - of ``all pairs``: the same over all pairs of points, one loss for those of equal labels and one for the others.
 
 :math:`\Omega` is :math:`\lambda \mathrm{tr} M`, :math:`\lambda \|M\|_F` (where :math:`\lambda` may be divided by the
@@ -39,18 +39,18 @@ value at any one of them, and nonnegative weights of sum at most one combine suc
 .. math:: F(M) \ge \theta v - \Omega_K^*(\theta S - G)
 
 because R is nonnegative (so that :math:`R \ge \theta R`). What is proved of :math:`\Omega_K^*` stands at
-:func:`lower_bound`. Slopes and rankings are found in plain float arithmetic, for any will do; what they say is
+``lower_bound``. Slopes and rankings are found in plain float arithmetic, for any will do; what they say is
 evaluated in balls.
 
 Arithmetic
 ----------
-A :class:`Ball` is a float array with a radius: the true numbers are within it. Assumed of the machine: IEEE 754 double
+A ``Ball`` is a float array with a radius: the true numbers are within it. Assumed of the machine: IEEE 754 double
 precision, rounding to nearest, for ``+ - * / sqrt`` of NumPy; matrix products and sums that add up the k products of an
 entry in some order, fused or not (no algorithm of Strassen's kind), so that they err by at most
 :math:`\gamma_k = k u / (1 - k u)`, :math:`u = 2^{-53}`, times the sum of absolute products, which the inequality of
 Cauchy and Schwarz bounds by a product of norms. Radii are computed with nonnegative terms only and fewer than 2^30
-operations behind each; they err by less than 2^-22 relative and are multiplied by :data:`GROW` = 1 + 2^-20, and
-:data:`TINY` is added for underflow. Overflow makes a bound infinite or NaN, which proves nothing. Functions of the C
+operations behind each; they err by less than 2^-22 relative and are multiplied by ``GROW`` = 1 + 2^-20, and
+``TINY`` is added for underflow. Overflow makes a bound infinite or NaN, which proves nothing. Functions of the C
 library (exp, log) and of LAPACK are not trusted. The last steps are taken with fractions.
 """
 
@@ -1483,6 +1483,11 @@ def verify(path: Any, max_bytes: int = MAX_BYTES) -> Verdict:
         A file as ``docs/certificate-format.md`` describes it.
     max_bytes : int
         No file is read that is larger, packed or unpacked.
+
+    Returns
+    -------
+    Verdict
+        The bounds that were proved, and whether they are those that the file claims.
 
     Raises
     ------

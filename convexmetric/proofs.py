@@ -1,7 +1,7 @@
 r"""Rigorous certificates: the writer of the files that :mod:`convexmetric.checker` proves.
 
 Any :class:`~convexmetric.MetricProblem` is described by its risk, its regularizer, its cone and its linear term, not by
-the paper it comes from. Parameters are written as the rationals they were typed as (:func:`as_rational`); everything
+the paper it comes from. Parameters are written as the rationals they were typed as (``as_rational``); everything
 else is data, floats as they stand. The bounds that a file claims are those that the checker proves from it.
 """
 

@@ -53,7 +53,7 @@ class Run:
     seconds : float
         Wall time of the solve with its certificate; NaN if it did not begin.
     reached : tuple of float
-        Wall time after which the gap was at most each of :data:`GAPS`; infinite where it never was.
+        Wall time after which the gap was at most each of ``GAPS``; infinite where it never was.
     lower_bound, upper_bound, gap : float
         Certified bounds and their relative gap. Of a function of the user's own the lower bound is that of the library.
     suboptimality : float
@@ -94,7 +94,7 @@ class Run:
         )
 
     def seconds_to(self, tol: float) -> float:
-        """Wall time to a relative gap of ``tol``, one of :data:`GAPS` or what was asked for; infinite if never."""
+        """Wall time to a relative gap of ``tol``, one of ``GAPS`` or what was asked for; infinite if never."""
         if tol in GAPS:
             return self.reached[GAPS.index(tol)]
         return self.seconds if self.status == "optimal" else np.inf
@@ -136,6 +136,15 @@ class RunFile:
 
 def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
     """Runs of one or several CSV files; of those with the same settings the last one.
+
+    Parameters
+    ----------
+    *paths : path
+        Files as :func:`~convexmetric.benchmark` writes them.
+
+    Returns
+    -------
+    list of Run
 
     Raises
     ------
@@ -185,7 +194,7 @@ def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
     runs : iterable of Run
         Of those with the same instance and the same label the last one counts.
     tol : float, optional
-        One of :data:`GAPS`, or what all runs were asked for; by default the largest gap that one was asked for.
+        One of ``GAPS``, or what all runs were asked for; by default the largest gap that one was asked for.
 
     Raises
     ------

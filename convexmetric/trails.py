@@ -11,8 +11,9 @@ Any solver can be watched in one of two ways. As a Python callable::
     trail = cm.trace(problem, my_solver, reference=solution, max_seconds=10)
 
 The clock stands still while an iterate is evaluated. Or by its iterates, in memory or in a file
-(:func:`audit_iterates`, :func:`~convexmetric.metric_files.read_iterates`). A :class:`~convexmetric.Solution` has a
-trail as well (:meth:`AuditTrail.of_solution`), so that exact, stochastic and foreign solvers go on one plot.
+(:func:`~convexmetric.audit_iterates`, :func:`~convexmetric.metric_files.read_iterates`). A
+:class:`~convexmetric.Solution` has a trail as well (:meth:`~convexmetric.AuditTrail.of_solution`), so that exact,
+stochastic and foreign solvers go on one plot.
 """
 
 from __future__ import annotations
@@ -305,6 +306,11 @@ def audit_iterates(
         Where the lower bound comes from; by default the problem is solved to 1e-6 first.
     name : str
         Of the solver.
+
+    Returns
+    -------
+    AuditTrail
+        Of all iterates, in order.
 
     Raises
     ------

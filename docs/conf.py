@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 from pathlib import Path
+from typing import Any
 
 import convexmetric
 import convexmetric.datasets
@@ -36,9 +37,10 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# A name in a docstring that leads nowhere is an error as well. Bases of classes may be private.
+# A name in a docstring that leads nowhere is an error as well. Bases of classes may be private, or scikit-learn's.
 nitpicky = True
 nitpick_ignore = [("py:class", "abc.ABC"), ("py:class", "convexmetric.methods.pair_margin._PairProblem")]
+nitpick_ignore_regex = [("py:class", r"sklearn\..*")]
 
 autosummary_generate = True
 autosummary_imported_members = False
@@ -67,6 +69,16 @@ def mathematics(module: str, name: str) -> str:
     return home.__name__ if ".. math::" in (home.__doc__ or "") else ""
 
 
+def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Methods that scikit-learn adds to estimators have pages of their own, with labels that lead nowhere from here."""
+    return True if (getattr(thing, "__module__", None) or "").startswith("sklearn.") else None
+
+
+def setup(app: Any) -> None:
+    """Connect what is above."""
+    app.connect("autodoc-skip-member", skip_foreign)
+
+
 autosummary_context = {"mathematics": mathematics}
 # A function among the settings means that they are read anew each time, no more.
 suppress_warnings = ["config.cache"]
@@ -91,6 +103,7 @@ sphinx_gallery_conf = {
     "examples_dirs": [str(HERE.parent / "examples")],
     "gallery_dirs": ["gallery"],
     "matplotlib_animations": True,
+    "within_subsection_order": "FileNameSortKey",
     # Scripts that print whole tables of the papers take minutes to hours, and have pages of their own.
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"^(?!(.*/)?plot_)",

@@ -35,8 +35,9 @@ print(solution)
 # The bounds close from both sides. Any point of the upper curve is a metric, any point of the lower one a proof that
 # no metric does better.
 
-figure, axes = plt.subplots(figsize=(6, 3.5))
+figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 plot_bounds(solution, ax=axes)
+plt.show()
 
 # %%
 # Anybody's metric

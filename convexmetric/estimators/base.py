@@ -125,7 +125,7 @@ class MetricEstimator(CertifiedEstimator):
         What gives points the coordinates on which ``components_`` act, under a kernel; None where these are features.
     n_features_in_ : int
         Features of the points.
-    feature_names_in_ : (n_features_in_,) array of str
+    feature_names_in_ : (d,) array of str
         Their names, where ``fit`` was given a frame with names.
     """
 

@@ -89,7 +89,7 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-            ``"exact"``, which is the default and chooses among the next ten; ``"dual-ascent"``, ``"dual-newton"``,
+        ``"exact"``, which is the default and chooses among the next ten; ``"dual-ascent"``, ``"dual-newton"``,
         ``"column-generation"``, ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
         ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,

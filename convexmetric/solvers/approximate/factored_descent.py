@@ -59,6 +59,12 @@ class FactoredDescent(RandomisedSolver):
         It ends where ``look_every`` steps together gain less than this share of the objective.
     look_every : int
         Steps between two looks at the certified gap. A step is a pass, and every trial of the line search is one.
+    epochs : int
+        Passes after which it ends, if nothing else ends it before.
+    as_printed : bool
+        Descend equation 8 as the paper prints it, with near and far items exchanged.
+    random_state : int, numpy.random.Generator or None
+        Of a random start.
     """
 
     name: ClassVar[str] = "factored-descent"

@@ -57,6 +57,12 @@ class LowRankDescent(RandomisedSolver):
         Number of widths of the smoothing.
     steps : int
         L-BFGS steps at each width.
+    epochs : int
+        Passes after which it ends, of all starts together.
+    as_printed : bool
+        Refused: the paper prints no procedure.
+    random_state : int, numpy.random.Generator or None
+        Of the starts: the same seed makes the same iterates.
     """
 
     name: ClassVar[str] = "low-rank-descent"

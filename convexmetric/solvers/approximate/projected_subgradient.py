@@ -60,6 +60,10 @@ class ProjectedSubgradient(ApproximateSolver):
         Also offer the mean of the metrics since the last look whose number is a power of two; costs a pass there.
     master_steps : int
         Of ``as_printed``: steps on the master between two passes.
+    epochs : int
+        Oracle passes after which it ends.
+    as_printed : bool
+        Take the steps on the masters of Algorithm 1.
     """
 
     name: ClassVar[str] = "subgradient"

@@ -65,6 +65,12 @@ class StochasticBatch(RandomisedSolver):
         Project on the cone after every step. Otherwise only metrics that are looked at are projected.
     average : bool
         Offer the mean of the metrics weighted by their number t, ``sum_t t R_t / sum_t t``, instead of the last one.
+    epochs : int
+        Passes after which it ends: one is as many draws as there are comparisons, or about a million if that is less.
+    as_printed : bool
+        Take the signs and the sums that the procedure prints.
+    random_state : int, numpy.random.Generator or None
+        Of the draws: the same seed makes the same iterates, also through a checkpoint.
     """
 
     name: ClassVar[str] = "stochastic-batch"

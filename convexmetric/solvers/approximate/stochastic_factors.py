@@ -105,6 +105,12 @@ class StochasticFactors(RandomisedSolver):
         Mean squared distance of pairs under the first metric, whose vectors are normal; the paper does not say.
     average : bool
         Also offer the mean metric over the steps since the last look.
+    epochs : int
+        Passes after which it ends, over which the steps fall: as many draws each as there are pairs, a million at most.
+    as_printed : bool
+        Take the loss step without its factor 2, and constant steps.
+    random_state : int, numpy.random.Generator or None
+        Of start and draws: the same seed makes the same iterates, also through a checkpoint.
     """
 
     name: ClassVar[str] = "stochastic-factors"

@@ -70,6 +70,12 @@ class StochasticTriplets(RandomisedSolver):
         Take steps 1/(lambda t) from the zero metric instead.
     average : bool
         Also offer the mean metric of the last epoch.
+    epochs : int
+        Times that every triplet is seen, over which the steps fall.
+    as_printed : bool
+        Descend the constraints of equation 7, which compare nothing.
+    random_state : int, numpy.random.Generator or None
+        Of the shuffles: the same seed makes the same iterates, also through a checkpoint.
     """
 
     name: ClassVar[str] = "stochastic-triplets"

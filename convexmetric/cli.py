@@ -285,17 +285,18 @@ def verify(
     """
     try:
         verdict = verify_file(file, max_bytes)
-        other = "" if instance is None else difference(file, load_instance(instance).problem(), max_bytes)
+        other = None if instance is None else difference(file, load_instance(instance).problem(), max_bytes)
     except CertificateError as error:
         raise InputError(f"{file}: {error}") from error
     if other:
-        raise InputError(f"{file} is about another problem than {instance}: what differs is {other}")
+        raise InputError(f"{file} is about another problem than {instance}: what differs is {other.what}")
     if as_json:
         _print_json(verdict_record(str(file), verdict, instance))
     else:
         print(verdict)
-        if instance is not None:
-            print(f"the problem is {instance}, built anew from its data")
+        if other is not None:
+            rounding = f", whose last bits differ here (by {other.rounding:.0e})" if other.rounding else ""
+            print(f"the problem is {instance}, built anew from its data{rounding}")
     if not verdict.accepted:
         raise typer.Exit(NOT_CERTIFIED)
 

@@ -13,8 +13,10 @@ import math
 import os
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,7 @@ from convexmetric.risks import (
 )
 from convexmetric.solution import Solution
 
-__all__ = ["as_rational", "describe", "difference", "write_certificate"]
+__all__ = ["Difference", "as_rational", "describe", "difference", "write_certificate"]
 
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
@@ -53,6 +55,8 @@ MOST_TERMS = 32
 SIMPLE = 10**12
 #: How far up a metric is scaled, at first, to keep hard margins beyond rounding.
 NUDGE = 1e-13
+#: Floats of the same problem may differ by so much, relative to the largest of their array.
+ROUNDING = 1e-9
 
 
 def as_rational(value: float) -> Fraction:
@@ -119,6 +123,7 @@ def write_certificate(
         )
     if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
         raise InputError("title must be one line of at most 500 letters")
+    start = perf_counter()
     table, arrays = describe(problem)
     dual, made = _dual(problem, certificate)
     arrays |= made
@@ -137,7 +142,7 @@ def write_certificate(
     for nudge in (0.0, NUDGE, 1e2 * NUDGE, 1e4 * NUDGE) if hard else (0.0,):
         arrays |= _factor(problem, certificate.M * (1.0 + nudge))
         try:
-            _, lower, upper, reason = checker.prove(document, arrays)
+            stated, lower, upper, reason = checker.prove(document, arrays)
         except checker.CertificateError as error:
             raise InputError(f"the certificate does not describe its problem: {error}") from error
         if upper is not None:
@@ -147,11 +152,37 @@ def write_certificate(
     document["claimed"] = {"lower": str(lower), "upper": str(upper)}
     document["sha256"] = {name: checker.digest(array) for name, array in arrays.items()}
     _write(path, document, arrays)
-    return checker.verify(path)
+    # What was proven is what is in the file: its hashes are those of the arrays at hand.
+    if checker.read(path)[0] != document:
+        raise InputError(f"{path}: the file does not hold what was written")
+    seconds = perf_counter() - start
+    return checker.Verdict(True, lower, upper, (lower, upper), "", document["title"], stated.words, seconds, table)
 
 
-def difference(path: str | os.PathLike[str], problem: MetricProblem, max_bytes: int = checker.MAX_BYTES) -> str:
-    """What in a file differs from a problem built here; empty if nothing does.
+@dataclass(frozen=True)
+class Difference:
+    """How the problem of a file differs from one built here; true if they are not the same.
+
+    Attributes
+    ----------
+    what : str
+        What differs; empty if nothing does but rounding.
+    rounding : float
+        Largest difference of a number, relative to the largest one of its array. Where points or the linear term are
+        made from data (centroids, graphs), their last bits depend on the machine and its threads.
+    """
+
+    what: str
+    rounding: float = 0.0
+
+    def __bool__(self) -> bool:
+        return bool(self.what)
+
+
+def difference(path: str | os.PathLike[str], problem: MetricProblem, max_bytes: int = checker.MAX_BYTES) -> Difference:
+    """What in a file differs from a problem built here.
+
+    Numbers may differ by rounding, :data:`ROUNDING` of the largest of their array; everything else must be equal.
 
     Raises
     ------
@@ -161,12 +192,25 @@ def difference(path: str | os.PathLike[str], problem: MetricProblem, max_bytes: 
     document, arrays = checker.read(Path(path), max_bytes)
     table, wanted = describe(problem)
     if document["problem"] != table:
-        return "the statement or its parameters"
+        return Difference("the statement or its parameters")
+    rounding = 0.0
     for name, array in wanted.items():
-        if name not in arrays or checker.digest(arrays[name]) != checker.digest(_plain(array)):
-            return f"the array {name}"
+        here = _plain(array)
+        there = arrays.get(name)
+        if there is None or there.shape != here.shape or there.dtype != here.dtype:
+            return Difference(f"the array {name}")
+        if checker.digest(there) != checker.digest(here):
+            off = _deviation(here, there) if here.dtype.kind == "f" else np.inf
+            if off > ROUNDING:
+                return Difference(f"the array {name}")
+            rounding = max(rounding, off)
     spare = sorted((set(arrays) - set(wanted)) & PROBLEM_ARRAYS)
-    return f"the array {spare[0]}" if spare else ""
+    return Difference(f"the array {spare[0]}" if spare else "", rounding)
+
+
+def _deviation(here: np.ndarray, there: np.ndarray) -> float:
+    """Largest difference, relative to the largest number."""
+    return float(np.abs(here - there).max() / max(np.abs(here).max(), np.finfo(float).tiny))
 
 
 #: Arrays that belong to the statement of a problem; the others are hints.

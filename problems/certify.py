@@ -77,7 +77,7 @@ def verify(name: str, certificates: Path) -> str:
     except cm.CertificateError as error:
         return str(error)
     if not verdict.accepted or other:
-        return verdict.reason or f"it is about another problem: what differs is {other}"
+        return verdict.reason or f"it is about another problem: what differs is {other.what}"
     if verdict.claimed != (instance.exact_lower, instance.exact_upper):
         return "it claims other bounds than the file"
     return ""

@@ -114,14 +114,28 @@ def test_a_description_is_of_the_problem_and_not_of_its_solution(tmp_path):
         table, _ = describe(problem)
         assert json.loads(json.dumps(table)) == table
         cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
-        assert difference(path, problem) == ""
+        assert not difference(path, problem)
         other = instance(name, seed=1)
         assert difference(path, other)
     contents = opened(path)
     contents[1]["query_weights"] = np.ones(3)
     with pytest.raises(checker.CertificateError):
         cm.verify(written(path, contents))
-    assert difference(path, problem) == "the array query_weights"
+    assert difference(path, problem).what == "the array query_weights"
+
+
+def test_the_last_bits_of_data_may_differ(tmp_path):
+    path = tmp_path / "c.npz"
+    problem = instance("triplets, labels")
+    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
+    for size, same in ((1e-15, True), (1e-7, False)):
+        document, arrays = opened(path)
+        points = arrays["points"] + size * np.abs(arrays["points"]).max()
+        changed = written(tmp_path / "other.npz", (document, arrays | {"points": points}))
+        found = difference(changed, problem)
+        assert bool(found) is not same
+        assert found.rounding == (pytest.approx(size, rel=0.5) if same else 0.0)
+        assert found.what == ("" if same else "the array points")
 
 
 def test_what_cannot_be_proven_is_said(tmp_path):

@@ -52,6 +52,11 @@ def test_every_file_reads(name):
     # Only a reward for large distances takes an optimum below zero.
     assert instance.lower_bound > 0.0 or instance.parameters["inter"] > 0.0
     assert instance.gap <= max(1e-6, instance.how["tol"])
+    assert instance.how["tol"] <= (1e-4 if "isolet" in name or name.endswith("-trace") else 1e-6)
+    # Proven in exact arithmetic, with next to nothing lost.
+    slack = 1e-7 * abs(instance.upper_bound)
+    assert instance.exact_lower >= instance.lower_bound - slack
+    assert instance.exact_upper <= instance.upper_bound + slack
     assert f"{instance.lower_bound!r}" in str(instance)
 
 

@@ -30,6 +30,7 @@ from convexmetric.optimality import (
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
+from convexmetric.threads import shared_cores
 
 __all__ = ["Audit", "Reference", "WorstPart", "audit", "reference_of"]
 
@@ -288,6 +289,7 @@ class Audit:
         return lines
 
 
+@shared_cores()
 def audit(
     problem: MetricProblem,
     M: ArrayLike | Solution | Certificate | Callable[[MetricProblem], Any],

@@ -41,6 +41,7 @@ from convexmetric.solvers.proximal_gradient import ProximalGradient
 from convexmetric.solvers.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.smoothed_newton import SmoothedNewton
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
+from convexmetric.threads import shared_cores
 
 __all__ = ["SOLVERS", "solve"]
 
@@ -172,7 +173,7 @@ def solve(
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
-    with ProgressBar(tol) if progress else nullcontext() as display:
+    with shared_cores(), ProgressBar(tol) if progress else nullcontext() as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file)
         try:
             if state is not None:

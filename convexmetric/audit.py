@@ -32,7 +32,7 @@ from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 from convexmetric.threads import shared_cores
 
-__all__ = ["Audit", "Reference", "WorstPart", "audit", "reference_of"]
+__all__ = ["Audit", "Reference", "WorstPart", "audit", "placed", "reference_of"]
 
 #: A metric counts as in the cone when its smallest eigenvalue is above minus this share of the largest one.
 FEASIBILITY = 1e-9
@@ -341,10 +341,8 @@ def audit(
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
     metric, asymmetry = _metric_of(problem, M)
     against = reference_of(problem, reference)
-    smallest = problem.cone.smallest(metric)
-    in_cone = smallest >= -FEASIBILITY * max(abs(problem.cone.largest(metric)), abs(smallest))
     objective = problem.objective(metric)
-    judged = metric if smallest >= 0.0 else problem.cone.project(metric)
+    judged, smallest, in_cone = placed(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     projected = risk + penalty
     scale = best_scale(problem, judged, against.lower_bound)
@@ -424,11 +422,23 @@ def _metric_of(problem: MetricProblem, M: Any) -> tuple[Array, float]:
     return problem.from_features(M), _asymmetry(M)
 
 
+def placed(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool]:
+    """The metric, or its projection if it is outside of the cone; its smallest eigenvalue; whether it is in the cone.
+
+    Rounding does not count as outside, but is projected away.
+    """
+    smallest = problem.cone.smallest(metric)
+    if smallest >= 0.0:
+        return metric, smallest, True
+    inside = smallest >= -FEASIBILITY * max(abs(problem.cone.largest(metric)), -smallest)
+    return problem.cone.project(metric), smallest, inside
+
+
 def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
     """The iterate with the smallest objective, each projected on the cone first."""
     best, least = None, np.inf
     for M in iterates:
-        value = problem.objective(problem.cone.project(problem.from_features(M)))
+        value = problem.objective(placed(problem, problem.from_features(M))[0])
         if best is None or value < least:
             # A solver may go on in the same array.
             best, least = np.array(M, copy=True), value

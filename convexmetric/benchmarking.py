@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from convexmetric.arguments import check_count
 from convexmetric.audit import audit
 from convexmetric.certificate import relative_gap
 from convexmetric.errors import ConvexMetricError, InputError, SolverError
@@ -132,8 +133,7 @@ def benchmark(
     if not tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
     for name, count in (("jobs", jobs), ("threads", threads)):
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise InputError(f"{name} must be a positive integer, got {count!r}")
+        check_count(count, name)
     targets = _targets(solvers)
     chosen = [load_instance(name) for name in chosen_instances(instances)]
     file = _file(output)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -270,10 +270,7 @@ def plot_validation(validation: Validation, score: str | None = None, ax: Axes |
     ax.set_title(f"Best C = {validation.best_C:g}{by}")
     ax.set_xlabel("C")
     ax.set_ylabel(f"{name} of held-out queries")
-    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return _plain(ax)
 
 
 def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
@@ -306,10 +303,7 @@ def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
     ax.set_title(f"{len(C)} optimal metrics, each certified within {widest:.0e}")
     ax.set_xlabel("C")
     ax.set_ylabel("weight" if diagonal else "eigenvalue of the optimal metric")
-    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return _plain(ax)
 
 
 def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
@@ -385,9 +379,7 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
             ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color="#555555")
         ax.set_xlabel(label)
         ax.set_ylabel("suboptimality, at most")
-        ax.grid(axis="y", color="#E5E5E5", lw=0.6)
-        ax.set_axisbelow(True)
-        ax.spines[["top", "right"]].set_visible(False)
+        _plain(ax)
     axes[1].set_ylabel("")
     axes[1].legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="best")
     return axes[0], axes[1]
@@ -409,7 +401,7 @@ def _audited_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes 
     if reference is not None:
         drawn.append((reference.certificate.M, "reference", LOWER, "s", 5.5))
     for M, label, colour, marker, size in reversed(drawn):
-        spectrum = np.sort(M)[::-1] if M.ndim == 1 else np.linalg.eigvalsh(M)[::-1]
+        spectrum = _spectrum(M)
         shown = spectrum[spectrum > RANK_SHARE * max(spectrum[0], 0.0)]
         style: dict[str, Any] = {"marker": marker, "ms": size} if len(shown) <= 100 else {}
         ax.plot(np.arange(1, len(shown) + 1), shown, color=colour, lw=1.3, label=f"{label}: {len(shown)}", **style)
@@ -592,9 +584,7 @@ def _spectrum(metric: Any) -> NDArray[Any]:
 
 
 def _curve_axes(ax: Axes) -> None:
-    ax.grid(color="#E5E5E5", lw=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    _plain(ax, "both")
     if any(label for label in ax.get_legend_handles_labels()[1]):
         ax.legend(frameon=False, fontsize="small")
 
@@ -688,8 +678,9 @@ def _unit_label(trails: Sequence[AuditTrail]) -> str:
     return " or ".join(units)
 
 
-def _plain(ax: Axes) -> Axes:
-    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
+def _plain(ax: Axes, lines: Literal["y", "both"] = "y") -> Axes:
+    """No frame, and grid lines behind the data."""
+    ax.grid(axis=lines, color="#E5E5E5", lw=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -777,10 +768,7 @@ def _profile_axes(ax: Axes | None, times: SolveTimes) -> Axes:
     ax.set_ylabel(f"share of {count} instance{'s' if count > 1 else ''} certified to {times.tol:.0e}{left_out}")
     ax.set_ylim(-0.02, 1.02)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.grid(color="#E5E5E5", lw=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return _plain(ax, "both")
 
 
 def _draw_profiles(ax: Axes, times: SolveTimes, values: NDArray[np.float64], start: float, end: float) -> None:
@@ -848,9 +836,7 @@ def _focus(ax: Axes, solution: Solution, highest: float, lowest: float) -> None:
 def _passes_axis(ax: Axes, solution: Solution) -> None:
     ax.set_xlabel("oracle passes" if solution.solver.startswith("cutting-planes") else "iterations")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    _plain(ax)
 
 
 def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) -> tuple[NDArray[Any], list[str]]:

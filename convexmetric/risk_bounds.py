@@ -58,6 +58,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import check_count
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
@@ -266,8 +267,7 @@ def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: i
     """
     if isinstance(risk, bool) or not isinstance(risk, int | float | np.number) or not 0.0 <= risk <= 1.0:
         raise InputError(f"risk must be a number from 0 to 1, got {risk!r}")
-    if isinstance(n_operators, bool) or not isinstance(n_operators, int | np.integer) or n_operators < 1:
-        raise InputError(f"n_operators must be a positive integer, got {n_operators!r}")
+    check_count(n_operators, "n_operators")
     size, failing = checked_weight(m, "m"), checked_probability(delta)
     complexity = sqrt((log(n_operators) + log(1.0 / failing)) / (2.0 * size))
     alone = sqrt(log(1.0 / failing) / (2.0 * size))

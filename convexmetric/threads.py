@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from typing import Any
 
 import numba
 from threadpoolctl import ThreadpoolController, threadpool_limits
@@ -40,15 +41,19 @@ def _openmp() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="openmp")
 
 
+def _at_most(threads: int) -> AbstractContextManager[Any]:
+    """A limit on BLAS that raises no limit that is set."""
+    allowed = max((library.num_threads for library in _controller().lib_controllers), default=1)
+    return _controller().limit(limits=min(threads, allowed))
+
+
 @contextmanager
 def blas_threads_for(work: float) -> Iterator[None]:
     """Limit BLAS while products of ``work`` multiplications are done; never raise a limit that is set."""
     if work >= ALL_THREADS:
         yield
         return
-    most = 1 if work < TWO_THREADS else 2
-    allowed = max((library.num_threads for library in _controller().lib_controllers), default=1)
-    with _controller().limit(limits=min(most, allowed)):
+    with _at_most(1 if work < TWO_THREADS else 2):
         yield
 
 
@@ -61,11 +66,10 @@ def shared_cores() -> Iterator[None]:
     16 s.
     """
     half = max(1, (os.cpu_count() or 2) // 2)
-    allowed = max((library.num_threads for library in _controller().lib_controllers), default=1)
     loops = numba.get_num_threads()
     numba.set_num_threads(min(half, loops))
     try:
-        with _controller().limit(limits=min(half, allowed)):
+        with _at_most(half):
             yield
     finally:
         numba.set_num_threads(loops)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.audit import FEASIBILITY, Reference, reference_of
+from convexmetric.audit import Reference, placed, reference_of
 from convexmetric.certificate import Certificate, relative_gap
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
@@ -361,13 +361,8 @@ def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> Non
 
 def _judged(problem: MetricProblem, M: ArrayLike) -> tuple[float, float, Array]:
     """Objective at the projection, how far outside of the cone it was, and the projection."""
-    metric = problem.from_features(M)
-    smallest = problem.cone.smallest(metric)
-    if smallest >= 0.0:
-        return problem.objective(metric), 0.0, metric
-    rounding = FEASIBILITY * max(abs(problem.cone.largest(metric)), -smallest)
-    metric = problem.cone.project(metric)
-    return problem.objective(metric), -smallest if smallest < -rounding else 0.0, metric
+    judged, smallest, inside = placed(problem, problem.from_features(M))
+    return problem.objective(judged), 0.0 if inside else -smallest, judged
 
 
 def _trail(

@@ -27,6 +27,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import check_count
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.sampling import as_generator
@@ -368,8 +369,8 @@ def single_prototype_error(
     InputError
         If an argument is malformed, or there are fewer than two classes or no point beside the prototypes.
     """
-    if n_draws is not None and (isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 1):
-        raise InputError(f"n_draws must be a positive integer, or None for all choices, got {n_draws!r}")
+    if n_draws is not None:
+        check_count(n_draws, "n_draws", ", or None for all choices")
     Z = images(T, X)
     codes = label_codes(y, len(Z))
     Z, stops = _by_class(Z, codes)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arguments import check_count
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.errors import InputError
 
@@ -48,8 +49,8 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
         If the labels are malformed (see :meth:`Relevance.from_labels`) or a number is not positive.
     """
     for value, name in ((n_same, "n_same"), (n_other, "n_other")):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
-            raise InputError(f"{name} must be a positive integer or None for all, got {value!r}")
+        if value is not None:
+            check_count(value, name, " or None for all")
     every = Relevance.from_labels(y)
     if len(every) != X.shape[0]:
         raise InputError(f"y must have one label a point: X has {X.shape[0]} rows, y has {len(every)}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import check_count
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
@@ -52,8 +53,7 @@ def triplets_from_labels(
         cannot be met by three different points, or wants k to have the label of i or j.
     """
     labels = as_labels(y)
-    if isinstance(n_triplets, bool) or not isinstance(n_triplets, (int, np.integer)) or n_triplets < 1:
-        raise InputError(f"n_triplets must be a positive integer, got {n_triplets!r}")
+    check_count(n_triplets, "n_triplets")
     generator = as_generator(random_state)
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if classes.size < 2:

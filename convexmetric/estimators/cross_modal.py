@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from convexmetric.arguments import check_count
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -171,8 +172,8 @@ class CrossModalMetric(CertifiedEstimator):
         InputError
             If k is no positive integer or None.
         """
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise InputError(f"k must be a positive integer or None for all, got {k!r}")
+        if k is not None:
+            check_count(k, "k", " or None for all")
         return np.argsort(self.distances(X, Y), axis=1, kind="stable")[:, :k].astype(np.int64)
 
     def score(self, X: Any, y: Any = None) -> float:

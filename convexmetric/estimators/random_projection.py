@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import dense, generator, in_company
 from convexmetric.estimators.triplets import TripletEstimator
@@ -144,8 +145,7 @@ class RandomProjectionMetric(TripletEstimator):
         """Points as the problem takes them, and its options."""
         n, d = points.shape
         count = self.n_components
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise InputError(f"n_components must be a positive integer, got {count!r}")
+        check_count(count, "n_components")
         if isinstance(self.reg, str) and self.reg == "auto" and self.regularizer == "trace":
             raise InputError("reg='auto' is made for the squared norm; with regularizer='trace' give a number")
         self.projection_ = None

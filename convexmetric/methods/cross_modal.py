@@ -40,13 +40,13 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import check_count
 from convexmetric.certificate import Certificate, relative_gap
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.label_graphs import as_indicators, cross_product, neighbour_graph, smoothness
@@ -179,8 +179,8 @@ class CrossModalProblem(MetricProblem):
                 )
         for value, name in ((n_clusters, "n_clusters"), (n_far_clusters, "n_far_clusters")):
             if value is not None:
-                _check_count(value, name, " or None")
-        _check_count(n_neighbors, "n_neighbors", "")
+                check_count(value, name, " or None")
+        check_count(n_neighbors, "n_neighbors")
         if n_clusters is None and n_far_clusters is not None:
             raise InputError("n_far_clusters is for representatives: give n_clusters as well, or leave it out")
         if n_clusters is None:
@@ -296,7 +296,7 @@ class CrossModalProblem(MetricProblem):
         certificate = solved.certificate if isinstance(solved, Solution) else solved
         factor = self.cone.factor(self.metric(certificate.M))
         if c is not None:
-            _check_count(c, "c", "")
+            check_count(c, "c")
         # W = 0 has one column of zeros.
         columns = max(1, len(factor)) if c is None else c
         factor = np.vstack([factor[:columns], np.zeros((max(0, columns - len(factor)), self.cone.d))])
@@ -319,7 +319,7 @@ class CrossModalProblem(MetricProblem):
         Objects are coupled by their labels, :math:`X^\top D_x^{-1/2} W_{xy} D_y^{-1/2} Y` in place of
         :math:`X_1^\top Y_1`, so that rows of X and Y need not correspond.
         """
-        _check_count(c, "c", "")
+        check_count(c, "c")
         _, N, _ = cross_product(self.X, self.Y, self.labels_x, self.labels_y)
         return self.join(*_singular_maps(N, c))
 
@@ -401,7 +401,7 @@ def factor_analysis(X: ArrayLike, Y: ArrayLike, c: int) -> tuple[Array, Array]:
     x, y = as_points(X, "X"), as_points(Y, "Y")
     if len(x) != len(y):
         raise InputError(f"X and Y must be coupled row by row: they have {len(x)} and {len(y)} rows")
-    _check_count(c, "c", "")
+    check_count(c, "c")
     return _singular_maps(x.T @ y, c)
 
 
@@ -409,11 +409,6 @@ def _singular_maps(product: Array, c: int) -> tuple[Array, Array]:
     U, _, Vt = np.linalg.svd(product, full_matrices=False)
     missing = max(0, c - U.shape[1])
     return np.pad(U[:, :c], ((0, 0), (0, missing))), np.pad(Vt[:c].T, ((0, 0), (0, missing)))
-
-
-def _check_count(value: object, name: str, otherwise: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InputError(f"{name} must be a positive integer{otherwise}, got {value!r}")
 
 
 def _span(counts: Any) -> str:

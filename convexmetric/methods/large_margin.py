@@ -31,6 +31,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
 from convexmetric.comparisons.pairs import ListedPairs
@@ -93,12 +94,10 @@ class LargeMarginProblem(MetricProblem):
         self, X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, push: float = 0.5, diagonal: bool = False
     ) -> None:
         points = as_points(X)
-        if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1:
-            raise InputError(f"n_neighbors must be a positive integer, got {n_neighbors!r}")
+        check_count(n_neighbors, "n_neighbors")
         if checked_weight(push, "push") >= 1.0:
             raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {push!r}")
-        if not isinstance(diagonal, bool | np.bool_):
-            raise InputError(f"diagonal must be True or False, got {diagonal!r}")
+        check_flag(diagonal, "diagonal")
         relevance = nearest_by_label(points, y, int(n_neighbors), None)
         counts = relevance.n_relevant
         self.n_neighbors, self.push = int(n_neighbors), float(push)

@@ -35,6 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
 from convexmetric.comparisons.points import as_points
@@ -226,8 +227,7 @@ class PairMarginProblem(_PairProblem):
         """
         points = as_points(X, sparse=True)
         codes = label_codes(y, points.shape[0])
-        if not isinstance(balanced, bool | np.bool_):
-            raise InputError(f"balanced must be True or False, got {balanced!r}")
+        check_flag(balanced, "balanced")
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
             return cls(points, pairs, r, reg, margin, norm, kernel)
@@ -338,8 +338,7 @@ class SimilarityRegressionProblem(_PairProblem):
         targets = _values(y, len(self.pairs))
         if not isinstance(loss, str) or loss not in LOSSES:
             raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {loss!r}")
-        if not isinstance(as_printed, bool | np.bool_):
-            raise InputError(f"as_printed must be True or False, got {as_printed!r}")
+        check_flag(as_printed, "as_printed")
         self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
         weights = np.full(targets.size, 1.0 / targets.size)
         if loss == "weighted":
@@ -412,8 +411,7 @@ def balanced_pairs(
         If an argument is malformed, or the labels have no two points alike or no two different ones.
     """
     codes = label_codes(y)
-    if isinstance(n_pairs, bool) or not isinstance(n_pairs, (int, np.integer)) or n_pairs < 1:
-        raise InputError(f"n_pairs must be a positive integer, got {n_pairs!r}")
+    check_count(n_pairs, "n_pairs")
     rng = as_generator(random_state)
     same, other = LabelledPairs(codes, same=True), LabelledPairs(codes, same=False)
     share = 0.5 if balanced else len(same) / (len(same) + len(other))

@@ -35,6 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import check_flag
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
@@ -227,8 +228,7 @@ class TripletProblem(MetricProblem):
     ) -> None:
         if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
             raise InputError(f"regularizer must be one of {', '.join(map(repr, REGULARIZERS))}, got {regularizer!r}")
-        if not isinstance(diagonal, bool | np.bool_):
-            raise InputError(f"diagonal must be True or False, got {diagonal!r}")
+        check_flag(diagonal, "diagonal")
         if projection is not None and not isinstance(projection, Projection):
             raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
         if projection is None and sp.issparse(points) and not diagonal:

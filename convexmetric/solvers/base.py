@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from numbers import Integral
 from time import perf_counter
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from convexmetric.arguments import check_count
 from convexmetric.certificate import relative_gap
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
@@ -177,6 +177,4 @@ class Solver(ABC):
 def check_counts(solver: Solver, *names: str) -> None:
     """Raise an :class:`InputError` unless these settings of a solver are positive integers."""
     for name in names:
-        value = getattr(solver, name)
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise InputError(f"{name} must be a positive integer, got {value!r}")
+        check_count(getattr(solver, name), name)

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
+from convexmetric.arguments import check_count
 from convexmetric.certificate import Certificate, certify, certify_metric, with_terms
 from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError, SolverError, UnsupportedProblemError
@@ -155,8 +156,8 @@ def solve(
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     if not _is_number(tol, Real) or not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
-    if max_iter is not None and (not _is_number(max_iter, Integral) or max_iter < 1):
-        raise InputError(f"max_iter must be a positive integer or None, got {max_iter!r}")
+    if max_iter is not None:
+        check_count(max_iter, "max_iter", " or None")
     if max_seconds is not None and not (_is_number(max_seconds, Real) and max_seconds > 0.0):
         raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
     if callback is not None and not callable(callback):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from convexmetric.arguments import check_flag
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -128,9 +129,7 @@ def resumed(monitor: Monitor, name: str, shapes: Mapping[str, tuple[int | None, 
 def check_flags(solver: Solver, *names: str) -> None:
     """Raise an :class:`InputError` unless these settings are True or False."""
     for name in names:
-        value = getattr(solver, name)
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{name} must be True or False, got {value!r}")
+        check_flag(getattr(solver, name), name)
 
 
 def check_positive(solver: Solver, *names: str) -> None:

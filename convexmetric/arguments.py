@@ -1,0 +1,26 @@
+"""Checks of arguments that mean the same wherever they are asked for."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+from convexmetric.errors import InputError
+
+__all__ = ["check_count", "check_flag"]
+
+
+def check_count(value: object, name: str, otherwise: str = "") -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a positive integer.
+
+    ``otherwise`` ends the sentence of what it must be, where the caller takes something else as well.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InputError(f"{name} must be a positive integer{otherwise}, got {value!r}")
+
+
+def check_flag(value: object, name: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, got {value!r}")

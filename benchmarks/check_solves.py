@@ -60,7 +60,7 @@ ARGUMENT = re.compile(
 FIX = re.compile(r"\b(rescale|must|drop|raise|lower|pass|give|keep|use|remove|divide|multiply|choose|take|allow)\b")
 
 
-class Redraw(Exception):
+class RedrawError(Exception):
     """What was drawn cannot be said exactly in floats."""
 
 
@@ -69,9 +69,9 @@ def exact(value: Fraction) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise Redraw from None
+        raise RedrawError from None
     if Fraction(number) != value or not 0.0 < abs(number) < np.inf or abs(number) < 1e-306:
-        raise Redraw
+        raise RedrawError
     return number
 
 
@@ -79,7 +79,7 @@ def written(value: Fraction) -> float:
     """The same for a parameter of a twin, which certificates write as a rational."""
     number = exact(value)
     if as_rational(number) != value:
-        raise Redraw
+        raise RedrawError
     return number
 
 
@@ -109,7 +109,7 @@ class Draw:
         scale = exact(self.scale)
         moved = (self.X0 + self.offset) * scale
         if not np.array_equal(moved / scale - self.offset, self.X0):
-            raise Redraw
+            raise RedrawError
         return moved
 
     def weight(self, low: int = -3, high: int = 5) -> Fraction:
@@ -227,7 +227,7 @@ def turned(X: np.ndarray, triplets: np.ndarray, rng: np.random.Generator) -> np.
     s = ((X[i] - X[k]) ** 2 - (X[i] - X[j]) ** 2) @ w
     kept = np.where((s < 0)[:, None], triplets[:, [0, 2, 1]], triplets)[np.abs(s) > 0.05]
     if not len(kept):
-        raise Redraw
+        raise RedrawError
     return kept
 
 
@@ -258,7 +258,7 @@ def relative(form: str, hard: bool) -> Callable[[Draw], Case]:
         factor = of.scale**degree
         C = C0 = np.inf
         if hard:
-            triplets = turned(np.exp(-((X0[:, None] - X0) ** 2).sum(2)) if itself else features, triplets, rng)
+            triplets = turned(np.exp(-((X0[:, None] - X0) ** 2).mean(2)) if itself else features, triplets, rng)
         else:
             C, C0 = weights(of, factor)
         of.notes.append(chosen)
@@ -366,7 +366,7 @@ def blocks(loss: str) -> Callable[[Draw], Case]:
             else Fraction(1)
         )
         cone = NonnegativeDiagonal(d) if loss == "hinge" and rng.random() < 0.4 else PSDCone(d)
-        norm = rng.choice(3) if loss in ("box hinge", "squared") else rng.choice(2)
+        norm = rng.choice(3 if loss == "squared" else 2)
         ratio = (t * s**2, t * s**4 / mu, t * s**2)[norm]
         reg, reg0 = weights(of, ratio, -4, 2)
         regularizer = (Trace, SquaredFrobenius, Frobenius)[norm]
@@ -435,7 +435,7 @@ def drawn(seed: int, number: int) -> tuple[str, str, Case, list[str]]:
         of = draw(np.random.default_rng([seed, number, attempt]), kind)
         try:
             return name, kind, FAMILIES[name](of), of.notes
-        except Redraw:
+        except RedrawError:
             continue
     raise RuntimeError(f"nothing to draw for {name}, {kind}")
 

@@ -475,7 +475,7 @@ def _centred_pair(cone: Cone, S: Array, curvature: Any, mu: float) -> tuple[Arra
         sigma = S / curvature
         U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
         return U, mu / U
-    sigma, vectors = la.eigh(S)
+    sigma, vectors = np.linalg.eigh(S)
     sigma = sigma / curvature
     values = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
     return (vectors * values) @ vectors.T, (vectors * (mu / values)) @ vectors.T
@@ -590,7 +590,7 @@ def _follow(
     max_iter: int,
     watch: Callable[[int, Array, Array, float, float], bool] | None,
 ) -> Outcome:
-    """Predictor-corrector steps from ``point``."""
+    """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
     cone = qp.cone
     best_u, best_a = cone.coordinates(point.U), qp.feasible_multipliers(point.a)
     upper, lower = np.inf, -np.inf
@@ -684,6 +684,8 @@ def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
 
     degree = cone.d + len(a) + len(xi)
     total = float(scaling.v @ scaling.v + a @ s + xi @ beta)
+    if not 0.0 < total < np.inf:
+        raise la.LinAlgError("complementarity has left the range of floats")
     mu = total / degree
 
     du, dz, da, ds, d_xi, d_beta = direction(scaling.centring(0.0, None, None), -a * s, -xi * beta)

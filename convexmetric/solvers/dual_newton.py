@@ -259,7 +259,10 @@ class _Run:
         else:
             q = here.q[free]
             x2 = system.solve(q)
-            change = (float(q @ x1) + 0.5 * (here.norm**2 - self.reg**2)) / float(q @ x2)
+            bend = float(q @ x2)
+            if not bend > 0.0:
+                return False
+            change = (float(q @ x1) + 0.5 * (here.norm**2 - self.reg**2)) / bend
             wanted = min(max(eta + change, eta / FACTOR), eta * FACTOR)
             move = x1 - (wanted - eta) * x2
         du = np.zeros_like(here.u)
@@ -286,7 +289,7 @@ class _System:
 
     def __init__(self, at: _Point, pairs: PairDistances, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
-        self.signs, self.curvature, self.eta = pairs.signs[free].astype(np.float32), curvature, eta
+        self.signs, self.curvature = pairs.signs[free].astype(np.float32), curvature
         self.i, self.j = pairs.pairs[free].T
         self.by_pair = len(free) <= len(pairs.X)
         near, far = at.near, at.vectors[:, p:]
@@ -294,7 +297,10 @@ class _System:
             near, far = near[self.i] - near[self.j], (pairs.X[self.i] - pairs.X[self.j]) @ far
         else:
             far = pairs.X @ far
-        self.near, self.far = near.astype(np.float32), far.astype(np.float32)
+        # Of size one: fourth powers of single precision reach from 1e-9 to 1e9.
+        unit = 2.0 ** np.frexp(max(np.abs(part).max(initial=0.0) for part in (near, far)))[1]
+        self.near, self.far = (near / unit).astype(np.float32), (far / unit).astype(np.float32)
+        self.eta = eta = eta * unit**2 * unit**2
         positive = at.values[:p]
         self.phi = (positive[:, None] / (positive[:, None] - at.values[p:])).astype(np.float32)
         self.diagonal = curvature + eta * self._diagonal()
@@ -345,7 +351,10 @@ class _System:
             if square <= target:
                 break
             image = self.product(p)
-            length = square / float(p @ image)
+            bend = float(p @ image)
+            if not 0.0 < bend < np.inf:
+                break
+            length = square / bend
             x += length * p
             residual -= length * image
             z = residual / scale

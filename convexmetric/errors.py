@@ -8,7 +8,9 @@ third-party solvers are caught and re-raised as :class:`SolverError`.
 from __future__ import annotations
 
 __all__ = [
+    "ContractError",
     "ConvexMetricError",
+    "CrossedBoundsError",
     "DataNotFoundError",
     "DualError",
     "GapWarning",
@@ -34,6 +36,14 @@ class InfeasibleError(InputError):
 
 class DualError(InputError):
     """A dual point has the wrong shape for its problem, so that it proves nothing."""
+
+
+class ContractError(ConvexMetricError):
+    """A block of a problem breaks its contract; the message names the block and the rule."""
+
+
+class CrossedBoundsError(ConvexMetricError, ArithmeticError):
+    """A lower bound came out above an upper one by more than rounding explains, so that one of them is false."""
 
 
 class DataNotFoundError(ConvexMetricError, FileNotFoundError):

@@ -41,7 +41,7 @@ from tables import markdown
 import convexmetric as cm
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.errors import ConvexMetricError, GapWarning, InfeasibleError
+from convexmetric.errors import ConvexMetricError, CrossedBoundsError, GapWarning, InfeasibleError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
 from convexmetric.proofs import as_rational
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
@@ -462,6 +462,8 @@ def solved(make: Callable[[], Any], limit: float) -> tuple[Any, Any, list[warnin
 
 def refusal(error: ConvexMetricError) -> tuple[str, str]:
     """How an error of the package is judged, and its message with figures left out."""
+    if isinstance(error, CrossedBoundsError):
+        return "crossed", str(error)
     message = re.sub(r"[-+]?\d+\.?\d*(e[-+]?\d+)?", "#", str(error))
     named = ARGUMENT.search(str(error)) and FIX.search(str(error))
     return "refused" if named else "unclear message", f"{type(error).__name__}: {message[:160]}"
@@ -492,7 +494,8 @@ def judge(case: Case, limit: float) -> tuple[str, str, float]:
     if lower > upper or np.isnan(lower) or np.isnan(upper):
         return "crossed", f"{solution.status}: [{lower!r}, {upper!r}]", seconds
     warned = any(issubclass(warning.category, GapWarning) for warning in caught)
-    if (solution.gap > solution.tol or solution.status != "optimal") and not warned:
+    wide = solution.gap > solution.tol and upper - lower > solution.atol
+    if (wide or solution.status != "optimal") and not warned:
         return "unannounced", f"{solution.status}, gap {solution.gap:.1e}", seconds
     said = f"{solution.status} by {solution.solver}: [{lower!r}, {upper!r}]"
     bounds = [(*proven(problem, solution), Fraction(1))]

@@ -142,8 +142,8 @@ class _Run:
 
     def dual_value(self, at: _Point, eta: float) -> float:
         """The Lagrangian at a fixed eta, which Newton steps in u ascend."""
-        constant = 0.0 if self.squared else 0.5 * eta * self.reg**2
-        return self.loss.dual_value(at.u) - 0.5 * eta * at.norm**2 + constant
+        constant = 0.0 if self.squared else 0.5 * eta * self.reg * self.reg
+        return self.loss.dual_value(at.u) - 0.5 * eta * at.norm * at.norm + constant
 
     def follow(self) -> None:
         self.here = self._start()
@@ -201,7 +201,7 @@ class _Run:
         norm = scale * here.norm
         M = self._metric(here, scale)
         if problem.G is None:
-            value += 0.5 * self.reg * norm**2 if self.squared else self.reg * norm
+            value += 0.5 * self.reg * norm * norm if self.squared else self.reg * norm
         else:
             value += problem.penalty(M)
         self.monitor.primal(M, value)
@@ -262,7 +262,7 @@ class _Run:
             bend = float(q @ x2)
             if not bend > 0.0:
                 return False
-            change = (float(q @ x1) + 0.5 * (here.norm**2 - self.reg**2)) / bend
+            change = (float(q @ x1) + 0.5 * (here.norm * here.norm - self.reg * self.reg)) / bend
             wanted = min(max(eta + change, eta / FACTOR), eta * FACTOR)
             move = x1 - (wanted - eta) * x2
         du = np.zeros_like(here.u)
@@ -346,7 +346,7 @@ class _System:
         scale = self.diagonal + self.ridge
         z = residual / scale
         p, square = z.copy(), float(residual @ z)
-        target = self.accuracy**2 * square
+        target = self.accuracy * self.accuracy * square
         for _ in range(CG_STEPS):
             if square <= target:
                 break

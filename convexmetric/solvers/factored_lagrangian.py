@@ -197,7 +197,7 @@ class _Run:
     def _compressed(self, B: Array) -> Array:
         """The same metric with fewer rows, where some do not matter."""
         values, vectors = np.linalg.eigh(B @ B.T)
-        kept = values > SMALL * self.size(B) ** 2
+        kept = values > SMALL * self.size(B) * self.size(B)
         kept[-1] = True
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 

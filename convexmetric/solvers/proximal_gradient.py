@@ -105,6 +105,6 @@ class ProximalGradient(Solver):
                 N, momentum = there, 1.0
             else:
                 # Momentum for steps of changing length (Scheinberg, Goldfarb and Bai 2014).
-                following = 0.5 + np.sqrt(0.25 + step / tried * momentum**2)
+                following = 0.5 + np.sqrt(0.25 + step / tried * momentum * momentum)
                 N, momentum = there + (momentum - 1.0) / following * (there - M), following
             M, step = there, tried

@@ -31,7 +31,7 @@ def steihaug(
             break
         if bend <= 0.0 or np.linalg.norm(step + size / bend * direction) >= radius:
             ahead = _to_boundary(step, direction, radius)
-            return step + ahead * direction, promised + ahead * size - 0.5 * ahead**2 * bend
+            return step + ahead * direction, promised + ahead * size - 0.5 * ahead * ahead * bend
         ahead = size / bend
         step = step + ahead * direction
         residual = residual - ahead * product
@@ -44,5 +44,5 @@ def steihaug(
 def _to_boundary(step: Array, direction: Array, radius: float) -> float:
     """The positive t with ``||step + t direction|| = radius``."""
     a, b = float(np.vdot(direction, direction)), float(np.vdot(step, direction))
-    c = float(np.vdot(step, step)) - radius**2
+    c = float(np.vdot(step, step)) - radius * radius
     return float((-b + np.sqrt(max(0.0, b * b - a * c))) / a)

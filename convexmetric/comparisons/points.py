@@ -24,8 +24,8 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     Raises
     ------
     InputError
-        If ``X`` is not two-dimensional, is empty, is not real, has NaN, infinite or absurdly large entries, has absurdly
-        small ones only, or is sparse where only dense points are supported.
+        If ``X`` is not two-dimensional, is empty, is not real, has NaN, infinite or absurdly large entries, or
+        absurdly small ones only, or is sparse where only dense points are supported.
     """
     if sp.issparse(X):
         if not sparse:

@@ -258,7 +258,7 @@ def relative(form: str, hard: bool) -> Callable[[Draw], Case]:
         factor = of.scale**degree
         C = C0 = np.inf
         if hard:
-            triplets = turned(np.exp(-((X0[:, None] - X0) ** 2).mean(2)) if itself else features, triplets, rng)
+            triplets = turned(np.exp(-((X[:, None] - X) ** 2).mean(2)) if itself else features, triplets, rng)
         else:
             C, C0 = weights(of, factor)
         of.notes.append(chosen)

@@ -180,7 +180,9 @@ class _Run:
             u = self.loss.subgradient(scale * at.q)
             return float(u @ at.q) > slope
 
-        low, high = 0.0, 1.0 / max(at.norm, np.finfo(float).tiny)
+        # Distances of the size of the margins, in any units of the points.
+        size, reach = np.abs(self.loss.offset).max(), np.abs(at.q).max()
+        low, high = 0.0, float(size / reach) if 0.0 < size < np.inf and 0.0 < reach < np.inf else 1.0 / at.norm
         while falls(high) and high < 1e200:
             low, high = high, 4.0 * high
         for _ in range(100):

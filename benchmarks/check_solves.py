@@ -1,6 +1,7 @@
 """Extreme problems of all families through `cm.solve`: no bound may be false, no exception raw, no gap unannounced.
 
 python benchmarks/check_solves.py [--cases 1000] [--seed 0] [--jobs 1] [--limit 5] [--only NUMBER ...]
+                                 [--show OUTCOME ...]
 
 Every case is a small problem whose data are moved, scaled and doubled, or whose weights and margins are extreme, by up
 to 300 orders of magnitude. It has a *twin*: the same problem on well-scaled data, whose optimum is exactly a known
@@ -597,6 +598,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=5.0, help="seconds that a solve is given (default %(default)s)")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of single cases")
+    parser.add_argument("--show", nargs="+", default=[], choices=OUTCOMES, help="outcomes whose cases are told as well")
     parser.add_argument("--first", type=int, default=0, help="number to begin with")
     arguments = parser.parse_args()
     # Of numba's layers of threads OpenMP does not survive a fork.
@@ -615,7 +617,7 @@ def main() -> int:
             worst[key] = max(worst[key], seconds)
         if outcome == "refused":
             messages[said] += 1
-        if outcome in FAILURES or arguments.only:
+        if outcome in (*FAILURES, *arguments.show) or arguments.only:
             print(f"{number} {name}, {kind} ({'; '.join(notes)}): {outcome}: {said} [{seconds:.1f} s]", flush=True)
 
     numbers = arguments.only or range(arguments.first, arguments.first + arguments.cases)

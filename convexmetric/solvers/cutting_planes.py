@@ -137,7 +137,8 @@ class CuttingPlanes(Solver):
             improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
-            if not improved and outcome.upper_bound - outcome.lower_bound > monitor.upper_bound - monitor.lower_bound:
+            missing = outcome.upper_bound - outcome.lower_bound
+            if not improved and not missing <= monitor.upper_bound - monitor.lower_bound < np.inf:
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return

@@ -8,6 +8,7 @@ third-party solvers are caught and re-raised as :class:`SolverError`.
 from __future__ import annotations
 
 __all__ = [
+    "ContractError",
     "ConvexMetricError",
     "DataNotFoundError",
     "DualError",
@@ -34,6 +35,10 @@ class InfeasibleError(InputError):
 
 class DualError(InputError):
     """A dual point has the wrong shape for its problem, so that it proves nothing."""
+
+
+class ContractError(ConvexMetricError):
+    """A block of a problem breaks its contract; the message names the block and the rule."""
 
 
 class DataNotFoundError(ConvexMetricError, FileNotFoundError):

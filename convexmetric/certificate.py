@@ -3,8 +3,16 @@ r"""Proof of how far a metric is from optimal, made from the metric and a dual p
 .. math:: \text{lower bound} \; \le \; \min_{M \in K} \text{objective}(M) \; \le \; \text{upper bound}
 
 The upper bound is the objective at the metric projected on the cone; the lower bound is weak duality at
-the dual point, clipped and shrunk to be feasible. Neither trusts the solver that made them. Grade *float*: both
-sides are evaluated in float64, with rounding errors of the order 1e-13 relative that are not accounted for.
+the dual point, clipped and shrunk to be feasible. Neither trusts the solver that made them.
+
+Grade *float*: both sides are evaluated in float64. How wrong that may be is estimated from the magnitudes met
+(:mod:`convexmetric.risks.rounding`): with e by how much squared distances under M may be wrong, W the sensitivity of
+the risk to them and :math:`\delta` by how much the dual matrix S may be,
+
+.. math:: \text{upper} = F(M) + W e + \epsilon (|R(M)| + |\langle G, M \rangle| + \Omega(M)), \qquad
+   \text{lower} = \text{bound}(v - \epsilon |v|, \; S + \mathrm{diag}(\delta)) - \epsilon \, |\text{bound}|.
+
+A lower bound above the upper one after that is no rounding, and an error.
 """
 
 from __future__ import annotations
@@ -15,9 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import CrossedBoundsError, InputError
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import DualPoint
+from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, sum_error
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["Certificate", "certify", "relative_gap"]
@@ -31,6 +42,11 @@ def relative_gap(upper_bound: float, lower_bound: float) -> float:
     return (upper_bound - lower_bound) / scale if scale > 0.0 else 0.0
 
 
+def close_enough(certificate: Certificate, tol: float, atol: float) -> bool:
+    """Whether the relative gap is at most ``tol``, or the absolute one at most ``atol``."""
+    return certificate.gap <= tol or certificate.upper_bound - certificate.lower_bound <= atol
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Bounds on the optimal value, with the points that prove them.
@@ -38,9 +54,9 @@ class Certificate:
     Attributes
     ----------
     upper_bound : float
-        Objective at ``M``.
+        Objective at ``M``, and what rounding may have taken from it.
     lower_bound : float
-        What ``dual`` proves.
+        What ``dual`` proves, less what rounding may have added to it.
     M : array
         The metric, in the cone.
     dual : array or CutDual
@@ -50,6 +66,8 @@ class Certificate:
         bound is a conic solver's word (see :mod:`convexmetric.terms`).
     violation : float
         By how much the metric violates the user's constraints.
+    rounding : float
+        By how much the bounds were moved apart for rounding, both together: an estimate from the magnitudes met.
     """
 
     upper_bound: float
@@ -58,6 +76,7 @@ class Certificate:
     dual: Any = field(repr=False)
     grade: str = "float"
     violation: float = 0.0
+    rounding: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -67,7 +86,7 @@ class Certificate:
     def __str__(self) -> str:
         bounds = (
             f"{self.lower_bound:.10g} <= optimum <= {self.upper_bound:.10g}   "
-            f"(relative gap {self.gap:.1e}, grade {self.grade})"
+            f"(relative gap {self.gap:.1e}, grade {self.grade}, rounding at most about {self.rounding:.0e})"
         )
         return f"{bounds}\n{self.rests_on}" if self.rests_on else bounds
 
@@ -132,17 +151,38 @@ def certify(
     """
     upper = certify_metric(problem, M)
     if constraints is not None or extra_objective is not None:
-        return with_terms(upper, UserTerms(problem, constraints, extra_objective), dual)
-    return replace(upper, lower_bound=problem.dual_bound(dual, hint=upper.M), dual=dual)
+        return with_terms(problem, upper, UserTerms(problem.without_constant(), constraints, extra_objective), dual)
+    return with_dual(problem, upper, dual, problem.risk.dual_point(dual))
 
 
-def with_terms(upper: Certificate, terms: UserTerms, dual: Any) -> Certificate:
+def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: DualPoint | None) -> Certificate:
+    """The certificate of a metric, with the lower bound of a dual point that says ``point`` (None: nothing).
+
+    Raises
+    ------
+    CrossedBoundsError
+        If the lower bound is above the upper one.
+    """
+    lower, rounding = -np.inf, 0.0
+    if point is not None:
+        lower, rounding = _lower_bound(problem, point, upper.M)
+    made = replace(upper, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
+    if lower > upper.upper_bound:
+        raise CrossedBoundsError(
+            f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains only "
+            f"{made.rounding:.1e}: a block of the problem is not what it says (convexmetric.check_problem tells which), "
+            "or its numbers are of sizes that float64 does not hold together (rescale them)"
+        )
+    return made
+
+
+def with_terms(problem: MetricProblem, upper: Certificate, terms: UserTerms, dual: Any) -> Certificate:
     """The certificate of a problem with terms of the user's own, from that of its metric without them."""
-    point = terms.problem.risk.dual_point(dual)
+    point = problem.risk.dual_point(dual)
     return replace(
         upper,
         upper_bound=upper.upper_bound + terms.value(upper.M),
-        lower_bound=-np.inf if point is None else terms.lower_bound(point),
+        lower_bound=-np.inf if point is None else terms.lower_bound(point) + problem.constant,
         dual=dual,
         grade="conic",
         violation=terms.violation(upper.M),
@@ -163,4 +203,67 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)
     metric = problem.risk.repair(metric)
-    return Certificate(problem.objective(metric), -np.inf, metric, None)
+    value, rounding = _upper_bound(problem, metric)
+    return Certificate(value + rounding, -np.inf, metric, None, rounding=rounding)
+
+
+def _upper_bound(problem: MetricProblem, M: Array) -> tuple[float, float]:
+    """The objective at ``M``, and by how much the optimum may be above it because of rounding."""
+    cone, risk, G = problem.cone, problem.risk, problem.G
+    value, penalty = risk.value(M), problem.penalty(M)
+    if not np.isfinite(value + penalty):
+        return np.inf, 0.0
+    lifted = lift(cone, M)
+    error = _data_error(problem, M, value, lifted)
+    raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
+    omega = problem.regularizer.value(M, cone)
+    error += abs(problem.regularizer.value(raised, cone) - omega)
+    sizes = abs(omega) + abs(problem.constant)
+    if G is not None:
+        sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
+        error += float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
+    error += sum_error(M.size) * sizes
+    return (value + penalty, error) if np.isfinite(error) else (np.inf, 0.0)
+
+
+def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array) -> float:
+    """By how much ``R(M) = value`` may be wrong, ``M`` being wrong by ``lifted`` itself."""
+    risk = problem.risk
+    error = sum_error(risk.parts) * abs(value)
+    if risk.points:
+        distances = error_of_distances(risk.points, M) + 4.0 * largest_form(risk.points, lifted)
+        sensitivity = risk.sensitivity(M, distances)
+        if sensitivity is not None:
+            return error + (sensitivity * distances if sensitivity else 0.0)
+    # Nothing is known of such a risk but the tangent plane: the sizes of its terms.
+    cuts = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))
+    sizes = np.abs(cuts.offsets).sum() + np.abs(cuts.normals).sum(axis=0) @ np.abs(problem.cone.coordinates(M))
+    return error + sum_error(risk.parts + M.size) * float(sizes)
+
+
+def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple[float, float]:
+    """What a dual point proves after rounding, and how much that took."""
+    S = point.S
+    if not (np.isfinite(point.value) and np.isfinite(S).all()):
+        return -np.inf, 0.0
+    plain = problem.bound(point.value, S, problem.regularizer.sharpened(S, problem.G, hint))
+    if not np.isfinite(plain):
+        return -np.inf, 0.0
+    raised = S + _dual_error(problem, point)
+    value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
+    lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
+    lower -= sum_error(problem.cone.size) * (abs(lower) + abs(problem.constant))
+    return lower, plain - lower
+
+
+def _dual_error(problem: MetricProblem, point: DualPoint) -> Array:
+    """By how much S may be wrong, an element of the cone that is added to it."""
+    cone, S, G = problem.cone, point.S, problem.G
+    sums = np.zeros(cone.d)
+    if point.weight is not None and problem.risk.points:
+        sums = error_of_sums(problem.risk.points, point.weight, cone)
+    if isinstance(cone, NonnegativeDiagonal):
+        return sums + sum_error(cone.d) * (np.abs(S) if G is None else np.abs(S) + np.abs(G))
+    # Eigenvalues err by about this, whatever the scales of the coordinates are.
+    size = float(np.linalg.norm(S)) + (0.0 if G is None else float(np.linalg.norm(G)))
+    return np.diag(sums + sum_error(cone.d) * size)

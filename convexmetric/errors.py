@@ -10,6 +10,7 @@ from __future__ import annotations
 __all__ = [
     "ContractError",
     "ConvexMetricError",
+    "CrossedBoundsError",
     "DataNotFoundError",
     "DualError",
     "GapWarning",
@@ -39,6 +40,10 @@ class DualError(InputError):
 
 class ContractError(ConvexMetricError):
     """A block of a problem breaks its contract; the message names the block and the rule."""
+
+
+class CrossedBoundsError(ConvexMetricError, ArithmeticError):
+    """A lower bound came out above an upper one by more than rounding explains, so that one of them is false."""
 
 
 class DataNotFoundError(ConvexMetricError, FileNotFoundError):

@@ -1,15 +1,17 @@
 r"""The one convex problem behind every method.
 
-.. math:: \min_{M \in K} \; R(M) + \langle G, M \rangle + \Omega(M)
+.. math:: \min_{M \in K} \; R(M) + \langle G, M \rangle + \Omega(M) + c
 
-A :class:`MetricProblem` is data: a risk R, a regularizer Omega and an optional linear term G over a cone
+A :class:`MetricProblem` is data: a risk R, a regularizer Omega, an optional linear term G and a constant c over a cone
 K. It can evaluate, state and bound itself; it never solves itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -18,10 +20,10 @@ from numpy.typing import ArrayLike
 
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
 from convexmetric.regularizers import Regularizer
-from convexmetric.risks import Risk, RiskStatement
+from convexmetric.risks import DualPoint, Risk, RiskStatement
 
 __all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
 
@@ -44,7 +46,7 @@ class Statement:
 
 
 class MetricProblem:
-    """Minimise ``R(M) + <G, M> + Omega(M)`` over a cone of metrics.
+    """Minimise ``R(M) + <G, M> + Omega(M) + c`` over a cone of metrics.
 
     Parameters
     ----------
@@ -54,6 +56,13 @@ class MetricProblem:
         What keeps the metric simple.
     G : array, optional
         Linear term, an element of the cone's space.
+    constant : float
+        c, which moves the optimal value and nothing else.
+
+    Raises
+    ------
+    InputError
+        If ``G`` has the wrong shape, is not symmetric, or it or ``constant`` is not finite.
 
     Examples
     --------
@@ -76,10 +85,15 @@ class MetricProblem:
     #: The metric's letter in the paper.
     letter: ClassVar[str] = "M"
 
-    def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None) -> None:
+    def __init__(
+        self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0
+    ) -> None:
+        if isinstance(constant, bool) or not isinstance(constant, Real) or not np.isfinite(constant):
+            raise InputError(f"constant must be a finite number, got {constant!r}")
         self.risk = risk
         self.regularizer = regularizer
         self.G = None if G is None else risk.cone.element(G, "G")
+        self.constant = float(constant)
 
     @property
     def cone(self) -> Cone:
@@ -88,7 +102,8 @@ class MetricProblem:
 
     def fingerprint(self) -> str:
         """SHA-256 over data and parameters: the same for the same problem, on any machine."""
-        return fingerprint(self.risk, self.regularizer, self.G)
+        constant = () if self.constant == 0.0 else (self.constant,)
+        return fingerprint(self.risk, self.regularizer, self.G, *constant)
 
     def with_C(self, C: float) -> MetricProblem:
         """The same problem with another weight of the risk, sharing all data.
@@ -167,9 +182,9 @@ class MetricProblem:
         return type(self).from_features is not MetricProblem.from_features
 
     def penalty(self, M: Array) -> float:
-        """The part of the objective without data: ``<G, M> + Omega(M)``."""
+        """The part of the objective without data: ``<G, M> + Omega(M) + c``."""
         linear = 0.0 if self.G is None else self.cone.inner(self.G, M)
-        return linear + self.regularizer.value(M, self.cone)
+        return linear + self.regularizer.value(M, self.cone) + self.constant
 
     def dual_bound(self, dual: Any, hint: ArrayLike | None = None) -> float:
         """Lower bound on the optimal value that ``dual`` proves, after clipping and shrinking it.
@@ -198,12 +213,54 @@ class MetricProblem:
         return self.bound(point.value, point.S, self.regularizer.sharpened(point.S, self.G, metric))
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
-        """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``."""
+        """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``.
+
+        A regularizer shrinks S towards zero, which takes a nonnegative risk. Any other is seen from a floor
+        ``f - <F, M>``: ``R'(M) = R(M) - f + <F, M>`` is nonnegative, and the problem is that of R' with the linear
+        term ``G - F`` and the constant ``c + f``. The risk may know a floor; the dual point, unshrunk, is another.
+        """
         if not (np.isfinite(value) and np.isfinite(S).all()):
             # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
             return -np.inf
-        bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
+        if self.risk.nonnegative:
+            bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
+        else:
+            floors = (self.risk.floor(), DualPoint(value, S))
+            bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
+        return bound + self.constant if np.isfinite(bound) else -np.inf
+
+    def _bound_above(self, floor: DualPoint, value: float, S: Array, hint: Array) -> float:
+        G = -floor.S if self.G is None else self.G - floor.S
+        bound = floor.value + self.regularizer.bound(value - floor.value, S - floor.S, G, self.cone, hint)
         return bound if np.isfinite(bound) else -np.inf
+
+    def without_constant(self) -> MetricProblem:
+        """The same problem with ``c = 0``, sharing all data: what solvers work on."""
+        if self.constant == 0.0:
+            return self
+        other = copy(self)
+        other.constant = 0.0
+        return other
+
+    def check_numbers(self) -> None:
+        """Look at the blocks at the metric zero and at the Euclidean one, where nothing can overflow.
+
+        Raises
+        ------
+        ContractError
+            If the risk or the regularizer returns NaN there, or a cut of the risk NaN or infinity.
+        """
+        for words, M in (("zero", self.cone.zeros()), ("identity", self.cone.identity())):
+            omega = self.regularizer.value(M, self.cone)
+            if np.isnan(omega):
+                raise ContractError(f"{type(self.regularizer).__name__} returned NaN at the metric {words}")
+            value = self.risk.value(M)
+            if np.isnan(value):
+                raise ContractError(f"{self.risk.words} returned NaN at the metric {words}")
+            if np.isfinite(value):
+                cuts = self.risk.separate(M, np.zeros(self.risk.parts, dtype=np.int64))
+                if not (np.isfinite(cuts.offsets).all() and np.isfinite(cuts.normals).all()):
+                    raise ContractError(f"{self.risk.words} made a cut at the metric {words} with NaN or infinity in it")
 
     def linear(self) -> Array:
         """Linear part of the penalty, in coordinates of the cone."""
@@ -230,6 +287,8 @@ class MetricProblem:
         objective = self.regularizer.expression(M, self.cone) + risk.expression
         if self.G is not None:
             objective = objective + cp.sum(cp.multiply(self.G, M))
+        if self.constant:
+            objective = objective + self.constant
         return Statement(cp.Problem(cp.Minimize(objective), risk.constraints + in_cone), M, risk.dual)
 
     def components(self, M: Array) -> Array:

@@ -15,7 +15,7 @@ from convexmetric.problem import MetricProblem
 
 __all__ = ["Progress", "Solution", "Status"]
 
-#: Why a solve ended. Only ``optimal`` means that the certified gap is at most ``tol``.
+#: Why a solve ended. Only ``optimal`` means that the certified gap is at most ``tol``, or ``atol`` where that is given.
 Status = Literal["optimal", "max_iter", "max_seconds", "interrupted", "stalled"]
 
 
@@ -30,7 +30,7 @@ class Progress:
     seconds : float
         Wall time since the solve began.
     upper_bound, lower_bound, gap : float
-        Best certified bounds so far and their relative gap.
+        Best bounds so far, as evaluated, and their relative gap; what rounding takes from them is in the certificate.
     details : dict
         What else the solver has to say, such as the number of cuts.
     """
@@ -54,8 +54,8 @@ class Solution:
     certificate : Certificate
         Bounds and the points that prove them.
     status : str
-        ``"optimal"`` if the certified gap is at most ``tol``; else why the solve ended:
-        ``"max_iter"``, ``"max_seconds"``, ``"interrupted"`` or ``"stalled"``.
+        ``"optimal"`` if the certified gap is at most ``tol``, or the bounds differ by at most ``atol``; else why the
+        solve ended: ``"max_iter"``, ``"max_seconds"``, ``"interrupted"`` or ``"stalled"``.
     tol : float
         Relative gap that was asked for.
     history : list of Progress
@@ -64,6 +64,8 @@ class Solution:
         Wall time.
     solver : str
         Name of the solver.
+    atol : float
+        Absolute gap that was asked for.
     """
 
     problem: MetricProblem = field(repr=False)
@@ -73,6 +75,7 @@ class Solution:
     history: list[Progress] = field(repr=False)
     seconds: float
     solver: str
+    atol: float = 0.0
 
     @cached_property
     def M(self) -> Array:
@@ -105,6 +108,11 @@ class Solution:
     def gap(self) -> float:
         """Certified relative gap."""
         return self.certificate.gap
+
+    @property
+    def rounding(self) -> float:
+        """By how much the bounds were moved apart for rounding: an estimate from the magnitudes met."""
+        return self.certificate.rounding
 
     @property
     def iterations(self) -> int:

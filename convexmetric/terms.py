@@ -4,7 +4,7 @@ With a set :math:`\mathcal{U}` of constraints and a convex term h the problem be
 
 .. math:: \min_{M \in K \cap \mathcal{U}} \; R(M) + \langle G, M \rangle + \Omega(M) + h(M).
 
-A dual point of the risk still says :math:`R(M) \ge \max(0, v - \langle S, M \rangle)`, made by our own oracle, and
+A dual point of a nonnegative risk still says :math:`R(M) \ge \max(0, v - \langle S, M \rangle)`, made by our own oracle, and
 
 .. math:: \min_{M \in K \cap \mathcal{U}} \; \max(0, v - \langle S, M \rangle) + \langle G, M \rangle + \Omega(M) + h(M)
 
@@ -122,7 +122,8 @@ class UserTerms:
         """What a dual point of the risk proves together with the user's terms, by CLARABEL's dual value."""
         if not (np.isfinite(point.value) and np.isfinite(point.S).all()):
             return -np.inf
-        model = cp.pos(point.value - cp.sum(cp.multiply(point.S, self.M)))
+        plane = point.value - cp.sum(cp.multiply(point.S, self.M))
+        model = cp.pos(plane) if self.problem.risk.nonnegative else plane
         value = solve_conic(cp.Problem(cp.Minimize(self.penalty() + model), self.in_cone + self.constraints), TIGHT)
         return value if np.isfinite(value) else -np.inf
 

@@ -27,6 +27,11 @@ class Comparisons(ABC):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
 
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """The points that are compared, a matrix a set; empty where ``D_t`` is made of something else."""
+        return ()
+
     @abstractmethod
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""

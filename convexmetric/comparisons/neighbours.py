@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arguments import check_count
+from convexmetric.comparisons.points import translated
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.errors import InputError
 
@@ -56,6 +57,7 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
         raise InputError(f"y must have one label a point: X has {X.shape[0]} rows, y has {len(every)}")
     if n_same is None and n_other is None:
         return every
+    (X,) = translated(X)
     norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
     near: list[np.ndarray] = []
     far: list[np.ndarray] = []

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pairs import ListedPairs
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -48,7 +48,7 @@ class PairDistances(Comparisons):
     """
 
     def __init__(self, X: Any, pairs: Any, signs: Array, cone: Cone) -> None:
-        self.X = as_points(X)
+        (self.X,) = translated(as_points(X))
         if self.X.shape[1] != cone.d:
             raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
         self.cone = cone
@@ -58,6 +58,11 @@ class PairDistances(Comparisons):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.X, self.pairs, self.signs, self.cone
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """X."""
+        return (self.X,)
 
     @property
     def places(self) -> np.ndarray:

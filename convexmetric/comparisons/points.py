@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from convexmetric.cones.base import real_array
 from convexmetric.errors import InputError
 
-__all__ = ["as_points", "rows_of"]
+__all__ = ["as_points", "rows_of", "translated"]
 
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
@@ -46,6 +46,38 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     if values.size and np.abs(values).max() > LARGEST:
         raise InputError(f"{name} has entries beyond {LARGEST:g}, whose squared distances overflow; rescale it")
     return points
+
+
+def translated(*sets: Any) -> tuple[Any, ...]:
+    """Points without a common offset: the same vector is subtracted from all sets, exactly.
+
+    Squared distances do not change under translation, but what rounding leaves of them does: they are evaluated from
+    inner products, whose size is that of the offset. A column whose entries are all within a factor of two of its
+    middle c, ``c / 2 <= x <= 2 c``, loses c; the difference of two such floats is a float (Sterbenz 1974), so that
+    the problem stays the same problem. In every other column the offset is at most the range, and harmless. Sparse
+    points stay as they are.
+
+    Parameters
+    ----------
+    sets : (n_k, d) arrays or sparse matrices
+        Points in rows, as :func:`as_points` returns them.
+
+    Returns
+    -------
+    tuple
+        The sets; the very same objects where nothing was subtracted.
+    """
+    if not all(isinstance(points, np.ndarray) for points in sets):
+        return sets
+    low = np.min([points.min(axis=0) for points in sets], axis=0)
+    high = np.max([points.max(axis=0) for points in sets], axis=0)
+    # Halves and doubles of floats are exact, so that these comparisons are.
+    middle = 0.5 * (low + high)
+    size, least, most = np.abs(middle), np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    shift = np.where((low * high > 0.0) & (0.5 * size <= least) & (most <= 2.0 * size), middle, 0.0)
+    if not shift.any():
+        return sets
+    return tuple(points - shift for points in sets)
 
 
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:

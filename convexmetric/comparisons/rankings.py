@@ -24,7 +24,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.comparisons.points import as_points, rows_of
+from convexmetric.comparisons.points import as_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
@@ -61,6 +61,10 @@ class Rankings:
         self.Q = self.X if Q is X else as_points(Q, "queries", sparse=sp.issparse(self.X))
         if self.Q.shape[1] != self.X.shape[1]:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
+        if self.Q is self.X:
+            (self.X,) = (self.Q,) = translated(self.X)
+        else:
+            self.X, self.Q = translated(self.X, self.Q)
         n_queries = self.Q.shape[0] if anchors is None else len(anchors)
         if len(relevance) != n_queries:
             raise InputError(f"there are {n_queries} queries but relevance for {len(relevance)}")
@@ -77,6 +81,11 @@ class Rankings:
 
     def __len__(self) -> int:
         return len(self.relevance)
+
+    @property
+    def sets(self) -> tuple[Any, ...]:
+        """Corpus and queries; one set where they are the same."""
+        return (self.X,) if self.Q is self.X else (self.X, self.Q)
 
     @property
     def pairs(self) -> np.ndarray:
@@ -185,6 +194,15 @@ class Block(ABC):
     def layout(self) -> tuple[np.ndarray, bool]:
         """Where the values of every query begin, and whether they are whole rows of the corpus."""
 
+    def bring_nearer(self, by: float) -> None:
+        """Subtract a number from the distances of irrelevant items."""
+        first, dense = self.layout
+        _bring_nearer(self.values.reshape(-1), dense, first, self.lists, by)
+
+    @abstractmethod
+    def part(self, start: int, stop: int) -> Array:
+        """The values of the block's rows from start to stop."""
+
     @abstractmethod
     def adjoint(self, start: int, stop: int) -> Array:
         """``sum_x t_qx (q - x)(q - x)^T`` over the block's rows from start to stop, with its values as weights."""
@@ -201,6 +219,10 @@ class DenseBlock(Block):
     def layout(self) -> tuple[np.ndarray, bool]:
         """Whole rows of the corpus."""
         return np.arange(len(self) + 1) * self.values.shape[1], True
+
+    def part(self, start: int, stop: int) -> Array:
+        """A slice of the matrix."""
+        return self.values[start:stop]
 
     def adjoint(self, start: int, stop: int) -> Array:
         """One matrix product with the rows of values."""
@@ -225,6 +247,10 @@ class ListedBlock(Block):
     def layout(self) -> tuple[np.ndarray, bool]:
         """Listed items only."""
         return self.start, False
+
+    def part(self, start: int, stop: int) -> Array:
+        """A slice of the list."""
+        return self.values[self.start[start] : self.start[stop]]
 
     def adjoint(self, start: int, stop: int) -> Array:
         """One product with a sparse matrix of weights."""
@@ -254,3 +280,12 @@ def _listed_distances(Q, rows_of_queries, lists, norms, images, start, items, va
                 items[place] = item
                 values[place] = norms[item] - 2.0 * dot
                 place += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _bring_nearer(values, dense, first, lists, by):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    _, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    for row in range(irrelevant_start.size):
+        listed = first[row] + relevant_stop[row] - relevant_start[row]
+        for j in range(irrelevant_stop[row] - irrelevant_start[row]):
+            values[first[row] + irrelevant[irrelevant_start[row] + j] if dense else listed + j] -= by

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
-from convexmetric.comparisons.points import as_points, rows_of
+from convexmetric.comparisons.points import as_points, rows_of, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -52,7 +52,7 @@ class Triplets(Comparisons):
     """
 
     def __init__(self, X: Any, triplets: ArrayLike, cone: Cone) -> None:
-        self.X = as_points(X, sparse=True)
+        (self.X,) = translated(as_points(X, sparse=True))
         if self.X.shape[1] != cone.d:
             raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
         self.cone = cone
@@ -61,6 +61,11 @@ class Triplets(Comparisons):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.X, self.triplets, self.cone
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """X."""
+        return (self.X,)
 
     @property
     def places(self) -> np.ndarray:

@@ -23,6 +23,11 @@ class Loss(ABC):
     """A loss applied to every margin ``s_t`` and summed."""
 
     @property
+    def nonnegative(self) -> bool:
+        """Whether it is nowhere negative; bounds use it only where a loss says so."""
+        return False
+
+    @property
     def hard(self) -> bool:
         """Whether the loss is a constraint."""
         return False

@@ -63,6 +63,11 @@ class BoxLoss(Loss):
         infinite = np.full_like(weights, np.inf)
         return cls(targets, -infinite, infinite, 0.5 / weights)
 
+    @property
+    def nonnegative(self) -> bool:
+        """Whether 0 is in every box: it is worth nothing."""
+        return bool((self.low <= 0.0).all() and (self.high >= 0.0).all())
+
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.offset, self.low, self.high, self.curvature

@@ -42,6 +42,11 @@ class Hinge(Loss):
             raise InputError(f"margin must be a positive finite number, got {self.margin!r}")
 
     @property
+    def nonnegative(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def hard(self) -> bool:
         """Whether the loss is a constraint."""
         return bool(np.isinf(self.C))

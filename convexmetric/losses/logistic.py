@@ -39,6 +39,11 @@ class Logistic(SmoothLoss):
         if not isinstance(self.C, Real) or not 0.0 < self.C < np.inf:
             raise InputError(f"C must be a positive finite number, got {self.C!r}")
 
+    @property
+    def nonnegative(self) -> bool:
+        """Always."""
+        return True
+
     def values(self, s: Array) -> Array:
         """``C log(1 + exp(-s_t))``, without overflow."""
         return np.asarray(self.C * np.logaddexp(0.0, -s))

@@ -35,7 +35,7 @@ from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
 from convexmetric.comparisons.pairs import ListedPairs
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -93,7 +93,7 @@ class LargeMarginProblem(MetricProblem):
     def __init__(
         self, X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, push: float = 0.5, diagonal: bool = False
     ) -> None:
-        points = as_points(X)
+        (points,) = translated(as_points(X))
         check_count(n_neighbors, "n_neighbors")
         if checked_weight(push, "push") >= 1.0:
             raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {push!r}")

@@ -1,8 +1,8 @@
 r"""The contract of a regularizer.
 
-With a dual point that says :math:`R(M) \ge v - \langle S, M \rangle`, weak duality gives for every
-:math:`0 \le \theta \le 1` (shrinking a feasible dual point towards zero keeps it feasible, and its value is
-at least :math:`\theta v`)
+With a dual point that says :math:`R(M) \ge v - \langle S, M \rangle` of a *nonnegative* risk (problems see to that, see
+:meth:`MetricProblem.bound <convexmetric.MetricProblem.bound>`), weak duality gives for every
+:math:`0 \le \theta \le 1` (:math:`R \ge \theta R`, so that a dual point may be shrunk towards zero)
 
 .. math:: \min_{M \in K} R(M) + \langle G, M \rangle + \Omega(M) \; \ge \; \theta v - \Omega^*_K(\theta S - G)
 

@@ -1,14 +1,15 @@
 r"""The contract of a risk.
 
-A risk is a sum of nonnegative convex *parts* (one per query, one per comparison), :math:`R(M) = \sum_p R_p(M)`.
-Two kinds of dual point bound it from below, and hence the problem:
+A risk is a sum of convex *parts* (one per query, one per comparison), :math:`R(M) = \sum_p R_p(M)`, which it may say are
+nonnegative. Two kinds of dual point bound it from below, and hence the problem:
 
 - multipliers u of its comparisons,
   :math:`R(M) \ge -\sum_t \ell_t^*(-u_t) - \langle \sum_t u_t D_t, M \rangle`;
 - weighted cuts: the supporting planes of groups of parts at any metrics :math:`M_\tau`,
   :math:`R_g(M) \ge b_{\tau g} - \langle \Psi_{\tau g}, M \rangle`, with weights
-  :math:`a_{\tau g} \ge 0, \; \sum_\tau a_{\tau g} \le 1`. The metrics are *witnesses*: whatever they are, the
-  planes made at them are valid, so that a dual point is small, can be checked by anyone, and cannot be forged.
+  :math:`a_{\tau g} \ge 0, \; \sum_\tau a_{\tau g} \le 1` (the sum is 1 where parts may be negative). The metrics are
+  *witnesses*: whatever they are, the planes made at them are valid, so that a dual point is small, can be checked by
+  anyone, and cannot be forged.
 """
 
 from __future__ import annotations
@@ -39,11 +40,14 @@ class Cuts:
     offsets : (G,) array
     normals : (G, cone.size) array
         In coordinates of the cone.
+    weights : (G,) array, optional
+        Sum of the sizes of the coefficients with which squared distances stand in a normal: what their rounding counts.
     """
 
     values: Array
     offsets: Array
     normals: Array
+    weights: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,23 @@ class CutDual:
 
 @dataclass(frozen=True)
 class DualPoint:
-    """What a feasible dual point says: ``R(M) >= value - <S, M>`` for every metric M."""
+    """What a feasible dual point says: ``R(M) >= value - <S, M>`` for every metric M.
+
+    Attributes
+    ----------
+    value : float
+    S : array
+        An element of the cone's space.
+    weight : float, optional
+        Sum of the sizes of the coefficients with which squared distances stand in S; None if not known.
+    size : float, optional
+        Sum of the sizes of the terms of ``value``; None if it is about that of ``value``.
+    """
 
     value: float
     S: Array
+    weight: float | None = None
+    size: float | None = None
 
 
 @dataclass(frozen=True)
@@ -144,6 +161,36 @@ class Risk(ABC):
     @abstractmethod
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no part is negative at any metric of the cone; bounds use it only where a risk says so."""
+        return False
+
+    def floor(self) -> DualPoint | None:
+        """An affine function below the risk, ``R(M) >= value - <S, M>``; None if none is known.
+
+        Dual points may be shrunk towards it: zero for a nonnegative risk.
+        """
+        return DualPoint(0.0, self.cone.zeros()) if self.nonnegative else None
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """The points between which it takes squared distances, a matrix a set; empty if it takes others."""
+        return ()
+
+    @property
+    def words(self) -> str:
+        """What it is made of, for errors."""
+        return type(self).__name__
+
+    def sensitivity(self, M: Array, error: float) -> float | None:
+        """By how much the risk changes at most for a unit by which all squared distances are wrong near ``M``.
+
+        ``error`` is by how much they may be wrong: who counts comparisons that cost must count those that nearly do.
+        None if that is not known.
+        """
+        return None
 
     @property
     @abstractmethod
@@ -217,14 +264,23 @@ class Risk(ABC):
         if not (np.isfinite(witnesses).all() and np.isfinite(weights).all()):
             return None
         weights = CutDual(witnesses, weights, groups).clipped().weights
-        value, S = 0.0, np.zeros(self.cone.size)
+        if not self.nonnegative:
+            # Where parts may be negative, weights that add up to less than one say nothing.
+            sums = weights.sum(axis=0)
+            if not (sums[np.unique(groups)] > 0.0).all():
+                return None
+            weights = weights / np.where(sums > 0.0, sums, 1.0)
+        value, size, weight_of_distances, S = 0.0, 0.0, 0.0, np.zeros(self.cone.size)
         for witness, weight in zip(witnesses, weights, strict=True):
             if weight.any():
                 cuts = self.separate(witness, groups)
                 present = len(cuts.offsets)
                 value += float(weight[:present] @ cuts.offsets)
+                size += float(weight[:present] @ np.abs(cuts.offsets))
+                weight_of_distances += np.inf if cuts.weights is None else float(weight[:present] @ cuts.weights)
                 S += weight[:present] @ cuts.normals
-        return DualPoint(value, self.cone.from_coordinates(S))
+        known = weight_of_distances if np.isfinite(weight_of_distances) else None
+        return DualPoint(value, self.cone.from_coordinates(S), known, size)
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from convexmetric.comparisons import PairDistances
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -82,7 +82,7 @@ class LabelledPairRisk(Risk):
     """
 
     def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
-        self.X = as_points(X)
+        (self.X,) = translated(as_points(X))
         self.codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.same, self.other, self.cone = same, other, cone
         self._numbers = np.array([same.numbers(), other.numbers()])
@@ -90,6 +90,22 @@ class LabelledPairRisk(Risk):
     def contents(self) -> tuple[Any, ...]:
         """Points, labels, hinges and cone."""
         return self.X, self.codes, self.same, self.other, self.cone
+
+    @property
+    def nonnegative(self) -> bool:
+        """Always: a hinge that is linear is one that is never off."""
+        return True
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """X."""
+        return (self.X,)
+
+    def sensitivity(self, M: Array, error: float) -> float:
+        """The weights of all pairs."""
+        sizes = np.bincount(np.unique(self.codes, return_inverse=True)[1]).astype(np.float64)
+        same = 0.5 * float(sizes @ (sizes - 1.0))
+        return self.same.weight * same + self.other.weight * (self.count - same)
 
     @property
     def parts(self) -> int:
@@ -154,7 +170,8 @@ class LabelledPairRisk(Risk):
         for g in range(n_groups):
             T = np.where(groups[:, None] == g, upper, 0.0)
             normals[g] = self.cone.coordinates(self._adjoint(T + T.T))
-        return Cuts(values, offsets, normals)
+        sizes = group_sums(np.abs(upper).sum(axis=1), groups, n_groups)
+        return Cuts(values, offsets, normals, sizes)
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """One pass at images of the points."""
@@ -212,7 +229,7 @@ class LabelledPairRisk(Risk):
             return None
         T = np.zeros((self.parts, self.parts))
         value = _weigh(u, self.codes, self._numbers, T)
-        return DualPoint(float(value), self._adjoint(T))
+        return DualPoint(float(value), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
 
     def _adjoint(self, T: Array) -> Array:
         """``X^T Lap(T) X``."""

@@ -60,6 +60,20 @@ class LogisticRankingRisk(SmoothRisk):
         return self.rankings, self.loss
 
     @property
+    def nonnegative(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """Corpus and queries."""
+        return self.rankings.sets
+
+    def sensitivity(self, M: Array, error: float) -> float:
+        """``2 R(M)``: no slope exceeds its loss, ``f / (1 + f) <= ln(1 + f)``, and a pair has two distances."""
+        return 2.0 * self.value(M)
+
+    @property
     def parts(self) -> int:
         """Number of queries."""
         return len(self.rankings)
@@ -99,11 +113,12 @@ class LogisticRankingRisk(SmoothRisk):
 
     def tangent(self, M: Array) -> tuple[float, DualPoint]:
         """One pass over all queries and one adjoint product."""
-        totals, S = np.zeros(2), self.cone.zeros()
+        totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
         for block, sums in self._passes(M):
             totals += sums.sum(axis=0)
             S = S + block.adjoint(0, len(block))
-        return float(totals[0]), DualPoint(float(totals[1]), S)
+            weight += float(np.abs(block.values).sum())
+        return float(totals[0]), DualPoint(float(totals[1]), S, weight)
 
     def second_derivative(self, M: Array) -> Derivative:
         """One pass, with the distances under ``M`` and their changes, for every application."""
@@ -144,7 +159,7 @@ class LogisticRankingRisk(SmoothRisk):
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The tangent planes of every query's part, added up by group."""
         n_groups = int(groups.max()) + 1
-        values, offsets = np.zeros(n_groups), np.zeros(n_groups)
+        values, offsets, weights = np.zeros((3, n_groups))
         normals = np.zeros((n_groups, self.cone.size))
         for block, sums in self._passes(M, np.argsort(groups, kind="stable")):
             group_of = groups[block.queries]
@@ -154,7 +169,8 @@ class LogisticRankingRisk(SmoothRisk):
                 values[g] += sums[start:stop, 0].sum()
                 offsets[g] += sums[start:stop, 1].sum()
                 normals[g] += self.cone.coordinates(block.adjoint(int(start), int(stop)))
-        return Cuts(values, offsets, normals)
+                weights[g] += float(np.abs(block.part(int(start), int(stop))).sum())
+        return Cuts(values, offsets, normals, weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """One exponential cone a pair.

@@ -133,6 +133,21 @@ class PairwiseRisk(Risk):
         return self.rankings, self.weights, self.margin
 
     @property
+    def nonnegative(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """Corpus and queries."""
+        return self.rankings.sets
+
+    def sensitivity(self, M: Array, error: float) -> float:
+        """Twice the weights of the hinges that cost, or would if the margin were larger by twice the error."""
+        wider = PairwiseRisk(self.rankings, self.weights, self.margin + 2.0 * error)
+        return 2.0 * sum(float(sums[:, 2].sum()) for _, sums, _, _ in wider._passes(M, 0.0)) / wider.margin
+
+    @property
     def parts(self) -> int:
         """Number of queries."""
         return len(self.rankings)
@@ -188,7 +203,7 @@ class PairwiseRisk(Risk):
                 values[g] += sums[start:stop, 1].sum()
                 offsets[g] += sums[start:stop, 2].sum()
                 normals[g] += self.cone.coordinates(block.adjoint(int(start), int(stop)))
-        return Cuts(values, offsets, normals)
+        return Cuts(values, offsets, normals, 2.0 / self.margin * offsets)
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
         """One pass over all queries with hinges smoothed over ``width``.
@@ -222,7 +237,7 @@ class PairwiseRisk(Risk):
             samples.append(np.column_stack([q[row], *_items(block.lists, row, near, far)]))
             curvatures.append(self.weights[q[row]] * strides[row] / width if row.size else np.empty(0))
         value, exact, total = map(float, totals)
-        point = DualPoint(total, S)
+        point = self._says(total, S)
         listed = np.concatenate(places), np.concatenate(samples), np.concatenate(curvatures)
         return Smoothed(value, exact, point, kinks, *listed)
 
@@ -244,7 +259,11 @@ class PairwiseRisk(Risk):
         for block, sums, _, _ in self._passes(M, width, exceptions=(places, slopes)):
             total += float(sums[:, 2].sum())
             S = S + block.adjoint(0, len(block))
-        return DualPoint(total, S)
+        return self._says(total, S)
+
+    def _says(self, total: float, S: Array) -> DualPoint:
+        """The dual point of multipliers whose sum times the margin is ``total``."""
+        return DualPoint(total, S, 2.0 * total / self.margin)
 
     def largest_margin(self, M: Array) -> float:
         """The largest ``d_qj - d_qi`` over all pairs."""
@@ -349,7 +368,7 @@ class PairwiseRisk(Risk):
             first = last
         shape = self.parts, self.rankings.X.shape[0]
         T = sp.csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-        return DualPoint(self.margin * float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
+        return self._says(self.margin * float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
 
     def _smoothed_dual_point(self, dual: SmoothedPairs) -> DualPoint | None:
         """What the slopes of the smoothed hinges say; they are in their box at any metric and width."""

@@ -58,6 +58,31 @@ class RankingRisk(Risk):
         return self.rankings, self.measure, self.C
 
     @property
+    def nonnegative(self) -> bool:
+        """Always: the right ranking costs nothing."""
+        return True
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """Corpus and queries."""
+        return self.rankings.sets
+
+    @property
+    def words(self) -> str:
+        """With its measure."""
+        return f"{type(self).__name__} with the measure {type(self.measure).__name__}"
+
+    def sensitivity(self, M: Array, error: float) -> float:
+        """Sum of the sizes of the coefficients of the worst rankings, irrelevant items nearer by twice the error."""
+        total = 0.0
+        with blas_threads_for(self._work):
+            for block in self.rankings.blocks(M, np.arange(self.parts)):
+                block.bring_nearer(2.0 * error)
+                most_violated_rankings(self.measure, block)
+                total += float(np.abs(block.values).sum())
+        return self.C / self.parts * total
+
+    @property
     def parts(self) -> int:
         """Number of queries."""
         return len(self.rankings)
@@ -110,7 +135,7 @@ class RankingRisk(Risk):
         """The most violated ranking of every query, added up by group: one cut a group."""
         order = np.argsort(groups, kind="stable")
         n_groups = int(groups.max()) + 1
-        values, offsets = np.zeros(n_groups), np.zeros(n_groups)
+        values, offsets, weights = np.zeros((3, n_groups))
         normals = np.zeros((n_groups, self.cone.size))
         weight = self.C / self.parts
         with blas_threads_for(self._work):
@@ -123,7 +148,8 @@ class RankingRisk(Risk):
                     values[g] += weight * violations[start:stop].sum()
                     offsets[g] += weight * losses[start:stop].sum()
                     normals[g] += weight * self.cone.coordinates(block.adjoint(int(start), int(stop)))
-        return Cuts(values, offsets, normals)
+                    weights[g] += weight * float(np.abs(block.part(int(start), int(stop))).sum())
+        return Cuts(values, offsets, normals, weights)
 
     def statement(self, M: cp.Variable, every_ranking: bool | None = None) -> RiskStatement:
         """One slack a query and one constraint a ranking; or, for a pairwise measure, one hinge a pair.
@@ -227,7 +253,7 @@ class RankingRisk(Risk):
             value += float(a @ losses)
             T[q, relevant] = -inverted.sum(axis=1)
             T[q, irrelevant] = inverted.sum(axis=0)
-        return DualPoint(value, self.rankings.adjoint(T, np.arange(self.parts)))
+        return DualPoint(value, self.rankings.adjoint(T, np.arange(self.parts)), float(np.abs(T).sum()))
 
     def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:
         """Distances from query q to its relevant and to its irrelevant points."""

@@ -11,6 +11,7 @@ from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.cones.base import Array
 from convexmetric.losses import BoxLoss, Loss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
+from convexmetric.risks.rounding import error_of_distances
 
 __all__ = ["SeparableRisk", "boxed_pairs"]
 
@@ -34,6 +35,50 @@ class SeparableRisk(Risk):
     def contents(self) -> tuple[Any, ...]:
         """Comparisons and loss."""
         return self.comparisons, self.loss
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether the loss is, at least at distances of the cone."""
+        return self.loss.nonnegative or self._never_off
+
+    @property
+    def _never_off(self) -> bool:
+        """Whether the loss is ``c (mu + d)`` with ``mu >= 0`` wherever its box leaves zero out."""
+        loss, comparisons = self.loss, self.comparisons
+        if not isinstance(loss, BoxLoss) or not isinstance(comparisons, PairDistances) or loss.curvature.any():
+            return False
+        linear = (loss.low == loss.high) & (loss.high >= 0.0) & (comparisons.signs < 0.0) & (loss.offset >= 0.0)
+        return bool((linear | ((loss.low <= 0.0) & (loss.high >= 0.0))).all())
+
+    def floor(self) -> DualPoint | None:
+        """Zero, or what the least multipliers of boxes say: ``l(s) >= -l*(-u) - u s`` for all of a box."""
+        loss = self.loss.box(self.parts)
+        if self.nonnegative or loss is None:
+            return super().floor()
+        u = loss.clip(np.zeros(self.parts))
+        return DualPoint(loss.dual_value(u), self.comparisons.adjoint(u))
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """Those that are compared."""
+        return self.comparisons.points
+
+    @property
+    def words(self) -> str:
+        """With its comparisons and its loss."""
+        return f"{type(self).__name__} of {type(self.comparisons).__name__} with the loss {type(self.loss).__name__}"
+
+    def sensitivity(self, M: Array, error: float) -> float | None:
+        """The sum of all multipliers, twice for triplets: the larger ones at margins that are wrong by twice error."""
+        s = self.comparisons.forward(M)
+        distances = self._distances_each
+        ends = (np.abs(self.loss.subgradient(s + side * distances * error)) for side in (-1.0, 1.0))
+        return distances * float(np.maximum(*ends).sum())
+
+    @property
+    def _distances_each(self) -> int:
+        """Squared distances in a comparison."""
+        return self.comparisons.places.shape[1] - 1
 
     @property
     def parts(self) -> int:
@@ -77,7 +122,8 @@ class SeparableRisk(Risk):
         normals = np.empty((n_groups, self.cone.size))
         for g in range(n_groups):
             normals[g] = self.cone.coordinates(self.comparisons.adjoint(np.where(groups == g, u, 0.0)))
-        return Cuts(values, offsets, normals)
+        weights = self._distances_each * group_sums(np.abs(u), groups, n_groups)
+        return Cuts(values, offsets, normals, weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """One slack and one constraint a comparison (no slack for a hard margin)."""
@@ -85,10 +131,11 @@ class SeparableRisk(Risk):
         return RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
 
     def repair(self, M: Array) -> Array:
-        """Scale the metric up until all hard margins hold; distances are linear in it."""
+        """Scale the metric up until all hard margins hold, rounding included; distances are linear in it."""
         if not self.loss.hard:
             return M
-        scale = self.loss.feasible_scale(self.comparisons.forward(M))
+        slack = self._distances_each * error_of_distances(self.points, M) if self.points else 0.0
+        scale = self.loss.feasible_scale(self.comparisons.forward(M) - slack)
         # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
         step = 4.0 * np.finfo(float).eps
         while np.isfinite(scale) and np.isfinite(scale * M).all():
@@ -106,7 +153,8 @@ class SeparableRisk(Risk):
         if not np.isfinite(multipliers).all():
             return None
         u = self.loss.clip(multipliers)
-        return DualPoint(self.loss.dual_value(u), self.comparisons.adjoint(u))
+        values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
+        return DualPoint(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
 
 
 def boxed_pairs(risk: Risk) -> tuple[PairDistances, BoxLoss] | None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from convexmetric.arguments import check_count
-from convexmetric.certificate import relative_gap
+from convexmetric.certificate import Certificate, close_enough, relative_gap
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
 from convexmetric.problem import MetricProblem
@@ -43,8 +43,17 @@ class Monitor:
         callback: Callable[[Progress], Any] | None = None,
         display: Display | None = None,
         checkpoint: Checkpoint | None = None,
+        problem: MetricProblem | None = None,
+        atol: float = 0.0,
+        certifier: Callable[[Monitor], Certificate] | None = None,
     ) -> None:
-        self.tol = tol
+        self.tol, self.atol = tol, atol
+        self._problem = problem
+        #: Solvers work without the constant of the objective; gaps and history have it.
+        self._constant = 0.0 if problem is None else problem.constant
+        self._certifier = certifier
+        self._certified: tuple[Any, Any, Certificate] | None = None
+        self._checked = problem is None
         self.max_iter = max_iter
         self.max_seconds = max_seconds
         self.history: list[Progress] = []
@@ -69,7 +78,22 @@ class Monitor:
     @property
     def gap(self) -> float:
         """Relative gap of the best bounds so far."""
-        return relative_gap(self.upper_bound, self.lower_bound)
+        return relative_gap(self.upper_bound + self._constant, self.lower_bound + self._constant)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the gap is small enough, also after rounding."""
+        if not (self.gap <= self.tol or self.upper_bound - self.lower_bound <= self.atol):
+            return False
+        return self._certifier is None or close_enough(self.certificate(), self.tol, self.atol)
+
+    def certificate(self) -> Certificate:
+        """The certificate of the best points so far; made once for each."""
+        assert self._certifier is not None
+        before = self._certified
+        if before is None or before[0] is not self.M or before[1] is not self._dual:
+            self._certified = before = self.M, self._dual, self._certifier(self)
+        return before[2]
 
     @property
     def seconds(self) -> float:
@@ -88,6 +112,8 @@ class Monitor:
 
     def primal(self, M: Array, value: float) -> bool:
         """Offer a metric of the cone with its objective; True if it is the best so far."""
+        if np.isnan(value):
+            self._check_numbers()
         if np.isnan(value) or (self.M is not None and not value < self.upper_bound):
             return False
         self.M, self.upper_bound = M, value
@@ -99,10 +125,18 @@ class Monitor:
         ``sums`` is what the dual point says, where its cuts were made by the risk in this run: then they need not be
         made anew for the certificate.
         """
+        if not np.isfinite(bound):
+            self._check_numbers()
         if np.isnan(bound) or (self._dual is not None and not bound > self.lower_bound):
             return False
         self._dual, self.lower_bound, self.sums = point, bound, sums
         return True
+
+    def _check_numbers(self) -> None:
+        """Once, when a solver offers what is no number: is it a block of the problem that returns them?"""
+        if not self._checked and self._problem is not None:
+            self._checked = True
+            self._problem.check_numbers()
 
     def resume(self, problem: MetricProblem, state: State) -> None:
         """Go on from a checkpoint; its bounds are evaluated anew.
@@ -138,14 +172,15 @@ class Monitor:
     def iterate(self, **details: float) -> bool:
         """Record one iteration; True if the solver must stop."""
         number = self.history[-1].iteration + 1 if self.history else 1
-        progress = Progress(number, self.seconds, self.upper_bound, self.lower_bound, self.gap, details)
+        upper, lower = self.upper_bound + self._constant, self.lower_bound + self._constant
+        progress = Progress(number, self.seconds, upper, lower, self.gap, details)
         self.history.append(progress)
         if self._display is not None:
             self._display.update(progress)
         if self._checkpoint is not None and self._checkpoint.due:
             self.save()
         stopped_by_caller = self._callback is not None and bool(self._callback(progress))
-        if self.gap <= self.tol:
+        if self.reached:
             self.status = "optimal"
         elif stopped_by_caller:
             self.status = "interrupted"

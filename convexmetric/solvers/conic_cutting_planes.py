@@ -49,8 +49,10 @@ class ConicCuttingPlanes(Solver):
     drop_after: int = 4
 
     def unsupported(self, problem: MetricProblem) -> str | None:
-        """Anything convex can be tried."""
-        return None
+        """Needs a risk that is nonnegative, or listed."""
+        if problem.risk.nonnegative or isinstance(problem.risk, SeparableRisk):
+            return None
+        return "its risk may be negative, or does not say that it is not"
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Solve without terms of the user's own."""
@@ -88,7 +90,7 @@ class ConicCuttingPlanes(Solver):
         while True:
             cuts = risk.separate(metric, pool.groups)
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric) + terms.value(metric))
-            pool.add(metric, cuts.offsets, cone.coordinates(cone.from_coordinates(cuts.normals)))
+            pool.add(metric, cuts)
             M, weights, lower = master.solve(pool)
             pool.weigh(weights)
             improved = monitor.dual(lower, pool.dual_point())

@@ -18,12 +18,16 @@ learning to rank prints as its Algorithm 1. It is slow for three reasons, each w
   (Pessoa, Sadykov, Uchoa and Vanderbeck, 2018): while it still falls towards the master's solution the next cut is made
   nearer to that, once it rises nearer to the best metric;
 - cuts pile up: those with hardly any weight in the last few masters are dropped (they can come back).
+
+Of a risk that may be negative :math:`\xi \ge 0` is not true. Its cuts at the metric zero, :math:`b_{0 g} - \langle
+\Psi_{0 g}, M \rangle`, take the place of zero: the master is that of the nonnegative :math:`R_g(M) - b_{0 g} + \langle
+\Psi_{0 g}, M \rangle` with the linear term :math:`G - \sum_g \Psi_{0 g}`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -33,9 +37,9 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts
+from convexmetric.risks import CutDual, Cuts, DualPoint
 from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.master import Master, master_rows
+from convexmetric.solvers.master import Master, MasterPoint, master_rows
 
 __all__ = ["CuttingPlanes", "Pool"]
 
@@ -102,7 +106,7 @@ class CuttingPlanes(Solver):
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""
         cone, risk = problem.cone, problem.risk
         n_groups = pool.n_groups
-        master, fresh = Master(problem), True
+        master, fresh = Master(pool.above), True
         # The first cuts are made at zero, which keeps the master's value away from it.
         metric, move = cone.zeros() if monitor.M is None or not pool.count else monitor.M, None
         alpha = self.stabilisation
@@ -120,8 +124,8 @@ class CuttingPlanes(Solver):
                 falls = self._slope(problem, metric, cuts, move) <= 0.0
                 alpha = max(LEAST, (1.0 - PACE) * alpha) if falls else min(MOST, alpha + PACE * (1.0 - alpha))
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
-            pool.add(metric, cuts.offsets, cuts.normals)
-            if monitor.gap <= monitor.tol or (monitor.out_of_time and np.isfinite(monitor.lower_bound)):
+            pool.add(metric, cuts)
+            if monitor.reached or (monitor.out_of_time and np.isfinite(monitor.lower_bound)):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
                 return
 
@@ -129,14 +133,15 @@ class CuttingPlanes(Solver):
             target = max(MASTER_SHARE * gap, 0.1 * monitor.tol)
             outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
             pool.weigh(outcome.a)
-            improved = monitor.dual(outcome.lower_bound, pool.dual_point(), outcome.sums)
+            sums, lower = pool.says(outcome)
+            improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             if not improved and outcome.upper_bound - outcome.lower_bound > monitor.upper_bound - monitor.lower_bound:
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return
-                master, fresh = Master(problem), True
+                master, fresh = Master(pool.above), True
             elif improved:
                 fresh = False
             # Only while the bound rises: otherwise what is dropped now comes back next.
@@ -170,9 +175,13 @@ class Pool:
         self.problem = problem
         self.groups = groups
         self.n_groups = n_groups
+        #: Of a risk that may be negative the cuts at zero, from which all others are counted.
+        self.base = None if problem.risk.nonnegative else problem.risk.separate(problem.cone.zeros(), groups)
         self.count = 0
         self._normals = np.empty((0, 0))
         self.offsets = np.empty(0)
+        #: Sizes of the coefficients of squared distances in every cut, added up.
+        self.sizes = np.empty(0)
         self.group = np.empty(0, dtype=np.int64)
         self.witness = np.empty(0, dtype=np.int64)
         self.age = np.empty(0, dtype=np.int64)
@@ -185,9 +194,11 @@ class Pool:
         """Normals of the cuts in hand, as masters take them."""
         return self._normals[: self.count]
 
-    def add(self, metric: Array, offsets: Array, normals: Array) -> None:
+    def add(self, metric: Array, cuts: Cuts) -> None:
         """Take in one cut for every group."""
-        normals = master_rows(self.problem.cone, normals)
+        if self.base is not None:
+            cuts = Cuts(cuts.values, cuts.offsets - self.base.offsets, cuts.normals - self.base.normals)
+        normals = master_rows(self.problem.cone, cuts.normals)
         if self.count + self.n_groups > len(self._normals):
             larger = np.empty((2 * self.count + 4 * self.n_groups, normals.shape[1]))
             if self.count:
@@ -196,7 +207,8 @@ class Pool:
         self._normals[self.count : self.count + self.n_groups] = normals
         self.count += self.n_groups
         self.witnesses[self._made] = metric
-        self.offsets = np.append(self.offsets, offsets)
+        self.offsets = np.append(self.offsets, cuts.offsets)
+        self.sizes = np.append(self.sizes, np.full(self.n_groups, np.inf) if cuts.weights is None else cuts.weights)
         self.group = np.append(self.group, np.arange(self.n_groups))
         self.witness = np.append(self.witness, np.full(self.n_groups, self._made))
         self.age = np.append(self.age, np.zeros(self.n_groups, dtype=np.int64))
@@ -212,7 +224,27 @@ class Pool:
         self.problem = problem
         self._normals[: self.count] *= factor
         self.offsets *= factor
+        self.sizes *= factor
         self.age[:] = 0
+
+    @property
+    def above(self) -> MetricProblem:
+        """What masters solve: the problem, or that of the risk above its cuts at zero."""
+        if self.base is None:
+            return self.problem
+        cone, problem = self.problem.cone, self.problem
+        G = cone.zeros() if problem.G is None else problem.G
+        return _Above(problem.risk, problem.regularizer, G - cone.from_coordinates(self.base.normals.sum(axis=0)))
+
+    def says(self, outcome: MasterPoint) -> tuple[DualPoint, float]:
+        """What the weighted cuts of a master say of the risk, and the lower bound that they prove."""
+        point, a = outcome.sums, outcome.a
+        if self.base is None:
+            size = float(np.abs(self.offsets) @ a)
+            return replace(point, weight=float(self.sizes @ a), size=size), outcome.lower_bound
+        S = point.S + self.problem.cone.from_coordinates(self.base.normals.sum(axis=0))
+        point = DualPoint(point.value + float(self.base.offsets.sum()), S)
+        return point, self.problem.bound(point.value, point.S, outcome.M)
 
     def weigh(self, multipliers: Array) -> None:
         """Remember the master's multipliers and who has had none for how long."""
@@ -232,6 +264,10 @@ class Pool:
             table = np.zeros((len(numbers), self.n_groups))
             table[np.searchsorted(numbers, rows), columns] = weights
             points = [metrics[int(t)] for t in numbers]
+            if self.base is not None:
+                # What the others leave of the weight belongs to the cuts at zero.
+                table = np.vstack([table, np.maximum(0.0, 1.0 - table.sum(axis=0))])
+                points.append(self.problem.cone.zeros())
             return CutDual(np.array(points).reshape(-1, *self.problem.cone.shape), table, self.groups)
 
         return make
@@ -271,7 +307,7 @@ class Pool:
                 raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
             for t, M in enumerate(witnesses):
                 cuts = self.problem.risk.separate(self.problem.metric(M), self.groups)
-                self.add(M, cuts.offsets, cuts.normals)
+                self.add(M, cuts)
                 mine = witness == t
                 lived = np.full(self.n_groups, np.iinfo(np.int64).max)
                 lived[group[mine]] = age[mine]
@@ -295,7 +331,17 @@ class Pool:
         order[holes] = kept[count - len(holes) :]
         self._normals[holes] = self._normals[order[holes]]
         self.count = count
-        self.offsets, self.group = self.offsets[order], self.group[order]
+        self.offsets, self.sizes, self.group = self.offsets[order], self.sizes[order], self.group[order]
         self.witness, self.age, self.weights = self.witness[order], self.age[order], self.weights[order]
         present = set(map(int, np.unique(self.witness)))
         self.witnesses = {t: M for t, M in self.witnesses.items() if t in present}
+
+
+class _Above(MetricProblem):
+    """Of a risk less its cuts at zero, which is nonnegative whatever the risk says of itself."""
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        """As of any nonnegative risk."""
+        if not (np.isfinite(value) and np.isfinite(S).all()):
+            return -np.inf
+        return self.regularizer.bound(value, S, self.G, self.cone, hint)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from convexmetric.errors import InputError
@@ -19,7 +20,7 @@ from convexmetric.solvers.base import Monitor, Solver
 from convexmetric.solvers.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.interior_point import InteriorPoint
 from convexmetric.solvers.semismooth_newton import SemismoothNewton, Warm
-from convexmetric.solvers.solve import concluded, solve
+from convexmetric.solvers.solve import certificate_of, concluded, solve
 
 __all__ = ["solve_path"]
 
@@ -84,15 +85,15 @@ def solve_path(
         if planes is None:
             solutions[weight] = limits.solve(this, solver)
             continue
-        monitor = limits.monitor()
+        monitor, bare = limits.monitor(this), this.without_constant()
         monitor.solver = planes.name
         if pool is None or before is None:
-            pool = Pool.empty(this, planes.groups)
+            pool = Pool.empty(bare, planes.groups)
         else:
-            pool.scale(this, weight / before[0])
+            pool.scale(bare, weight / before[0])
             M = before[1].certificate.M
-            monitor.primal(M, this.objective(M))
-        planes.follow(this, monitor, pool)
+            monitor.primal(M, bare.objective(M))
+        planes.follow(bare, monitor, pool)
         solutions[weight] = concluded(this, planes, monitor)
         before = weight, solutions[weight]
     return [solutions[weight] for weight in weights]
@@ -107,9 +108,9 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
         if not isinstance(newton, SemismoothNewton) or newton.unsupported(this) is not None:
             solutions[weight] = limits.solve(this, solver)
             continue
-        monitor = limits.monitor()
+        monitor = limits.monitor(this)
         monitor.solver = newton.name
-        warm = newton.follow(this, monitor, warm)
+        warm = newton.follow(this.without_constant(), monitor, warm)
         solutions[weight] = concluded(this, newton, monitor)
     return [solutions[weight] for weight in weights]
 
@@ -123,8 +124,11 @@ class _Limits:
     max_seconds: float | None
     callback: Callable[[Progress], Any] | None
 
-    def monitor(self) -> Monitor:
-        return Monitor(self.tol, self.max_iter, self.max_seconds, self.callback)
+    def monitor(self, problem: MetricProblem) -> Monitor:
+        certifier = partial(certificate_of, problem, None)
+        return Monitor(
+            self.tol, self.max_iter, self.max_seconds, self.callback, problem=problem, certifier=certifier
+        )
 
     def solve(self, problem: MetricProblem, solver: Solver | None) -> Solution:
         return solve(

@@ -6,15 +6,15 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from convexmetric.arguments import check_count
-from convexmetric.certificate import Certificate, certify, certify_metric, with_terms
-from convexmetric.cones.base import Array
-from convexmetric.errors import GapWarning, InputError, SolverError, UnsupportedProblemError
+from convexmetric.certificate import Certificate, certify_metric, close_enough, with_dual, with_terms
+from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.approximate import (
@@ -81,6 +81,7 @@ def solve(
     checkpoint: str | os.PathLike[str] | None = None,
     constraints: Constraints | None = None,
     extra_objective: ExtraObjective | None = None,
+    atol: float = 0.0,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -115,6 +116,10 @@ def solve(
     extra_objective : callable, optional
         A convex term of your own, such as ``lambda M: 0.1 * cp.sum(cp.abs(M))``. With either the master is a conic
         program for CLARABEL, and the certificate says which part of the bound rests on it.
+    atol : float
+        Stop as well when ``upper - lower <= atol``. An optimum of zero has no relative gap: unless the metric zero is
+        optimal, bounds of 0 and 1e-29 are ``"stalled"`` by ``tol`` alone. In units of the objective, so that no
+        default but 0 fits every problem; with it ``"optimal"`` says nothing of optima below ``atol``.
 
     Returns
     -------
@@ -127,6 +132,10 @@ def solve(
         If an argument is malformed.
     UnsupportedProblemError
         If the solver asked for cannot handle the problem.
+    ContractError
+        If a block of the problem returns NaN.
+    CrossedBoundsError
+        If a lower bound comes out above an upper one by more than rounding explains.
     SolverError
         If a solver fails without leaving a point.
 
@@ -156,6 +165,8 @@ def solve(
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     if not _is_number(tol, Real) or not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    if not _is_number(atol, Real) or not 0.0 <= atol < float("inf"):
+        raise InputError(f"atol must be an absolute gap, 0 or larger, got {atol!r}")
     if max_iter is not None:
         check_count(max_iter, "max_iter", " or None")
     if max_seconds is not None and not (_is_number(max_seconds, Real) and max_seconds > 0.0):
@@ -168,40 +179,58 @@ def solve(
             raise InputError("constraints and extra_objective are for the solver of their own: leave solver out")
         if checkpoint is not None:
             raise InputError("checkpoint is not for problems with constraints or extra_objective: leave it out")
-        terms = UserTerms(problem, constraints, extra_objective)
+        terms = UserTerms(problem.without_constant(), constraints, extra_objective)
         solver = solver or ConicCuttingPlanes()
     chosen = _chosen(problem, solver)
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
+    bare = problem.without_constant()
+    certifier = partial(certificate_of, problem, terms)
     with shared_cores(), ProgressBar(tol) if progress else nullcontext() as display:
-        monitor = Monitor(tol, max_iter, max_seconds, callback, display, file)
+        monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
             if state is not None:
-                monitor.resume(problem, state)
+                monitor.resume(bare, state)
             if terms is not None and isinstance(chosen, ConicCuttingPlanes):
-                chosen.run_with(problem, monitor, terms)
-            elif monitor.gap > tol:
+                chosen.run_with(bare, monitor, terms)
+            elif not monitor.reached:
                 monitor.solver = chosen.name
-                chosen.run(problem, monitor)
+                chosen.run(bare, monitor)
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:
                 raise
             monitor.status = "interrupted"
-    return concluded(problem, chosen, monitor, terms)
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            _failed(monitor, chosen, error)
+        if terms is None and not monitor.reached:
+            # Of a solve that was cut short, or whose optimum is zero, the metric zero may be the best one known.
+            nothing = bare.objective(bare.cone.zeros())
+            if np.isfinite(nothing):
+                monitor.primal(bare.cone.zeros(), nothing)
+    return concluded(problem, chosen, monitor)
 
 
-def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor, terms: UserTerms | None = None) -> Solution:
+def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
+    """A solver's arithmetic broke down: what it left is certified as it is; if it left nothing, say so."""
+    if isinstance(error, ConvexMetricError):
+        raise error
+    if monitor.M is None or monitor.dual_point is None:
+        raise SolverError(
+            f"{monitor.solver or chosen.name} broke down ({type(error).__name__}: {error}) and left no certified point; "
+            "rescale the points so that distances are about 1, or weights that are extreme"
+        ) from error
+    monitor.status = "stalled"
+
+
+def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
     """The certified solution that a solver left with its monitor; warns if the gap is above the tolerance."""
     if monitor.M is None or monitor.dual_point is None:
         raise SolverError(f"{chosen.name} left no certified point")
     monitor.save()
-    if terms is None:
-        certificate = _certificate(problem, monitor, monitor.M)
-    else:
-        certificate = with_terms(certify_metric(problem, monitor.M), terms, monitor.dual_point)
+    certificate = monitor.certificate()
     status = monitor.status
-    if certificate.gap <= monitor.tol:
+    if close_enough(certificate, monitor.tol, monitor.atol):
         status = "optimal"
     elif status == "optimal":
         status = "stalled"
@@ -213,30 +242,46 @@ def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor, terms: U
         history=monitor.history,
         seconds=monitor.seconds,
         solver=chosen.backend if isinstance(chosen, Conic) else monitor.solver or chosen.name,
+        atol=monitor.atol,
     )
     if status != "optimal":
         warnings.warn(
             f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, "
-            f"above tol = {solution.tol:.1e}",
+            f"above tol = {solution.tol:.1e}{_why(problem, certificate)}",
             GapWarning,
             stacklevel=3,
         )
     return solution
 
 
-def _certificate(problem: MetricProblem, monitor: Monitor, M: Array) -> Certificate:
+def _why(problem: MetricProblem, certificate: Certificate) -> str:
+    """What a gap comes from, where the bounds themselves tell."""
+    upper, lower = certificate.upper_bound, certificate.lower_bound
+    if lower == -np.inf and not problem.risk.nonnegative:
+        return f"; {problem.risk.words} does not say that it is nonnegative, so that dual points may not be shrunk"
+    if certificate.rounding >= 0.5 * (upper - lower):
+        return f"; {certificate.rounding:.1e} of it is rounding: the problem's numbers differ too much in size"
+    if lower <= 0.0 <= upper:
+        return f"; the optimum may be zero, which has no relative gap: give atol, such as {upper - lower:.0e}, if so"
+    return ""
+
+
+def certificate_of(problem: MetricProblem, terms: UserTerms | None, monitor: Monitor) -> Certificate:
     """The certificate of what a solver left.
 
     A lower bound from cuts needs an oracle pass for every metric they were made at. Cuts that the risk itself made
     during this run are not made anew: their weighted sum is bounded as it is. ``certify`` makes them anew, with the
     same result.
     """
-    if monitor.sums is None:
-        return certify(problem, M, monitor.dual_point)
-    upper = certify_metric(problem, M)
-    value, S = monitor.sums.value, monitor.sums.S
-    lower = problem.bound(value, S, problem.regularizer.sharpened(S, problem.G, upper.M))
-    return replace(upper, lower_bound=lower, dual=monitor.dual_point)
+    assert monitor.M is not None
+    upper = certify_metric(problem, monitor.M)
+    dual = monitor.dual_point
+    if terms is not None:
+        return with_terms(problem, upper, terms, dual)
+    point = monitor.sums
+    if point is None or (point.weight is None and problem.risk.points):
+        point = problem.risk.dual_point(dual)
+    return with_dual(problem, upper, dual, point)
 
 
 def _is_number(value: object, kind: type) -> bool:

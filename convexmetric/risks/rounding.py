@@ -1,0 +1,93 @@
+r"""Estimates of what rounding does to a risk and to what a dual point says, from the magnitudes met.
+
+A sum of n floats errs by about :math:`\epsilon_n = (4 + 2 \sqrt n) u` times the sum of their sizes, :math:`u = 2^{-53}`:
+errors of single operations are as good as independent. Squared distances are evaluated from inner products, whose terms
+have sizes of up to :math:`E(M) = \max_x |x|^\top |M| |x|` over all points x, so that a distance errs by about
+
+.. math:: e(M) = 4 E(M) \, \epsilon_{2 d}.
+
+With T the coefficients of squared distances in :math:`S = \sum_{qx} T_{qx} (q - x)(q - x)^\top`, w the sum of their
+sizes and :math:`r_j` the largest size of coordinate j, entry (j, k) of S errs by about :math:`4 \epsilon_n w \, r_j r_k`,
+and a symmetric matrix of such errors with random signs is below the diagonal one of
+
+.. math:: \delta_j = 4 \epsilon_n w \, r_j^2 (1 + 2 \sqrt d)
+
+in the order of the cone (below :math:`4 \epsilon_n w \, r_j^2` for diagonal metrics). These are estimates, not proofs:
+what is proven is proven by :mod:`convexmetric.checker`.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones.base import Array
+
+__all__ = ["error_of_distances", "error_of_sums", "largest_form", "lift", "reach", "sum_error"]
+
+#: Unit roundoff.
+U = 2.0**-53
+#: Rows of points whose forms are held at a time.
+BLOCK = 4_096
+
+
+def sum_error(n: int) -> float:
+    """Error of a sum of n terms, relative to the sum of their sizes."""
+    return (4.0 + 2.0 * sqrt(n)) * U
+
+
+def reach(points: tuple[Any, ...]) -> Array:
+    """``r_j``: the largest size of every coordinate."""
+    return np.max([abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in points], 0)
+
+
+def largest_form(points: tuple[Any, ...], M: Array) -> float:
+    """``max_x |x|^T |M| |x|``, for weights of a diagonal metric too."""
+    size, largest = np.abs(M), 0.0
+    with np.errstate(over="ignore"):
+        for X in points:
+            for first in range(0, X.shape[0], BLOCK):
+                V = abs(X[first : first + BLOCK])
+                if size.ndim == 1:
+                    forms = (V * V if isinstance(V, np.ndarray) else V.multiply(V)) @ size
+                elif isinstance(V, np.ndarray):
+                    forms = np.einsum("ij,ij->i", V @ size, V)
+                else:
+                    forms = np.asarray(V.multiply(V @ size).sum(axis=1)).ravel()
+                largest = max(largest, float(np.max(forms, initial=0.0)))
+    return largest
+
+
+def error_of_distances(points: tuple[Any, ...], M: Array) -> float:
+    """``e(M)``, of a squared distance between two of the points."""
+    return 4.0 * largest_form(points, M) * sum_error(2 * M.shape[0])
+
+
+def error_of_sums(points: tuple[Any, ...], weight: float, cone: Cone) -> Array:
+    """``delta``, ``(d,)``: S errs by less than the diagonal matrix of it, in the order of the cone."""
+    count = sum(X.shape[0] for X in points)
+    spread = 1.0 if isinstance(cone, NonnegativeDiagonal) else 1.0 + 2.0 * sqrt(cone.d)
+    with np.errstate(over="ignore"):
+        return np.asarray(4.0 * sum_error(count) * weight * spread * reach(points) ** 2)
+
+
+def lift(cone: Cone, M: Array) -> Array:
+    """``(d,)``, nonnegative: with it added to its diagonal the metric is in the cone, whatever rounding left of it.
+
+    With ``D_jj = max(M_jj, max_k M_jk^2 / M_kk)`` the matrix ``D^(-1/2) M D^(-1/2)`` has entries of at most one, so that
+    its smallest eigenvalue is known up to ``epsilon_d`` whatever the scales of the coordinates are.
+    """
+    if isinstance(cone, NonnegativeDiagonal):
+        return np.maximum(-M, 0.0)
+    diagonal = np.maximum(M.diagonal(), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        D = np.maximum(diagonal, np.nan_to_num(M * M / diagonal, nan=0.0).max(axis=1))
+        roots = np.sqrt(D)
+        scaled = np.where(D[:, None] * D > 0.0, M / roots / roots[:, None], 0.0)
+    if not np.isfinite(scaled).all():
+        return np.full(cone.d, np.inf)
+    return (max(0.0, -float(np.linalg.eigvalsh(scaled)[0])) + sum_error(cone.d)) * D

@@ -36,7 +36,7 @@ problem          ``dual_bound`` of its own and of random dual points is below th
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cvxpy as cp
@@ -129,6 +129,12 @@ class _Block:
 
     kind: str
     block: Any
+    #: Rounding may be that of this magnitude everywhere: terms that cancel do not show theirs.
+    least: float = 0.0
+
+    def of_size(self, values: list[Any]) -> _Block:
+        """The same with a thousandth of the largest value for the least magnitude."""
+        return replace(self, least=1e-3 * max(map(_size, values), default=0.0))
 
     def demand(self, holds: bool, rule: str) -> None:
         """The rule holds."""
@@ -158,7 +164,7 @@ class _Block:
 
     def _nowhere_above(self, rule: str, excess: Array, left: Array, right: Array, size: Any, rounding: float) -> None:
         """``excess`` is rounding; NaN, which compares as false, is not."""
-        wrong = ~(excess <= rounding * max(_size(left), _size(right), _size(size)))
+        wrong = ~(excess <= rounding * max(_size(left), _size(right), _size(size), self.least))
         if wrong.any():
             at = np.unravel_index(int(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -1.0).argmax()), excess.shape)
             self.demand(False, f"{rule}, got {float(left[at])!r} and {float(right[at])!r}")
@@ -288,6 +294,7 @@ def _check_loss(risk: SeparableRisk, metrics: list[Array], rng: np.random.Genera
     scales = [max(_size(s), 1e-300) for s in met[1:4:2]]
     margins = met + [scale * rng.standard_normal(count) for scale in (*scales, 1e-3 * scales[0])]
     values = [block.numbers("values(s)", loss.values(s), (count,), infinite=loss.hard) for s in margins]
+    block = block.of_size(values)
     for s, value in zip(margins, values, strict=True):
         block.equal("value must be the sum of values", loss.value(s), value.sum(), np.abs(value).sum())
         if loss.nonnegative:
@@ -437,6 +444,7 @@ def _check_risk(risk: Risk, metrics: list[Array], rng: np.random.Generator) -> l
     """Returns what cuts of the whole risk say, ``R(M) >= v - <S, M>``."""
     block, parts, cone = _Block("risk", risk), risk.parts, risk.cone
     values = [float(block.numbers("value(M)", risk.value(M), infinite=True)) for M in metrics]
+    block = block.of_size(values)
     met = [(M, value) for M, value in zip(metrics, values, strict=True) if np.isfinite(value)]
     for M, value in zip(metrics, values, strict=True):
         shares = block.numbers("part_values(M)", risk.part_values(M), (parts,), infinite=True)
@@ -500,6 +508,7 @@ def _check_regularizer(
     omega, cone = problem.regularizer, problem.cone
     block = _Block("regularizer", omega)
     values = [float(block.numbers("value(M)", omega.value(M, cone), infinite=True)) for M in metrics]
+    block = block.of_size(values)
     met = [(M, value) for M, value in zip(metrics, values, strict=True) if np.isfinite(value)]
     block.demand(bool(met), "its value must be finite at some metric")
     for M, value in met:
@@ -596,6 +605,7 @@ def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.G
     """What dual points prove is below the objective."""
     block, risk = _Block("problem", problem), problem.risk
     objectives = [float(block.numbers("objective(M)", problem.objective(M), infinite=True)) for M in metrics]
+    block = block.of_size(objectives)
     for M, objective in zip(metrics, objectives, strict=True):
         terms = risk.value(M), problem.penalty(M)
         block.equal("objective must be risk + penalty", objective, sum(terms), terms)

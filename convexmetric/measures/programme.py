@@ -4,9 +4,9 @@ With items sorted by distance the most violated ranking minimises
 
 .. math:: \sum_{i=1}^{p} c_i(b_i), \qquad c_i(b) = g(i, b) + \frac{2}{p n} \sum_{j \le b} (z_j - x_i)
 
-over :math:`0 \le b_1 \le \dots \le b_p \le n`, and the best of the first i with :math:`b_i \le b` follows from the best
-of the first i - 1 by a running minimum over b. It is the oracle of measures of a user's own, and what the fast oracles are
-tested against.
+over :math:`0 \le b_1 \le \dots \le b_p \le n`, and the best of the first i with :math:`b_i \le b` follows from the
+best of the first i - 1 by a running minimum over b. It is the oracle of measures of a user's own, and what the fast
+oracles are tested against.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from extensions import (
     LastPair,
     RenamedPrecision,
     Undefined,
+    ranking,
 )
 from samples import clarabel
 
 import convexmetric as cm
-from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, DualError
 from convexmetric.measures import MEASURES, AveragePrecision, measure_named
@@ -26,7 +26,7 @@ from convexmetric.measures.oracle import CODES
 from convexmetric.measures.programme import most_violated
 from convexmetric.proofs import describe
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import RankingRisk, SmoothedPairs
+from convexmetric.risks import SmoothedPairs
 
 OWN = [ExpectedReciprocalRank(), ExpectedReciprocalRank(0.9), LastPair(), RenamedPrecision()]
 SIZES = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
@@ -40,15 +40,6 @@ def unregistered(name):
     """A subclass that changes nothing, and so must give what the fast oracle gives."""
     measure = measure_named(name)
     return type("Own", (type(measure),), {})(*([3] if measure.k else []))
-
-
-def problem_of(measure, cone, regularizer=None, C=20.0):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, cone.d))
-    lists = [[0, 1], [2, 3, 4], [5], [6, 7]], [[2, 5, 8], [0, 6, 9], [1, 7, 10, 11], [3]]
-    relevance = Relevance.from_lists(*lists, 4, 12)
-    rankings = Rankings(X, rng.normal(size=(4, cone.d)), relevance, cone)
-    return cm.MetricProblem(RankingRisk(rankings, measure, C), regularizer or Trace(1.0))
 
 
 @pytest.mark.parametrize("measure", OWN, ids=named)
@@ -110,7 +101,7 @@ def test_sums_that_overflow_do_not_hide_the_worst_ranking(measure):
 
 @pytest.mark.parametrize("measure", OWN, ids=named)
 def test_layouts_give_the_same_cuts(measure):
-    problem = problem_of(measure, PSDCone(3))
+    problem = ranking(measure)
     rankings, groups = problem.risk.rankings, np.array([0, 1, 0, 2])
     assert rankings.dense
     dense = problem.risk.separate(0.3 * np.eye(3), groups)
@@ -124,7 +115,7 @@ def test_layouts_give_the_same_cuts(measure):
 @pytest.mark.parametrize("cone", [PSDCone(3), NonnegativeDiagonal(3)], ids=["full", "diagonal"])
 @pytest.mark.parametrize("measure", OWN, ids=named)
 def test_the_optimum_is_that_of_the_statement_over_all_rankings(measure, cone, regularizer):
-    problem = problem_of(measure, cone, regularizer)
+    problem = ranking(measure, cone, regularizer)
     solution = cm.solve(problem, tol=1e-8)
     assert solution.status == "optimal"
     assert solution.upper_bound == pytest.approx(clarabel(problem), rel=1e-6)
@@ -133,7 +124,7 @@ def test_the_optimum_is_that_of_the_statement_over_all_rankings(measure, cone, r
 def test_a_subclass_with_gains_of_its_own_is_not_pairwise():
     assert not LastPair.pairwise
     assert ClaimsPairs.pairwise
-    problem = problem_of(LastPair(), PSDCone(3))
+    problem = ranking(LastPair())
     with pytest.raises(DualError, match="SmoothedPairs is for pairwise measures"):
         problem.dual_bound(SmoothedPairs(np.eye(3), 1.0))
     assert cm.SmoothedNewton().unsupported(problem) is not None
@@ -151,7 +142,7 @@ def test_a_subclass_with_gains_of_its_own_is_not_pairwise():
 )
 def test_gains_that_break_the_contract_are_named(measure, message):
     with pytest.raises(ContractError, match=message):
-        cm.solve(problem_of(measure, PSDCone(3)))
+        cm.solve(ranking(measure))
 
 
 def test_gains_of_the_wrong_shape_are_named(monkeypatch):
@@ -161,15 +152,14 @@ def test_gains_of_the_wrong_shape_are_named(monkeypatch):
 
 
 def test_fingerprints_tell_own_measures_from_those_here_and_by_what_they_were_given():
-    cone = PSDCone(3)
     of = [
-        problem_of(measure, cone).fingerprint()
+        ranking(measure).fingerprint()
         for measure in (AveragePrecision(), RenamedPrecision(), *OWN[:2], unregistered("map"))
     ]
     assert len(set(of)) == len(of)
-    assert of[2] == problem_of(ExpectedReciprocalRank(0.5), cone).fingerprint()
+    assert of[2] == ranking(ExpectedReciprocalRank(0.5)).fingerprint()
 
 
 def test_certificates_do_not_take_a_subclass_for_its_base():
     with pytest.raises(cm.errors.InputError, match="certificates do not know the measure RenamedPrecision"):
-        describe(problem_of(RenamedPrecision(), PSDCone(3)))
+        describe(ranking(RenamedPrecision()))

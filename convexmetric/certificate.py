@@ -173,8 +173,8 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Dual
     made = replace(upper, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
     if lower > upper.upper_bound:
         raise CrossedBoundsError(
-            f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains only "
-            f"{made.rounding:.1e}: a block of the problem is not what it says (convexmetric.check_problem tells which), "
+            f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains "
+            f"{made.rounding:.1e} of it: a block of the problem is not what it says it is (check_problem tells which), "
             "or its numbers are of sizes that float64 does not hold together (rescale them)"
         )
     return made

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -86,7 +85,7 @@ class MetricProblem:
     letter: ClassVar[str] = "M"
 
     def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
-        if isinstance(constant, bool) or not isinstance(constant, Real) or not np.isfinite(constant):
+        if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):
             raise InputError(f"constant must be a finite number, got {constant!r}")
         self.risk = risk
         self.regularizer = regularizer

@@ -31,7 +31,7 @@ def linear_hinges(regularizer, cone=None, **rest):
     return with_loss(BoxLoss.hinge(np.ones(40), np.ones(40), np.ones(40, dtype=bool)), regularizer, cone, **rest)
 
 
-@pytest.mark.parametrize("regularizer", [SquaredFrobenius(0.1), SquaredFrobenius(1e-3)], ids=str)
+@pytest.mark.parametrize("regularizer", [SquaredFrobenius(5e-3), SquaredFrobenius(1e-3)], ids=str)
 @pytest.mark.parametrize("cone", [PSDCone(3), NonnegativeDiagonal(3)], ids=repr)
 def test_a_negative_optimum_is_found(regularizer, cone):
     problem = linear_hinges(regularizer, cone)
@@ -103,7 +103,9 @@ def test_the_warning_says_what_a_risk_does_not_say():
 
 
 @pytest.mark.parametrize("constant", [-3.0, 1e3])
-@pytest.mark.parametrize("name", ["ranking from labels", "triplets from labels", "relative, rbf, soft", "psd logistic, trace"])
+@pytest.mark.parametrize(
+    "name", ["ranking from labels", "triplets, labels", "relative, rbf, soft", "psd logistic, trace"]
+)
 def test_a_constant_moves_the_optimum_and_nothing_else(name, constant):
     plain = instance(name)
     moved = cm.MetricProblem(plain.risk, plain.regularizer, plain.G, constant)
@@ -112,7 +114,7 @@ def test_a_constant_moves_the_optimum_and_nothing_else(name, constant):
     before = cm.solve(plain, tol=1e-7)
     after = cm.solve(moved, tol=1e-7)
     assert after.status == "optimal"
-    assert after.history[-1].lower_bound == pytest.approx(after.lower_bound, rel=1e-9)
+    assert after.history[-1].lower_bound == pytest.approx(after.lower_bound, rel=1e-7)
     scale = abs(constant) + before.upper_bound
     assert after.upper_bound == pytest.approx(before.upper_bound + constant, abs=1e-6 * scale)
     assert after.lower_bound == pytest.approx(before.lower_bound + constant, abs=1e-6 * scale)
@@ -166,7 +168,7 @@ class Generous(Hinge):
 
 
 def test_crossed_bounds_are_an_error_that_names_causes():
-    with pytest.raises(CrossedBoundsError, match=r"is above the upper bound .* check_problem tells which"):
+    with pytest.raises(CrossedBoundsError, match=r"is above the upper bound .*check_problem tells which"):
         cm.solve(with_loss(Generous(1.0), SquaredFrobenius(0.1)), solver="cutting-planes")
 
 
@@ -186,7 +188,7 @@ class Empty(SquaredFrobenius):
 
 
 def test_blocks_that_return_no_number_are_named():
-    with pytest.raises(ContractError, match="SeparableRisk of Triplets with the loss Broken returned NaN at the metric zero"):
+    with pytest.raises(ContractError, match="Triplets with the loss Broken returned NaN at the metric zero"):
         cm.solve(with_loss(Broken(1.0), SquaredFrobenius(0.1)), solver="cutting-planes")
     with pytest.raises(ContractError, match="Empty returned NaN at the metric zero"):
         cm.solve(with_loss(Hinge(1.0), Empty(0.1)), solver="cutting-planes")
@@ -199,11 +201,14 @@ def test_an_optimum_of_zero_needs_atol():
         SeparableRisk(Triplets(points, [[0, 1, 2]], NonnegativeDiagonal(2)), Hinge(1.0)),
         QuadraticForm(np.array([[0.0, 0.0], [0.0, 1.0]])),
     )
-    with_atol = cm.solve(problem, solver="cutting-planes", atol=1e-9, max_iter=50)
-    assert with_atol.status == "optimal"
-    assert with_atol.lower_bound >= 0.0
-    assert with_atol.upper_bound <= 1e-9
-    assert with_atol.atol == 1e-9
+    with pytest.warns(GapWarning, match="the optimum may be zero, which has no relative gap: give atol"):
+        without = cm.solve(problem, max_iter=50)
+    assert without.status != "optimal"
+    for solver in (None, "cutting-planes"):
+        solution = cm.solve(problem, solver=solver, atol=1e-8, max_iter=50)
+        assert solution.status == "optimal"
+        assert solution.lower_bound == 0.0
+        assert solution.upper_bound <= solution.atol == 1e-8
 
 
 @pytest.mark.parametrize("atol", [-1.0, np.nan, np.inf, "0", None, True])
@@ -213,7 +218,7 @@ def test_atol_is_a_nonnegative_number(atol):
 
 
 def test_an_optimum_of_zero_at_the_metric_zero_is_found():
-    """Margins of size 1e-30 that cost next to nothing: the metric zero is as good as any."""
+    """Distances that should all be equal: they are where they are all zero."""
     problem = with_loss(BoxLoss.absolute_error(np.ones(40), np.zeros(40)), Trace(1.0))
     solution = cm.solve(problem, solver="cutting-planes")
     assert solution.status == "optimal"

@@ -82,6 +82,12 @@ class Monitor:
         return relative_gap(self.upper_bound + self._constant, self.lower_bound + self._constant)
 
     @property
+    def size(self) -> float:
+        """What the gap is relative to: of the bounds that are finite, the larger size."""
+        ends = (abs(end + self._constant) for end in (self.upper_bound, self.lower_bound))
+        return max((end for end in ends if np.isfinite(end)), default=np.inf)
+
+    @property
     def reached(self) -> bool:
         """Whether the gap is small enough, also after rounding."""
         if not (self.gap <= self.tol or self.upper_bound - self.lower_bound <= self.atol):

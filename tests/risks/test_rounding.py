@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import EVERYTHING, instance, random_metric
 
 import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, reach
-from samples import EVERYTHING, instance, random_metric
 
 
 def exact(A):

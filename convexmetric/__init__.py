@@ -13,6 +13,7 @@ from convexmetric.audit import Audit, Reference, audit
 from convexmetric.benchmarking import benchmark
 from convexmetric.certificate import Certificate, certify
 from convexmetric.checker import CertificateError, Verdict, verify
+from convexmetric.contracts import check_problem
 from convexmetric.estimators import (
     MLR,
     CrossModalMetric,
@@ -156,6 +157,7 @@ __all__ = [
     "balanced_pairs",
     "benchmark",
     "certify",
+    "check_problem",
     "choose_operator",
     "concatenate_tasks",
     "cross_validate",

@@ -15,6 +15,8 @@ __all__ = ["fingerprint"]
 def fingerprint(*parts: Any) -> str:
     """SHA-256 of numbers, strings, arrays, sparse matrices, sequences, dataclasses, and objects with ``contents()``.
 
+    Classes of the package count by their names, others by module and qualified name.
+
     Raises
     ------
     TypeError
@@ -40,10 +42,16 @@ def _feed(digest: Any, part: Any) -> None:
         for item in part:
             _feed(digest, item)
     elif hasattr(part, "contents"):
-        digest.update(f"{type(part).__name__};".encode())
+        digest.update(f"{_kind(part)};".encode())
         _feed(digest, part.contents())
     elif is_dataclass(part):
-        digest.update(f"{type(part).__name__};".encode())
+        digest.update(f"{_kind(part)};".encode())
         _feed(digest, [getattr(part, field.name) for field in fields(part)])
     else:
         raise TypeError(f"no fingerprint for {type(part).__name__}: give it a method contents()")
+
+
+def _kind(part: Any) -> str:
+    kind = type(part)
+    ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return kind.__name__ if ours else f"{kind.__module__}.{kind.__qualname__}"

@@ -29,7 +29,7 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.measures.base import MeasureAtK
+from convexmetric.measures import MEASURES, MeasureAtK
 from convexmetric.metric_files import check_solution_path
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, QuadraticForm, SquaredFrobenius, Trace
@@ -263,6 +263,8 @@ def _risk(problem: MetricProblem) -> tuple[Table, Arrays]:
     risk = problem.risk
     if isinstance(risk, RankingRisk):
         measure = risk.measure
+        if type(measure) not in MEASURES.values():
+            raise InputError(f"certificates do not know the measure {type(measure).__name__}")
         table: Table = {"kind": "rankings", "measure": measure.name, "C": str(as_rational(risk.C))}
         if isinstance(measure, MeasureAtK):
             table["k"] = measure.k

@@ -9,11 +9,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from extensions import RIGHT, WRONG
+from samples import clarabel
 
 import convexmetric as cm
 from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.errors import DualError
+from convexmetric.errors import ContractError, DualError, InputError
 from convexmetric.losses import Hinge, Logistic
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, PairwiseRisk, SeparableRisk, SmoothedPairs, SmoothSeparableRisk
@@ -136,6 +138,36 @@ PROBLEMS |= {
     for norm in ("frobenius", "trace")
 }
 MAP = RNG.normal(size=(13, 6))
+
+
+@pytest.mark.parametrize("name", list(PROBLEMS))
+def test_every_block_keeps_its_contract(name):
+    for random_state in (0, 1):
+        cm.check_problem(PROBLEMS[name](), random_state)
+
+
+@pytest.mark.parametrize("name", list(RIGHT))
+def test_blocks_of_a_users_own_that_are_right_pass_and_are_solved(name):
+    problem = RIGHT[name]()
+    for random_state in range(3):
+        cm.check_problem(problem, random_state)
+    solution = cm.solve(problem, tol=1e-7)
+    assert solution.status == "optimal"
+    assert solution.upper_bound == pytest.approx(clarabel(problem), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", list(WRONG))
+def test_wrong_blocks_are_named_with_the_rule_they_break(name):
+    make, message = WRONG[name]
+    for random_state in range(3):
+        with pytest.raises(ContractError) as caught:
+            cm.check_problem(make(), random_state)
+        assert str(caught.value).startswith(message)
+
+
+def test_only_problems_are_checked():
+    with pytest.raises(InputError, match="problem must be a MetricProblem, got ndarray"):
+        cm.check_problem(X)
 
 
 @pytest.fixture(scope="module", params=list(PROBLEMS))

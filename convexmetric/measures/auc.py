@@ -30,7 +30,6 @@ class AUC(Measure):
 
     name: ClassVar[str] = "auc"
     title: ClassVar[str] = "area under the ROC curve"
-    code: ClassVar[int] = 0
     pairwise: ClassVar[bool] = True
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:

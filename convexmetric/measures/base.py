@@ -12,7 +12,8 @@ distance, x of the relevant and z of the irrelevant ones, the most violated rank
 .. math:: \Delta(y) - \langle W, \delta\psi(q, y) \rangle
    = 1 - \sum_i \Bigl[ g(i, b_i) + \frac{2}{p n} \sum_{j \le b_i} (z_j - x_i) \Bigr].
 
-:mod:`convexmetric.measures.programme` solves this for any gains in O(p n); each measure's file has a faster way.
+:mod:`convexmetric.measures.programme` solves this for any gains in O(p n), and does so for a measure of a user's own;
+each measure's file here has a faster way.
 """
 
 from __future__ import annotations
@@ -37,18 +38,23 @@ class Measure(ABC):
     #: What a user types, and the measure's name in prose.
     name: ClassVar[str]
     title: ClassVar[str]
-    #: Number of the measure's oracle in :mod:`convexmetric.measures.oracle`.
-    code: ClassVar[int]
-    #: Whether ``Delta`` is the mean of inverted pairs, so that the risk is a hinge for each pair.
+    #: Whether ``Delta`` is the mean of inverted pairs, ``g(i, b) = (n - b) / (p n)``, so that the risk is a hinge for
+    #: each pair. A subclass with gains of its own does not inherit the claim.
     pairwise: ClassVar[bool] = False
     #: Length of the head of the list that counts; 0 where all of it does.
     k: int = 0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "gains" in vars(cls) and "pairwise" not in vars(cls):
+            cls.pairwise = False
 
     @abstractmethod
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``g(i, b)``: what relevant item i (1 is the highest) with b irrelevant items above it adds to the score.
 
-        All arguments may be arrays: p and n are the numbers of items of the query that i belongs to.
+        All arguments may be arrays: p and n are the numbers of items of the query that i belongs to. Gains are in
+        [0, 1], and those of the perfect ranking, ``b = 0``, add up to 1.
         """
 
     def score(self, relevant: np.ndarray) -> float:
@@ -58,9 +64,9 @@ class Measure(ABC):
         p = above.size
         return float(self.gains(np.arange(1, p + 1), above, p, relevant.size - p).sum())
 
-    def contents(self) -> tuple[str, int]:
-        """What defines it, for fingerprints."""
-        return self.name, self.k
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints: name, k, and whatever else was given to a measure of a user's own."""
+        return self.name, self.k, *sorted((name, value) for name, value in vars(self).items() if name != "k")
 
     @property
     def label(self) -> str:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from convexmetric.errors import InputError
-from convexmetric.measures.auc import AUC
 from convexmetric.measures.base import Measure, MeasureAtK
-from convexmetric.measures.knn import NearestNeighbours
-from convexmetric.measures.map import AveragePrecision
-from convexmetric.measures.mrr import ReciprocalRank
-from convexmetric.measures.ndcg import NDCG
-from convexmetric.measures.precision import PrecisionAtK
+from convexmetric.measures.oracle import CODES
 
 __all__ = ["MEASURES", "measure_named"]
 
 #: Ranking measures by the name a user types.
-MEASURES: dict[str, type[Measure]] = {
-    measure.name: measure for measure in (AUC, PrecisionAtK, AveragePrecision, ReciprocalRank, NDCG, NearestNeighbours)
-}
+MEASURES: dict[str, type[Measure]] = {measure.name: measure for measure in CODES}
 
 
 def measure_named(name: str, k: int | None = None) -> Measure:

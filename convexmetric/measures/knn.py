@@ -29,7 +29,6 @@ class NearestNeighbours(MeasureAtK):
 
     name: ClassVar[str] = "knn"
     title: ClassVar[str] = "binary k-nearest-neighbour prediction"
-    code: ClassVar[int] = 5
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0."""

@@ -39,7 +39,6 @@ class AveragePrecision(Measure):
 
     name: ClassVar[str] = "map"
     title: ClassVar[str] = "mean average precision"
-    code: ClassVar[int] = 2
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``i / (p (i + b))``."""

@@ -30,7 +30,6 @@ class ReciprocalRank(Measure):
 
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "mean reciprocal rank"
-    code: ClassVar[int] = 3
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``1 / (1 + b)`` for the first relevant item, else 0."""

@@ -34,7 +34,6 @@ class NDCG(MeasureAtK):
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "normalised discounted cumulative gain at k"
-    code: ClassVar[int] = 4
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``D(i + b) / sum_{t <= k} D(t)`` up to place k."""

@@ -1,5 +1,7 @@
 """The separation oracle over many queries: compiled loops around one query's most violated ranking.
 
+A measure of a user's own, which is none of those compiled here, runs the programme for any gains, query by query.
+
 Distances come in one of two layouts (see :class:`~convexmetric.comparisons.Rankings`): a row of distances to the whole
 corpus for every query, or only the listed items of every query, one after the other. Coefficients of the cut,
 ``<W, dpsi> = sum_x T_x d(q, x)``, overwrite them:
@@ -18,15 +20,26 @@ import numpy as np
 
 from convexmetric.comparisons import Block, ListedBlock
 from convexmetric.cones.base import Array
-from convexmetric.measures.auc import worst_auc
+from convexmetric.measures.auc import AUC, worst_auc
 from convexmetric.measures.base import Measure
-from convexmetric.measures.knn import worst_knn
-from convexmetric.measures.map import worst_map
-from convexmetric.measures.mrr import worst_mrr
-from convexmetric.measures.ndcg import worst_ndcg
-from convexmetric.measures.precision import worst_precision
+from convexmetric.measures.knn import NearestNeighbours, worst_knn
+from convexmetric.measures.map import AveragePrecision, worst_map
+from convexmetric.measures.mrr import ReciprocalRank, worst_mrr
+from convexmetric.measures.ndcg import NDCG, worst_ndcg
+from convexmetric.measures.precision import PrecisionAtK, worst_precision
+from convexmetric.measures.programme import places
 
-__all__ = ["most_violated_rankings"]
+__all__ = ["CODES", "most_violated_rankings"]
+
+#: Numbers by which compiled code knows a measure. A subclass is another measure: its gains may be others.
+CODES: dict[type[Measure], int] = {
+    AUC: 0,
+    PrecisionAtK: 1,
+    AveragePrecision: 2,
+    ReciprocalRank: 3,
+    NDCG: 4,
+    NearestNeighbours: 5,
+}
 
 #: Distances in a block from which threads are worth starting: some milliseconds of work.
 WORTH_THREADS = 400_000
@@ -48,16 +61,51 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
         ``Delta = 1 - score``.
     violations : (B,) array
         ``Delta - <W, dpsi>``, never negative but for rounding (the perfect ranking has 0).
+
+    Raises
+    ------
+    ContractError
+        If the gains of a measure of a user's own are not what :meth:`Measure.gains` promises.
     """
     losses, violations = np.empty(len(block)), np.empty(len(block))
+    if type(measure) not in CODES:
+        _by_programme(measure, block, losses, violations)
+        return losses, violations
+    code = CODES[type(measure)]
     threads = block.values.size >= WORTH_THREADS
     if isinstance(block, ListedBlock):
         listed: Callable[..., Any] = _listed_parallel if threads else _listed_serial
-        listed(measure.code, measure.k, block.values, block.start, block.n_relevant, losses, violations)
+        listed(code, measure.k, block.values, block.start, block.n_relevant, losses, violations)
     else:
         dense: Callable[..., Any] = _dense_parallel if threads else _dense_serial
-        dense(measure.code, measure.k, block.values, block.lists, losses, violations)
+        dense(code, measure.k, block.values, block.lists, losses, violations)
     return losses, violations
+
+
+def _by_programme(measure: Measure, block: Block, losses: Array, violations: Array) -> None:
+    """The programme for any gains, one query after the other."""
+    if isinstance(block, ListedBlock):
+        for row in range(len(block)):
+            x, z = np.split(block.values[block.start[row] : block.start[row + 1]], block.n_relevant[row : row + 1])
+            losses[row], violations[row] = _ranked(measure, x, z)
+        return
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = block.lists
+    for row, distances in enumerate(block.values):
+        wanted = relevant[relevant_start[row] : relevant_stop[row]]
+        unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+        x, z = distances[wanted], distances[unwanted]
+        losses[row], violations[row] = _ranked(measure, x, z)
+        distances[:] = 0.0
+        distances[wanted], distances[unwanted] = x, z
+
+
+def _ranked(measure: Measure, x: Array, z: Array) -> tuple[float, float]:
+    """As :func:`most_violated_ranking`, for any gains."""
+    order, order_z = np.argsort(x, kind="stable"), np.argsort(z, kind="stable")
+    b, loss = places(measure, x[order], z[order_z])
+    v = np.empty(z.size, dtype=np.int64)
+    v[order_z] = x.size - np.searchsorted(b, np.arange(z.size), side="right")
+    return loss, float(_coefficients(x, z, order, x[order], v, b, loss))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -77,8 +125,21 @@ def most_violated_ranking(code, k, x, z):  # type: ignore[no-untyped-def] # prag
         loss = worst_mrr(sorted_x, z, v, b)
     elif code == 4:
         loss = worst_ndcg(sorted_x, z, k, v, b)
-    else:
+    elif code == 5:
         loss = worst_knn(sorted_x, z, k, v, b)
+    else:
+        # No measure's number: what follows from it is no number either.
+        v[:], b[:], loss = 0, 0, np.nan
+    return loss, _coefficients(x, z, order, sorted_x, v, b, loss)
+
+
+@numba.njit(cache=True, nogil=True)
+def _coefficients(x, z, order, sorted_x, v, b, loss):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Overwrite distances by the coefficients of a ranking; returns its violation.
+
+    ``v`` in the order of ``z``, ``b`` in that of ``sorted_x``.
+    """
+    p, n = x.size, z.size
     # The least distance is subtracted before any sum: only differences matter.
     base = sorted_x[0]
     scale = 2.0 / (p * n)
@@ -90,7 +151,7 @@ def most_violated_ranking(code, k, x, z):  # type: ignore[no-untyped-def] # prag
     for i in range(p):
         weighted -= b[i] * (sorted_x[i] - base)
         x[order[i]] = -scale * b[i]
-    return loss, loss - scale * weighted
+    return loss - scale * weighted
 
 
 @numba.njit(cache=True, nogil=True)

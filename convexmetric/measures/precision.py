@@ -33,7 +33,6 @@ class PrecisionAtK(MeasureAtK):
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "precision at k"
-    code: ClassVar[int] = 1
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``[i + b <= k] / k``."""

@@ -213,7 +213,7 @@ def solve(
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
     """A solver's arithmetic broke down: what it left is certified as it is; if it left nothing, say so."""
-    if isinstance(error, ConvexMetricError):
+    if isinstance(error, ConvexMetricError) or monitor.caller_failed:
         raise error
     if monitor.M is None or monitor.dual_point is None:
         raise SolverError(

@@ -344,6 +344,9 @@ def cross_modal(of: Draw) -> Case:
     alpha, alpha0 = weights(of, of.scale**2)
     beta = float(rng.choice([0.0, 0.125]))
     half = int(rng.integers(3, m - 2))
+    if len(set(of.y[half:])) < 2 or not set(of.y[:half]) & set(of.y[half:]):
+        # No query would rank anything.
+        raise RedrawError
     X, X0 = (moved if moved is not None else of.X), of.X0
     options: dict[str, Any] = {"beta": beta, "n_clusters": None, "n_neighbors": int(rng.integers(1, 4))}
 

@@ -213,6 +213,8 @@ class _Run:
                 raise InputError("the checkpoint's factor is damaged; remove it to start again")
             return B
         apart = self.images.at(np.zeros((len(self.X), 1)), 0.0)
+        # Zero is optimal where the regularizer outweighs everything, and no step ends exactly there.
+        self.monitor.primal(self.cone.zeros(), apart.exact)
         adding, _ = apart.sides(self.X)
         values, vectors = np.linalg.eigh(adding)
         gains = values[::-1][: self.rank]

@@ -186,16 +186,19 @@ def _fingerprint(problem: MetricProblem) -> str:
 def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
     """Zero, and metrics of rank one, of some and of full rank, around the size at which the risk bends.
 
-    Where hard constraints allow none of these, also some that a conic solver finds.
+    Also some on the way down from zero, where a bound that is too high shows first. Where hard constraints allow none of these, also some that a conic solver finds.
     """
     risk, cone = problem.risk, problem.cone
     unit = 1.0
     zero = cone.zeros()
     value = risk.value(zero)
+    descent = []
     if np.isfinite(value):
-        normal = np.linalg.norm(risk.separate(zero, np.zeros(risk.parts, dtype=np.int64)).normals)
-        if np.isfinite(normal) and 0.0 < abs(value) < 1e100 * normal:
-            unit = abs(value) / float(normal)
+        normal = risk.separate(zero, np.zeros(risk.parts, dtype=np.int64)).normals[0]
+        length = float(np.linalg.norm(normal))
+        if np.isfinite(length) and 0.0 < abs(value) < 1e100 * length:
+            unit = abs(value) / length
+            descent = [cone.project(cone.from_coordinates(size * unit / length * normal)) for size in (0.1, 1.0)]
     metrics = [zero]
     for size in (1.0, 0.01, 100.0):
         for rank in (2 * cone.d, 1, max(1, cone.d // 2)):
@@ -207,7 +210,7 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
         if stated is not None and _minimised(stated.problem) is not None:
             M = cone.project(cone.element(stated.metric.value))
             metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
-    return metrics
+    return metrics + descent
 
 
 def _check_cone(cone: Cone, rng: np.random.Generator) -> None:

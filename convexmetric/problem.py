@@ -85,7 +85,9 @@ class MetricProblem:
     #: The metric's letter in the paper.
     letter: ClassVar[str] = "M"
 
-    def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
+    def __init__(
+        self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0
+    ) -> None:
         if isinstance(constant, bool) or not isinstance(constant, Real) or not np.isfinite(constant):
             raise InputError(f"constant must be a finite number, got {constant!r}")
         self.risk = risk
@@ -258,9 +260,7 @@ class MetricProblem:
             if np.isfinite(value):
                 cuts = self.risk.separate(M, np.zeros(self.risk.parts, dtype=np.int64))
                 if not (np.isfinite(cuts.offsets).all() and np.isfinite(cuts.normals).all()):
-                    raise ContractError(
-                        f"{self.risk.words} made a cut at the metric {words} with NaN or infinity in it"
-                    )
+                    raise ContractError(f"{self.risk.words} made a cut at the metric {words} with NaN or infinity in it")
 
     def linear(self) -> Array:
         """Linear part of the penalty, in coordinates of the cone."""

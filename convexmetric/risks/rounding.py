@@ -42,9 +42,7 @@ def sum_error(n: int) -> float:
 
 def reach(points: tuple[Any, ...]) -> Array:
     """``r_j``: the largest size of every coordinate."""
-    return np.max(
-        [abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in points], 0
-    )
+    return np.max([abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in points], 0)
 
 
 def largest_form(points: tuple[Any, ...], M: Array) -> float:

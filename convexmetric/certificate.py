@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import CrossedBoundsError, InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint
@@ -32,6 +32,10 @@ from convexmetric.risks.rounding import error_of_distances, error_of_sums, large
 from convexmetric.terms import Constraints, ExtraObjective, UserTerms
 
 __all__ = ["Certificate", "certify", "relative_gap"]
+
+
+#: A positive lower bound below this is none: products behind it may have lost their digits by underflow.
+SMALLEST = 1e-290
 
 
 def relative_gap(upper_bound: float, lower_bound: float) -> float:
@@ -86,7 +90,7 @@ class Certificate:
     def __str__(self) -> str:
         bounds = (
             f"{self.lower_bound:.10g} <= optimum <= {self.upper_bound:.10g}   "
-            f"(relative gap {self.gap:.1e}, grade {self.grade}, rounding at most about {self.rounding:.0e})"
+            f"(relative gap {self.gap:.1e}, grade {self.grade}, rounding {self.rounding:.0e})"
         )
         return f"{bounds}\n{self.rests_on}" if self.rests_on else bounds
 
@@ -169,8 +173,8 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Dual
     made = replace(upper, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
     if lower > upper.upper_bound:
         raise CrossedBoundsError(
-            f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains only "
-            f"{made.rounding:.1e}: a block of the problem is not what it says (convexmetric.check_problem tells which), "
+            f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains "
+            f"{made.rounding:.1e} of it: a block of the problem is not what it says it is (check_problem tells which), "
             "or its numbers are of sizes that float64 does not hold together (rescale them)"
         )
     return made
@@ -253,6 +257,8 @@ def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple
     value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
     lower -= sum_error(problem.cone.size) * (abs(lower) + abs(problem.constant))
+    if 0.0 < lower < SMALLEST:
+        lower = 0.0
     return lower, plain - lower
 
 
@@ -265,5 +271,5 @@ def _dual_error(problem: MetricProblem, point: DualPoint) -> Array:
     if isinstance(cone, NonnegativeDiagonal):
         return sums + sum_error(cone.d) * (np.abs(S) if G is None else np.abs(S) + np.abs(G))
     # Eigenvalues err by about this, whatever the scales of the coordinates are.
-    size = float(np.linalg.norm(S)) + (0.0 if G is None else float(np.linalg.norm(G)))
+    size = norm_of(S) + (0.0 if G is None else norm_of(G))
     return np.diag(sums + sum_error(cone.d) * size)

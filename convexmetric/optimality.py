@@ -224,11 +224,14 @@ def _gradient(problem: MetricProblem, M: Array) -> Array:
 
 
 def _tangent(problem: MetricProblem, M: Array) -> tuple[float, Array]:
-    """``f(M)`` and D, in one pass; D has no meaning where f is infinite."""
+    """``f(M)`` and D, in one pass; D has no meaning where f is infinite: a regularizer need not have a slope there."""
     with np.errstate(invalid="ignore"):
         cuts = problem.risk.separate(M, np.zeros(problem.risk.parts, dtype=np.int64))
+    value = float(cuts.values[0]) + problem.penalty(M)
+    if not np.isfinite(value):
+        return value, problem.cone.zeros()
     D = problem.regularizer.gradient(M, problem.cone) - problem.cone.from_coordinates(cuts.normals[0])
-    return float(cuts.values[0]) + problem.penalty(M), D if problem.G is None else D + problem.G
+    return value, D if problem.G is None else D + problem.G
 
 
 def _bases(M: Array) -> tuple[Any, Any, Array]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -85,10 +84,8 @@ class MetricProblem:
     #: The metric's letter in the paper.
     letter: ClassVar[str] = "M"
 
-    def __init__(
-        self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0
-    ) -> None:
-        if isinstance(constant, bool) or not isinstance(constant, Real) or not np.isfinite(constant):
+    def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
+        if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):
             raise InputError(f"constant must be a finite number, got {constant!r}")
         self.risk = risk
         self.regularizer = regularizer
@@ -260,7 +257,9 @@ class MetricProblem:
             if np.isfinite(value):
                 cuts = self.risk.separate(M, np.zeros(self.risk.parts, dtype=np.int64))
                 if not (np.isfinite(cuts.offsets).all() and np.isfinite(cuts.normals).all()):
-                    raise ContractError(f"{self.risk.words} made a cut at the metric {words} with NaN or infinity in it")
+                    raise ContractError(
+                        f"{self.risk.words} made a cut at the metric {words} with NaN or infinity in it"
+                    )
 
     def linear(self) -> Array:
         """Linear part of the penalty, in coordinates of the cone."""

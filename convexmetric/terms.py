@@ -4,7 +4,7 @@ With a set :math:`\mathcal{U}` of constraints and a convex term h the problem be
 
 .. math:: \min_{M \in K \cap \mathcal{U}} \; R(M) + \langle G, M \rangle + \Omega(M) + h(M).
 
-A dual point of a nonnegative risk still says :math:`R(M) \ge \max(0, v - \langle S, M \rangle)`, made by our own oracle, and
+A dual point of a nonnegative risk says :math:`R(M) \ge \max(0, v - \langle S, M \rangle)`, made by our own oracle, and
 
 .. math:: \min_{M \in K \cap \mathcal{U}} \; \max(0, v - \langle S, M \rangle) + \langle G, M \rangle + \Omega(M) + h(M)
 

@@ -69,8 +69,8 @@ def test_a_hard_margin_missed_by_little_is_met_by_scaling():
 
 
 def test_what_is_printed():
-    certificate = cm.Certificate(2.0, 1.5, np.eye(2), None)
-    assert str(certificate) == "1.5 <= optimum <= 2   (relative gap 2.5e-01, grade float)"
+    certificate = cm.Certificate(2.0, 1.5, np.eye(2), None, rounding=1e-12)
+    assert str(certificate) == "1.5 <= optimum <= 2   (relative gap 2.5e-01, grade float, rounding 1e-12)"
     assert certificate.grade == "float"
     assert "M=" not in repr(certificate)
 

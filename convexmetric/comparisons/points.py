@@ -14,6 +14,8 @@ __all__ = ["as_points", "rows_of", "translated"]
 
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
+#: Largest entry of points that are not all zero must be above this: the same products do not underflow.
+SMALLEST = 1e-60
 
 
 def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
@@ -23,7 +25,7 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     ------
     InputError
         If ``X`` is not two-dimensional, is empty, is not real, has NaN, infinite or absurdly large entries, or
-        is sparse where only dense points are supported.
+        absurdly small ones only, or is sparse where only dense points are supported.
     """
     if sp.issparse(X):
         if not sparse:
@@ -45,6 +47,8 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
         raise InputError(f"{name} contains NaN or infinite entries; remove or impute them first")
     if values.size and np.abs(values).max() > LARGEST:
         raise InputError(f"{name} has entries beyond {LARGEST:g}, whose squared distances overflow; rescale it")
+    if values.size and 0.0 < np.abs(values).max() < SMALLEST:
+        raise InputError(f"{name} has no entry beyond {SMALLEST:g}, so that squared distances underflow; rescale it")
     return points
 
 

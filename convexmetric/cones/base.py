@@ -7,6 +7,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
@@ -162,6 +163,11 @@ def real_array(values: Any, name: str) -> Array:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{name} must be a rectangular array of real numbers") from error
+
+
+def norm_of(S: Array) -> float:
+    """``||S||_F``, whatever the size of the entries: their squares may be no floats."""
+    return float(la.norm(S.ravel(), check_finite=False))
 
 
 def finite_array(values: Any, shape: tuple[int, ...], name: str) -> Array:

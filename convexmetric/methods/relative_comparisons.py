@@ -77,7 +77,7 @@ class RelativeComparisonProblem(MetricProblem):
     >>> solution.w.round(4)
     array([0.4065, 0.1626])
     >>> print(solution.certificate)
-    0.09584242184 <= optimum <= 0.09584242184   (relative gap ..., grade float)
+    0.09584242184 <= optimum <= 0.09584242184   (relative gap ..., grade float, rounding ...)
     """
 
     letter: ClassVar[str] = "w"

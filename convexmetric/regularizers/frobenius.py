@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.regularizers.base import Regularizer, checked_reg
 
 __all__ = ["Frobenius"]
@@ -37,17 +37,17 @@ class Frobenius(Regularizer):
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg * ||M||_F``."""
-        return self.reg * float(np.linalg.norm(M))
+        return self.reg * norm_of(M)
 
     def gradient(self, M: Array, cone: Cone) -> Array:
         """``reg M / ||M||_F``; zero at zero."""
-        norm = float(np.linalg.norm(M))
+        norm = norm_of(M)
         return self.reg / norm * M if norm > 0.0 else cone.zeros()
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v`` at a feasible theta; minus infinity if none is found."""
         if G is None:
-            norm = float(np.linalg.norm(np.maximum(cone.spectrum(S), 0.0)))
+            norm = norm_of(np.maximum(cone.spectrum(S), 0.0))
             return max(0.0, value) * min(1.0, self.reg / norm) if norm > 0.0 else max(0.0, value)
         theta = self.largest_share(S, G, cone)
         return -np.inf if theta is None else theta * value
@@ -57,19 +57,19 @@ class Frobenius(Regularizer):
         theta = 1.0
         for _ in range(STEPS):
             positive = cone.project(theta * S - G)
-            norm = float(np.linalg.norm(positive))
+            norm = norm_of(positive)
             slope = cone.inner(positive, S)
             if norm <= self.reg * (1.0 + near) or slope <= 0.0:
                 break
             theta = max(0.0, theta - (norm - self.reg) * norm / slope)
         if norm <= self.reg:
             return theta
-        least = float(np.linalg.norm(cone.project(-G)))
+        least = norm_of(cone.project(-G))
         if least <= self.reg:
             return theta * (self.reg - least) / (norm - least)
         # The feasible theta do not reach down to 0, but a step of twice the length may be among them.
         theta = max(0.0, theta - 2.0 * (norm - self.reg) * norm / slope) if slope > 0.0 else 0.0
-        return theta if np.linalg.norm(cone.project(theta * S - G)) <= self.reg else None
+        return theta if norm_of(cone.project(theta * S - G)) <= self.reg else None
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg * ||M||_F``."""

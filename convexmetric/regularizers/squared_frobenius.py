@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.regularizers.base import Regularizer, checked_reg
 
 __all__ = ["SquaredFrobenius"]
@@ -28,12 +28,12 @@ class SquaredFrobenius(Regularizer):
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M||_F^2``."""
-        return 0.5 * self.reg * cone.inner(M, M)
+        return 0.5 * (np.sqrt(self.reg) * norm_of(M)) ** 2
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v - ||[theta S - G]_+||^2 / (2 reg)``, at the best theta for ``G = 0``, else at theta = 1."""
-        positive = cone.project(S if G is None else S - G)
-        square = cone.inner(positive, positive) / self.reg
+        # The weight before the square: either alone may be no float.
+        square = (norm_of(cone.project(S if G is None else S - G)) / np.sqrt(self.reg)) ** 2
         if G is None and square > value:
             return 0.5 * value * (value / square) if value > 0.0 else 0.0
         return value - 0.5 * square

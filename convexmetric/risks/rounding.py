@@ -1,14 +1,15 @@
 r"""Estimates of what rounding does to a risk and to what a dual point says, from the magnitudes met.
 
-A sum of n floats errs by about :math:`\epsilon_n = (4 + 2 \sqrt n) u` times the sum of their sizes, :math:`u = 2^{-53}`:
-errors of single operations are as good as independent. Squared distances are evaluated from inner products, whose terms
-have sizes of up to :math:`E(M) = \max_x |x|^\top |M| |x|` over all points x, so that a distance errs by about
+A sum of n floats errs by about :math:`\epsilon_n = (4 + 2 \sqrt n) u` times the sum of their sizes, with
+:math:`u = 2^{-53}`: errors of single operations are as good as independent. Squared distances are evaluated from inner
+products, whose terms have sizes of up to :math:`E(M) = \max_x |x|^\top |M| |x|` over all points x, so that a distance
+errs by about
 
 .. math:: e(M) = 4 E(M) \, \epsilon_{2 d}.
 
 With T the coefficients of squared distances in :math:`S = \sum_{qx} T_{qx} (q - x)(q - x)^\top`, w the sum of their
-sizes and :math:`r_j` the largest size of coordinate j, entry (j, k) of S errs by about :math:`4 \epsilon_n w \, r_j r_k`,
-and a symmetric matrix of such errors with random signs is below the diagonal one of
+sizes and :math:`r_j` the largest size of coordinate j, entry (j, k) of S errs by about
+:math:`4 \epsilon_n w \, r_j r_k`, and a symmetric matrix of such errors with random signs is below the diagonal one of
 
 .. math:: \delta_j = 4 \epsilon_n w \, r_j^2 (1 + 2 \sqrt d)
 
@@ -42,7 +43,9 @@ def sum_error(n: int) -> float:
 
 def reach(points: tuple[Any, ...]) -> Array:
     """``r_j``: the largest size of every coordinate."""
-    return np.max([abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in points], 0)
+    return np.max(
+        [abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in points], 0
+    )
 
 
 def largest_form(points: tuple[Any, ...], M: Array) -> float:
@@ -78,8 +81,8 @@ def error_of_sums(points: tuple[Any, ...], weight: float, cone: Cone) -> Array:
 def lift(cone: Cone, M: Array) -> Array:
     """``(d,)``, nonnegative: with it added to its diagonal the metric is in the cone, whatever rounding left of it.
 
-    With ``D_jj = max(M_jj, max_k M_jk^2 / M_kk)`` the matrix ``D^(-1/2) M D^(-1/2)`` has entries of at most one, so that
-    its smallest eigenvalue is known up to ``epsilon_d`` whatever the scales of the coordinates are.
+    With ``D_jj = max(M_jj, max_k M_jk^2 / M_kk)`` entries of ``D^(-1/2) M D^(-1/2)`` are at most one, and its smallest
+    eigenvalue is known up to ``epsilon_d`` whatever the scales of the coordinates are.
     """
     if isinstance(cone, NonnegativeDiagonal):
         return np.maximum(-M, 0.0)

@@ -59,6 +59,7 @@ class Monitor:
         self.history: list[Progress] = []
         self.status: Status = "stalled"
         self.stopped = False
+        self.caller_failed = False
         self.solver = ""
         self.M: Array | None = None
         self.upper_bound = np.inf
@@ -79,6 +80,12 @@ class Monitor:
     def gap(self) -> float:
         """Relative gap of the best bounds so far."""
         return relative_gap(self.upper_bound + self._constant, self.lower_bound + self._constant)
+
+    @property
+    def size(self) -> float:
+        """What the gap is relative to: of the bounds that are finite, the larger size."""
+        ends = (abs(end + self._constant) for end in (self.upper_bound, self.lower_bound))
+        return max((end for end in ends if np.isfinite(end)), default=np.inf)
 
     @property
     def reached(self) -> bool:
@@ -132,6 +139,15 @@ class Monitor:
         self._dual, self.lower_bound, self.sums = point, bound, sums
         return True
 
+    def _asked(self, progress: Progress) -> bool:
+        """What the callback says; its errors are the caller's, and no solver's."""
+        assert self._callback is not None
+        try:
+            return bool(self._callback(progress))
+        except Exception:
+            self.caller_failed = True
+            raise
+
     def _check_numbers(self) -> None:
         """Once, when a solver offers what is no number: is it a block of the problem that returns them?"""
         if not self._checked and self._problem is not None:
@@ -179,7 +195,7 @@ class Monitor:
             self._display.update(progress)
         if self._checkpoint is not None and self._checkpoint.due:
             self.save()
-        stopped_by_caller = self._callback is not None and bool(self._callback(progress))
+        stopped_by_caller = self._callback is not None and self._asked(progress)
         if self.reached:
             self.status = "optimal"
         elif stopped_by_caller:

@@ -83,7 +83,7 @@ class ConicCuttingPlanes(Solver):
 
     def _by_cuts(self, problem: MetricProblem, monitor: Monitor, terms: UserTerms) -> None:
         """Cutting planes; the master's first solution satisfies the user's constraints, and so do all that follow."""
-        cone, risk = problem.cone, problem.risk
+        risk = problem.risk
         pool = Pool.empty(problem, self.groups)
         master = _Master(terms, pool.n_groups)
         metric = master.solve(pool)[0]

@@ -67,6 +67,10 @@ ACCURATE = 1e-13
 MENDABLE = 100.0
 #: The same for the cold start of a quadratic program, whose central path is easier to reach from further out.
 ROUGH = 10.0
+#: A quadratic part below this share of what the rows cost at zero is none.
+NEGLIGIBLE = 1e-30
+#: Sizes between the reciprocal of this and this need no units of their own.
+MODERATE = 1e9
 
 
 class Penalty(Protocol):
@@ -88,6 +92,10 @@ class Penalty(Protocol):
 
 class ConicQP:
     """The penalty of a problem, and in place of its risk a set of rows with slacks; in the module's letters.
+
+    Where rows, margins or weights are of extreme size, it is stated in units of its own, powers of two: products of a
+    few of its numbers stay in the range of floats, and nothing is rounded. Arguments and results are in those of the
+    problem.
 
     Parameters
     ----------
@@ -112,6 +120,28 @@ class ConicQP:
         self.c = problem.linear()
         self.L: float | Array = quadratic
         self.A, self.b, self.group, self.C = A, b, group, C
+        self.units = Units()
+        self._scale()
+
+    def _scale(self) -> None:
+        """Choose units, and go over to them."""
+        row = _unit(np.abs(self.A.data if sp.issparse(self.A) else self.A).max(initial=0.0))
+        margin = _unit(np.abs(self.b).max(initial=0.0))
+        metric = margin / row
+        linear, curved = float(np.abs(self.c).max()), float(np.abs(self.L).max())
+        if self.hard:
+            value = _unit(max(linear * metric, curved * metric * metric))
+        else:
+            value = margin * _unit(self.C.max(initial=0.0))
+            # Where rows weigh nothing beside the penalty it is this that says how large a metric may be.
+            costs = max(linear * metric, curved * metric * metric) / value
+            metric /= _unit(costs) if costs > MODERATE else 1.0
+        self.units = units = Units(metric, margin, value)
+        if units == Units():
+            return
+        with np.errstate(all="ignore"):
+            self.A, self.b, self.C = self.A * (metric / margin), self.b / margin, self.C * (margin / value)
+            self.c, self.L = self.c * (metric / value), self.L * (metric * (metric / value))
 
     @property
     def hard(self) -> bool:
@@ -146,8 +176,9 @@ class ConicQP:
 
     def dual_value(self, a: Array, u: Array) -> float:
         """Lower bound that feasible multipliers prove, with ``u`` as a hint."""
-        S = self.cone.from_coordinates(self.A.T @ a)
-        return self.problem.bound(float(self.b @ a), S, self.cone.from_coordinates(u))
+        S, units = self.cone.from_coordinates(self.A.T @ a), self.units
+        hint = units.metric * self.cone.from_coordinates(u)
+        return self.problem.bound(units.value * float(self.b @ a), (units.value / units.metric) * S, hint) / units.value
 
     def feasible_multipliers(self, a: Array) -> Array:
         """``a`` clipped to be nonnegative and shrunk group by group to ``E^T a <= C``."""
@@ -157,6 +188,22 @@ class ConicQP:
         totals = self.sums(a)
         shrink = np.where(totals > self.C, self.C / np.where(totals > 0.0, totals, 1.0), 1.0)
         return a * shrink[self.group]
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a program's metric, margins and values are divided by: powers of two."""
+
+    metric: float = 1.0
+    margin: float = 1.0
+    value: float = 1.0
+
+
+def _unit(size: float) -> float:
+    """The power of two near a size, one for moderate sizes."""
+    if not 0.0 < size < np.inf or 1.0 / MODERATE <= size <= MODERATE:
+        return 1.0
+    return float(np.ldexp(1.0, np.frexp(size)[1] - 1))
 
 
 @dataclass
@@ -414,18 +461,25 @@ def cholesky_solve(factor: Array, right: Array) -> Array:
 
 def _cold_start(qp: ConicQP) -> Iterate:
     """A centred interior point at the scale of the problem; only the equation for Z is left open."""
-    if isinstance(qp.L, np.ndarray) or qp.L > 0.0:
-        return _quadratic_start(qp)
     cone = qp.cone
     u = cone.coordinates(cone.identity())
     u = _best_scale(qp, u) * u
-    size = float(np.abs(qp.c).max())
+    size = float(np.abs(qp.c + qp.quadratic(u)).max())
+    if not _nearly_linear(qp, u):
+        return _quadratic_start(qp)
     if not qp.hard:
         # Z must hold its own against the rows: the geometric mean of the objective and what they weigh.
         counts = qp.sums(np.ones(len(qp.b))) + 1.0
         load = cone.largest(cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group]))
         size = max(size, float(np.sqrt(size * max(load, 0.0))))
     return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
+
+
+def _nearly_linear(qp: ConicQP, u: Array) -> bool:
+    """Whether the quadratic part is nothing beside the rest, so that the path is that of a linear program."""
+    if not np.any(qp.L):
+        return True
+    return not qp.hard and float(u @ qp.quadratic(u)) < NEGLIGIBLE * float(qp.C @ qp.slacks(-qp.b))
 
 
 def heavy_start(qp: ConicQP) -> Iterate:
@@ -475,7 +529,7 @@ def _centred_pair(cone: Cone, S: Array, curvature: Any, mu: float) -> tuple[Arra
         sigma = S / curvature
         U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
         return U, mu / U
-    sigma, vectors = la.eigh(S)
+    sigma, vectors = np.linalg.eigh(S)
     sigma = sigma / curvature
     values = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
     return (vectors * values) @ vectors.T, (vectors * (mu / values)) @ vectors.T
@@ -505,6 +559,10 @@ def _best_scale(qp: ConicQP, u: Array) -> float:
     if qp.hard:
         feasible = [t for t in scales if (t * along >= qp.b).all()]
         return feasible[0] if feasible else 10.0 * size
+    nothing, penalty = qp.primal_value(0.0 * u, -qp.b), qp.primal_value(scales[0] * u, np.zeros(len(qp.b)))
+    if penalty > nothing > 0.0:
+        # Rows may weigh nothing beside the penalty.
+        scales = np.append(scales, scales[0] * (nothing / penalty))
     return float(min(scales, key=lambda t: qp.primal_value(t * u, t * along - qp.b)))
 
 
@@ -514,8 +572,10 @@ def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | 
     Rows and slacks are centred anew around each point, from the last one back, until the equation for Z is violated
     by no more than Newton steps mend, relative to Z itself. None if no point will do.
     """
+    units = qp.units
     for place in range(len(path) - 1, -1, -1):
-        point = _centred(qp, *path[place])
+        U, Z = path[place]
+        point = _centred(qp, U / units.metric, Z * (units.metric / units.value))
         if _residual(qp, point) <= MENDABLE:
             return point, place
     return None, -1
@@ -580,7 +640,13 @@ def interior_point(
     """
     k, q = qp.A.shape
     with blas_threads_for(float(min(k, q)) ** 2 * max(k, q)):
-        return _follow(qp, tol, _cold_start(qp) if start is None else start, max_iter, watch)
+        try:
+            point = _cold_start(qp) if start is None else start
+        except la.LinAlgError:
+            # Numbers that are no floats: no point, and bounds that say nothing.
+            cone = qp.cone
+            return Outcome(cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
+        return _follow(qp, tol, point, max_iter, watch)
 
 
 def _follow(
@@ -590,8 +656,9 @@ def _follow(
     max_iter: int,
     watch: Callable[[int, Array, Array, float, float], bool] | None,
 ) -> Outcome:
-    """Predictor-corrector steps from ``point``."""
-    cone = qp.cone
+    """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
+    cone, units = qp.cone, qp.units
+    dual = units.value / units.margin
     best_u, best_a = cone.coordinates(point.U), qp.feasible_multipliers(point.a)
     upper, lower = np.inf, -np.inf
     path: list[tuple[Array, Array]] = []
@@ -614,8 +681,14 @@ def _follow(
         if bound > lower:
             lower, best_a = bound, a
         gap = relative_gap(upper, lower)
-        path.append((point.U, point.Z))
-        if watch is not None and watch(iteration, cone.from_coordinates(best_u), best_a, upper, lower):
+        path.append((point.U * units.metric, point.Z * (units.value / units.metric)))
+        if watch is not None and watch(
+            iteration,
+            units.metric * cone.from_coordinates(best_u),
+            dual * best_a,
+            units.value * upper,
+            units.value * lower,
+        ):
             break
         if gap <= tol or stalled >= 8 or not point.finite:
             break
@@ -626,7 +699,14 @@ def _follow(
         if not following.finite:
             break
         point = following
-    return Outcome(cone.from_coordinates(best_u), best_a, upper, lower, iteration, path)
+    return Outcome(
+        units.metric * cone.from_coordinates(best_u),
+        dual * best_a,
+        units.value * upper,
+        units.value * lower,
+        iteration,
+        path,
+    )
 
 
 def _scaled_to_feasibility(qp: ConicQP, u: Array, margins: Array) -> Array | None:
@@ -684,6 +764,8 @@ def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
 
     degree = cone.d + len(a) + len(xi)
     total = float(scaling.v @ scaling.v + a @ s + xi @ beta)
+    if not 0.0 < total < np.inf:
+        raise la.LinAlgError("complementarity has left the range of floats")
     mu = total / degree
 
     du, dz, da, ds, d_xi, d_beta = direction(scaling.centring(0.0, None, None), -a * s, -xi * beta)

@@ -45,6 +45,8 @@ __all__ = ["CuttingPlanes", "Pool"]
 
 #: The master is solved to this share of the outer gap.
 MASTER_SHARE = 0.3
+#: Relative gap of a master below which float64 does not go.
+FINEST = 1e-13
 #: Ends of the range of adaptive stabilisation, and the share of the way to an end of one step.
 LEAST, MOST, PACE = 0.3, 0.9, 0.1
 #: A cut is alive while its multiplier exceeds this share of the mean in its group.
@@ -106,7 +108,7 @@ class CuttingPlanes(Solver):
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""
         cone, risk = problem.cone, problem.risk
         n_groups = pool.n_groups
-        master, fresh = Master(pool.above), True
+        master, fresh, solved = Master(pool.above), True, False
         # The first cuts are made at zero, which keeps the master's value away from it.
         metric, move = cone.zeros() if monitor.M is None or not pool.count else monitor.M, None
         alpha = self.stabilisation
@@ -125,19 +127,24 @@ class CuttingPlanes(Solver):
                 alpha = max(LEAST, (1.0 - PACE) * alpha) if falls else min(MOST, alpha + PACE * (1.0 - alpha))
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
             pool.add(metric, cuts)
-            if monitor.reached or (monitor.out_of_time and np.isfinite(monitor.lower_bound)):
+            if monitor.reached or (monitor.out_of_time and solved):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
                 return
 
             gap = min(1.0, monitor.gap)
-            target = max(MASTER_SHARE * gap, 0.1 * monitor.tol)
+            # The gap is relative to the objective, the master's to what it minimises: less a constant and the base.
+            own = abs(monitor.upper_bound - pool.base_value)
+            share = monitor.size / own if own > monitor.size else 1.0
+            target = max(share * max(MASTER_SHARE * gap, 0.1 * monitor.tol), FINEST)
             outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
+            solved = True
             pool.weigh(outcome.a)
             sums, lower = pool.says(outcome)
             improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
-            if not improved and outcome.upper_bound - outcome.lower_bound > monitor.upper_bound - monitor.lower_bound:
+            missing = outcome.upper_bound - outcome.lower_bound
+            if not improved and not missing <= monitor.upper_bound - monitor.lower_bound < np.inf:
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return
@@ -228,6 +235,11 @@ class Pool:
         self.age[:] = 0
 
     @property
+    def base_value(self) -> float:
+        """What the cuts at zero are worth at zero."""
+        return 0.0 if self.base is None else float(self.base.offsets.sum())
+
+    @property
     def above(self) -> MetricProblem:
         """What masters solve: the problem, or that of the risk above its cuts at zero."""
         if self.base is None:
@@ -243,7 +255,7 @@ class Pool:
             size = float(np.abs(self.offsets) @ a)
             return replace(point, weight=float(self.sizes @ a), size=size), outcome.lower_bound
         S = point.S + self.problem.cone.from_coordinates(self.base.normals.sum(axis=0))
-        point = DualPoint(point.value + float(self.base.offsets.sum()), S)
+        point = DualPoint(point.value + self.base_value, S)
         return point, self.problem.bound(point.value, point.S, outcome.M)
 
     def weigh(self, multipliers: Array) -> None:

@@ -142,8 +142,8 @@ class _Run:
 
     def dual_value(self, at: _Point, eta: float) -> float:
         """The Lagrangian at a fixed eta, which Newton steps in u ascend."""
-        constant = 0.0 if self.squared else 0.5 * eta * self.reg**2
-        return self.loss.dual_value(at.u) - 0.5 * eta * at.norm**2 + constant
+        constant = 0.0 if self.squared else 0.5 * eta * self.reg * self.reg
+        return self.loss.dual_value(at.u) - 0.5 * eta * at.norm * at.norm + constant
 
     def follow(self) -> None:
         self.here = self._start()
@@ -180,7 +180,9 @@ class _Run:
             u = self.loss.subgradient(scale * at.q)
             return float(u @ at.q) > slope
 
-        low, high = 0.0, 1.0 / max(at.norm, np.finfo(float).tiny)
+        # Distances of the size of the margins, in any units of the points.
+        size, reach = np.abs(self.loss.offset).max(), np.abs(at.q).max()
+        low, high = 0.0, float(size / reach) if 0.0 < size < np.inf and 0.0 < reach < np.inf else 1.0 / at.norm
         while falls(high) and high < 1e200:
             low, high = high, 4.0 * high
         for _ in range(100):
@@ -201,7 +203,7 @@ class _Run:
         norm = scale * here.norm
         M = self._metric(here, scale)
         if problem.G is None:
-            value += 0.5 * self.reg * norm**2 if self.squared else self.reg * norm
+            value += 0.5 * self.reg * norm * norm if self.squared else self.reg * norm
         else:
             value += problem.penalty(M)
         self.monitor.primal(M, value)
@@ -259,7 +261,10 @@ class _Run:
         else:
             q = here.q[free]
             x2 = system.solve(q)
-            change = (float(q @ x1) + 0.5 * (here.norm**2 - self.reg**2)) / float(q @ x2)
+            bend = float(q @ x2)
+            if not bend > 0.0:
+                return False
+            change = (float(q @ x1) + 0.5 * (here.norm * here.norm - self.reg * self.reg)) / bend
             wanted = min(max(eta + change, eta / FACTOR), eta * FACTOR)
             move = x1 - (wanted - eta) * x2
         du = np.zeros_like(here.u)
@@ -286,7 +291,7 @@ class _System:
 
     def __init__(self, at: _Point, pairs: PairDistances, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
-        self.signs, self.curvature, self.eta = pairs.signs[free].astype(np.float32), curvature, eta
+        self.signs, self.curvature = pairs.signs[free].astype(np.float32), curvature
         self.i, self.j = pairs.pairs[free].T
         self.by_pair = len(free) <= len(pairs.X)
         near, far = at.near, at.vectors[:, p:]
@@ -294,7 +299,10 @@ class _System:
             near, far = near[self.i] - near[self.j], (pairs.X[self.i] - pairs.X[self.j]) @ far
         else:
             far = pairs.X @ far
-        self.near, self.far = near.astype(np.float32), far.astype(np.float32)
+        # Of size one: fourth powers of single precision reach from 1e-9 to 1e9.
+        unit = 2.0 ** np.frexp(max(np.abs(part).max(initial=0.0) for part in (near, far)))[1]
+        self.near, self.far = (near / unit).astype(np.float32), (far / unit).astype(np.float32)
+        self.eta = eta = eta * unit**2 * unit**2
         positive = at.values[:p]
         self.phi = (positive[:, None] / (positive[:, None] - at.values[p:])).astype(np.float32)
         self.diagonal = curvature + eta * self._diagonal()
@@ -340,12 +348,15 @@ class _System:
         scale = self.diagonal + self.ridge
         z = residual / scale
         p, square = z.copy(), float(residual @ z)
-        target = self.accuracy**2 * square
+        target = self.accuracy * self.accuracy * square
         for _ in range(CG_STEPS):
             if square <= target:
                 break
             image = self.product(p)
-            length = square / float(p @ image)
+            bend = float(p @ image)
+            if not 0.0 < bend < np.inf:
+                break
+            length = square / bend
             x += length * p
             residual -= length * image
             z = residual / scale

@@ -17,6 +17,7 @@ S at their largest feasible scale.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -94,7 +95,9 @@ class FactoredLagrangian(Solver):
         images = _images(problem)
         if images is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius | Trace):
             raise SolverError("the augmented Lagrangian needs losses of pairs, and a Frobenius norm or a trace")
-        _Run(problem, images, problem.regularizer, monitor, self.rank).follow(self.max_rounds)
+        with suppress(np.linalg.LinAlgError):
+            # Numbers that left the range of floats end the run; what it found stays.
+            _Run(problem, images, problem.regularizer, monitor, self.rank).follow(self.max_rounds)
 
 
 def _images(problem: MetricProblem) -> ImageRisk | None:
@@ -194,7 +197,7 @@ class _Run:
     def _compressed(self, B: Array) -> Array:
         """The same metric with fewer rows, where some do not matter."""
         values, vectors = np.linalg.eigh(B @ B.T)
-        kept = values > SMALL * self.size(B) ** 2
+        kept = values > SMALL * self.size(B) * self.size(B)
         kept[-1] = True
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 

@@ -66,7 +66,8 @@ class InteriorPoint(Solver):
         def watch(iteration: int, U: Array, a: Array, upper: float, lower: float) -> bool:
             nonlocal stopped
             M = risk.repair(problem.cone.project(U))
-            monitor.primal(M, problem.objective(M))
+            if np.isfinite(M).all():
+                monitor.primal(M, problem.objective(M))
             monitor.dual(lower, lambda: a)
             stopped = monitor.iterate()
             return stopped

@@ -126,6 +126,8 @@ class LowRankNewton(Solver):
             inside = length < 0.99 * radius
             # Near the optimum what is gained and promised is less than the rounding of the objective.
             rounding = ROUNDING * abs(here.value)
+            if not promised + rounding > 0.0:
+                break
             kept = (here.value - there.value + rounding) / (promised + rounding)
             if not kept >= 0.25:
                 radius = 0.25 * length

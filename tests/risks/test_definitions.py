@@ -79,6 +79,7 @@ class Noisy:
     """Comparisons whose margins cancel: rounding moves them by a millionth, differently at every scale."""
 
     cone = NonnegativeDiagonal(1)
+    points = ()
 
     def __len__(self):
         return 1

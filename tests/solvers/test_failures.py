@@ -145,11 +145,12 @@ def test_a_solver_that_lies_is_found_out():
         def run(self, problem, monitor):
             monitor.primal(problem.cone.identity(), 1.0)
             monitor.dual(1.0, lambda: np.zeros(pairs))
-            assert monitor.iterate()
+            # The monitor makes the certificate before it believes that a gap is closed.
+            assert not monitor.iterate()
 
     with pytest.warns(GapWarning, match="stalled"):
         solution = cm.solve(problem, solver=Liar())
     assert solution.status == "stalled"
-    assert solution.upper_bound == problem.objective(np.eye(3))
+    assert solution.upper_bound == pytest.approx(problem.objective(np.eye(3)), rel=1e-12)
     assert solution.lower_bound == 0.0
     assert solution.gap == 1.0

@@ -1,0 +1,225 @@
+"""What problems promise whatever their blocks are: bounds of risks that may be negative, constants, named errors."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from samples import instance, random_metric
+
+import convexmetric as cm
+from convexmetric.comparisons import Triplets, triplets_from_labels
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import ContractError, CrossedBoundsError, GapWarning, InputError
+from convexmetric.losses import BoxLoss, Hinge
+from convexmetric.losses.base import Loss
+from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
+from convexmetric.risks import SeparableRisk
+
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1, 2], 8)
+X = RNG.standard_normal((24, 3))
+TRIPLETS = triplets_from_labels(Y, 40, 0)
+
+
+def with_loss(loss, regularizer, cone=None, **rest):
+    return cm.MetricProblem(SeparableRisk(Triplets(X, TRIPLETS, cone or PSDCone(3)), loss), regularizer, **rest)
+
+
+def linear_hinges(regularizer, cone=None, **rest):
+    """Losses ``1 - s``, as negative as margins are large."""
+    return with_loss(BoxLoss.hinge(np.ones(40), np.ones(40), np.ones(40, dtype=bool)), regularizer, cone, **rest)
+
+
+@pytest.mark.parametrize("regularizer", [SquaredFrobenius(5e-3), SquaredFrobenius(1e-3)], ids=str)
+@pytest.mark.parametrize("cone", [PSDCone(3), NonnegativeDiagonal(3)], ids=repr)
+def test_a_negative_optimum_is_found(regularizer, cone):
+    problem = linear_hinges(regularizer, cone)
+    # In closed form: 40 - <S, M> + reg / 2 ||M||^2 is least at [S]_+ / reg.
+    S = cone.project(problem.risk.comparisons.adjoint(np.ones(40)))
+    optimum = 40.0 - 0.5 * cone.inner(S, S) / regularizer.reg
+    assert optimum < 0.0
+    solution = cm.solve(problem)
+    assert solution.status == "optimal"
+    assert solution.lower_bound <= optimum * (1.0 - 1e-14)
+    assert solution.upper_bound >= optimum * (1.0 + 1e-14)
+    # Multipliers of all ones are the only ones there are: the bound is the optimum.
+    assert problem.dual_bound(np.zeros(40)) == pytest.approx(optimum, rel=1e-12)
+
+
+def test_no_bound_shrinks_a_risk_that_may_be_negative():
+    problem = linear_hinges(Trace(1e-9), G=np.eye(3))
+    S = problem.risk.comparisons.adjoint(np.ones(40))
+    assert np.linalg.eigvalsh(S)[-1] > 1.0
+    # More of M along the top eigenvector is always better.
+    assert problem.dual_bound(np.ones(40)) == -np.inf
+    assert cm.certify(problem, np.eye(3), np.ones(40)).gap == np.inf
+
+
+@dataclass(frozen=True)
+class Slope(Loss):
+    """``-s`` where s is below one, else -1: negative, and it does not say so."""
+
+    def values(self, s):
+        return np.maximum(-s, -1.0)
+
+    def subgradient(self, s):
+        return (s < 1.0).astype(float)
+
+    def clip(self, u):
+        return np.clip(u, 0.0, 1.0)
+
+    def dual_values(self, u):
+        return u - 1.0
+
+    def statement(self, s):
+        import cvxpy as cp
+
+        xi = cp.Variable(s.shape)
+        return cp.sum(xi) + 0.0 * cp.sum(cp.pos(xi + 1.0)), xi >= cp.maximum(-s, -1.0)
+
+
+def test_a_loss_that_says_nothing_is_not_taken_for_nonnegative():
+    problem = with_loss(Slope(), SquaredFrobenius(0.5))
+    assert problem.risk.floor() is None
+    solution = cm.solve(problem)
+    assert solution.status == "optimal"
+    assert solution.upper_bound < 0.0
+    assert problem.to_cvxpy().solve() == pytest.approx(solution.upper_bound, rel=1e-5)
+    # Half of a dual point says nothing here: it is not what half of the risk is worth.
+    half = cm.risks.CutDual(solution.certificate.M[None], np.full((1, 1), 0.5), np.zeros(40, dtype=int))
+    whole = cm.risks.CutDual(solution.certificate.M[None], np.ones((1, 1)), np.zeros(40, dtype=int))
+    assert problem.dual_bound(half) == pytest.approx(problem.dual_bound(whole), rel=1e-12)
+    assert problem.dual_bound(half) <= solution.upper_bound
+    nothing = cm.risks.CutDual(solution.certificate.M[None], np.zeros((1, 1)), np.zeros(40, dtype=int))
+    assert problem.dual_bound(nothing) == -np.inf
+
+
+def test_the_warning_says_what_a_risk_does_not_say():
+    problem = with_loss(Slope(), Trace(1e-9), G=np.eye(3))
+    with pytest.warns(GapWarning, match="loss Slope does not say that it is nonnegative"):
+        solution = cm.solve(problem, max_iter=5)
+    assert solution.status != "optimal"
+
+
+@pytest.mark.parametrize("constant", [-3.0, 1e3])
+@pytest.mark.parametrize(
+    "name", ["ranking from labels", "triplets, labels", "relative, rbf, soft", "psd logistic, trace"]
+)
+def test_a_constant_moves_the_optimum_and_nothing_else(name, constant):
+    plain = instance(name)
+    moved = cm.MetricProblem(plain.risk, plain.regularizer, plain.G, constant)
+    M = random_metric(RNG, plain.cone)
+    assert moved.objective(M) == pytest.approx(plain.objective(M) + constant)
+    before = cm.solve(plain, tol=1e-7)
+    after = cm.solve(moved, tol=1e-7)
+    assert after.status == "optimal"
+    assert after.history[-1].lower_bound == pytest.approx(after.lower_bound, rel=1e-7)
+    scale = abs(constant) + before.upper_bound
+    assert after.upper_bound == pytest.approx(before.upper_bound + constant, abs=1e-6 * scale)
+    assert after.lower_bound == pytest.approx(before.lower_bound + constant, abs=1e-6 * scale)
+    assert moved.fingerprint() != plain.fingerprint()
+
+
+@pytest.mark.parametrize("constant", [np.nan, np.inf, "1", True, None])
+def test_a_constant_is_a_finite_number(constant):
+    listed = instance("psd triplets, trace")
+    with pytest.raises(InputError, match="constant must be a finite number"):
+        cm.MetricProblem(listed.risk, listed.regularizer, constant=constant)
+
+
+def test_constants_are_in_the_statement_and_with_terms_of_ones_own():
+    listed = instance("psd triplets, trace")
+    moved = cm.MetricProblem(listed.risk, listed.regularizer, constant=5.0)
+    solution = cm.solve(moved)
+    assert moved.to_cvxpy().solve(solver="CLARABEL") == pytest.approx(solution.upper_bound, rel=1e-6)
+    bounded = cm.solve(moved, tol=1e-5, extra_objective=lambda M: 0.0)
+    assert bounded.upper_bound == pytest.approx(solution.upper_bound, rel=1e-4)
+    assert bounded.status == "optimal"
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+@pytest.mark.parametrize("make", [cm.RankingProblem.from_labels, cm.TripletProblem.from_labels, cm.LargeMarginProblem])
+def test_offsets_do_not_move_bounds(make, offset):
+    # Multiples of 2^-20, so that the translated points are floats and the problem is the same one.
+    points = np.round(X * 2.0**20) / 2.0**20
+    near, far = cm.solve(make(points, Y)), cm.solve(make(points + offset, Y))
+    assert far.status == near.status == "optimal"
+    assert near.lower_bound <= far.upper_bound
+    assert far.lower_bound <= near.upper_bound
+
+
+def test_a_translated_ranking_is_proven_to_be_bounded(tmp_path):
+    """The lower bound of points with a large offset is below the proven optimum of the same points without."""
+    problem = cm.RankingProblem.from_labels(X + 1e6, Y, C=50.0)
+    solution = cm.solve(problem)
+    exact = cm.RankingProblem.from_labels((X + 1e6) - 1e6, Y, C=50.0)
+    verdict = cm.write_certificate(tmp_path / "twin.npz", exact, cm.solve(exact, tol=1e-8))
+    assert Fraction(solution.lower_bound) <= verdict.upper
+    assert Fraction(solution.upper_bound) >= verdict.lower
+    assert solution.status == "optimal"
+
+
+class Generous(Hinge):
+    """A hinge whose dual values are too good."""
+
+    def dual_values(self, u):
+        return 2.0 * super().dual_values(u)
+
+
+def test_crossed_bounds_are_an_error_that_names_causes():
+    with pytest.raises(CrossedBoundsError, match=r"is above the upper bound .*check_problem tells which"):
+        cm.solve(with_loss(Generous(1.0), SquaredFrobenius(0.1)), solver="cutting-planes")
+
+
+class Broken(Hinge):
+    """A hinge that forgets to be a number."""
+
+    def values(self, s):
+        return np.full_like(s, np.nan)
+
+    def subgradient(self, s):
+        return np.full_like(s, np.nan)
+
+
+class Empty(SquaredFrobenius):
+    def value(self, M, cone):
+        return np.nan
+
+
+def test_blocks_that_return_no_number_are_named():
+    with pytest.raises(ContractError, match="Triplets with the loss Broken returned NaN at the metric zero"):
+        cm.solve(with_loss(Broken(1.0), SquaredFrobenius(0.1)), solver="cutting-planes")
+    with pytest.raises(ContractError, match="Empty returned NaN at the metric zero"):
+        cm.solve(with_loss(Hinge(1.0), Empty(0.1)), solver="cutting-planes")
+
+
+def test_an_optimum_of_zero_needs_atol():
+    """Weights of which only a sum is penalised, and that can keep all margins at no cost."""
+    points = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    problem = cm.MetricProblem(
+        SeparableRisk(Triplets(points, [[0, 1, 2]], NonnegativeDiagonal(2)), Hinge(1.0)),
+        QuadraticForm(np.array([[0.0, 0.0], [0.0, 1.0]])),
+    )
+    with pytest.warns(GapWarning, match="the optimum may be zero, which has no relative gap: give atol"):
+        without = cm.solve(problem, max_iter=50)
+    assert without.status != "optimal"
+    for solver in (None, "cutting-planes"):
+        solution = cm.solve(problem, solver=solver, atol=1e-8, max_iter=50)
+        assert solution.status == "optimal"
+        assert solution.lower_bound == 0.0
+        assert solution.upper_bound <= solution.atol == 1e-8
+
+
+@pytest.mark.parametrize("atol", [-1.0, np.nan, np.inf, "0", None, True])
+def test_atol_is_a_nonnegative_number(atol):
+    with pytest.raises(InputError, match="atol must be an absolute gap"):
+        cm.solve(instance("psd triplets, trace"), atol=atol)
+
+
+def test_an_optimum_of_zero_at_the_metric_zero_is_found():
+    """Distances that should all be equal: they are where they are all zero."""
+    problem = with_loss(BoxLoss.absolute_error(np.ones(40), np.zeros(40)), Trace(1.0))
+    solution = cm.solve(problem, solver="cutting-planes")
+    assert solution.status == "optimal"
+    assert (solution.lower_bound, solution.upper_bound) == (0.0, 0.0)

@@ -305,8 +305,9 @@ def _check_loss(risk: SeparableRisk, metrics: list[Array], rng: np.random.Genera
     _check_slopes(block, loss, margins, values, rng)
     _check_conjugate(block, loss, margins, values, rng)
     box = loss.box(count)
-    for s, value in zip(margins, values, strict=True) if box is not None else ():
-        block.equal("box must be the same loss", box.values(s), value, values)
+    if box is not None:
+        for s, value in zip(margins, values, strict=True):
+            block.equal("box must be the same loss", box.values(s), value, values)
     if isinstance(loss, SmoothLoss):
         _check_curvature(block, loss, margins)
     if count <= STATEMENT_ROWS:
@@ -401,10 +402,10 @@ def _check_measure(risk: RankingRisk, rng: np.random.Generator) -> None:
         worst = [_worst(measure, row[:p], row[p:]) for row in D]
         _check_oracle(block, measure, D, p, worst, "the worst of all rankings")
     for _ in range(20):
-        p, n = rng.integers(1, 15), rng.integers(1, 50)
+        p, n = int(rng.integers(1, 15)), int(rng.integers(1, 50))
         D = _distances(rng, 3, p + n)
         worst = [most_violated(measure, row[:p], row[p:])[2] for row in D]
-        _check_oracle(block, measure, D, int(p), worst, "what the reference programme finds")
+        _check_oracle(block, measure, D, p, worst, "what the reference programme finds")
 
 
 def _distances(rng: np.random.Generator, cases: int, count: int) -> Array:
@@ -528,14 +529,11 @@ def _check_regularizer(
     _check_forms(block, omega, cone, met)
     unit = _size(omega.gradient(met[-1][0], cone)) or 1.0
     points = list(cuts)
-    for size in (0.1, 1.0, 30.0):
-        for S in (
-            cone.from_coordinates(rng.standard_normal(cone.size)),
-            cone.outer_sum(rng.standard_normal((2, cone.d)), np.ones(2)),
-        ):
-            S = size * unit / max(_size(S), 1e-300) * S
-            points.append((float(rng.standard_normal()) * _size([v for v, _ in cuts]), S))
     some = cone.outer_sum(rng.standard_normal((2, cone.d)), np.ones(2))
+    for width in (0.1, 1.0, 30.0):
+        for S in (cone.from_coordinates(rng.standard_normal(cone.size)), some):
+            value = float(rng.standard_normal()) * _size([v for v, _ in cuts])
+            points.append((value, width * unit / max(_size(S), 1e-300) * S))
     for G in [None, problem.G if problem.G is not None else unit / _size(some) * some]:
         for value, S in points:
             hint = cone.project(metrics[int(rng.integers(len(metrics)))])

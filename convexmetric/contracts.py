@@ -28,8 +28,9 @@ regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) 
 risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative where it says so;
                  ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and what its own
                  dual points say are below it
-problem          ``dual_bound`` of its own and of random dual points is below the objective; ``with_C`` and
-                 ``with_reg`` scale risk and penalty; the CVXPY statement at a metric is worth the objective
+problem          ``objective = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
+                 of random dual points is below the objective; ``with_C`` and ``with_reg`` scale risk and
+                 penalty; the CVXPY statement at a metric is worth the objective
 ===============  ==================================================================================================
 """
 
@@ -186,7 +187,8 @@ def _fingerprint(problem: MetricProblem) -> str:
 def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
     """Zero, and metrics of rank one, of some and of full rank, around the size at which the risk bends.
 
-    Also some on the way down from zero, where a bound that is too high shows first. Where hard constraints allow none of these, also some that a conic solver finds.
+    Also some on the way down from zero, and, where a statement can be solved, its optimum: bounds that are too high
+    show there first, and hard constraints may allow no other metric.
     """
     risk, cone = problem.risk, problem.cone
     unit = 1.0
@@ -205,11 +207,10 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
             V = rng.standard_normal((rank, cone.d))
             M = cone.outer_sum(V, rng.random(rank) + 0.1)
             metrics.append(risk.repair(size * unit / float(np.linalg.norm(M)) * M))
-    if not any(np.isfinite(risk.value(M)) for M in metrics):
-        stated = _stated(problem)
-        if stated is not None and _minimised(stated.problem) is not None:
-            M = cone.project(cone.element(stated.metric.value))
-            metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
+    stated = _stated(problem)
+    if stated is not None and _minimised(stated.problem) is not None:
+        M = cone.project(cone.element(stated.metric.value))
+        metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
     return metrics + descent
 
 
@@ -610,6 +611,9 @@ def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.G
     for M, objective in zip(metrics, objectives, strict=True):
         terms = risk.value(M), problem.penalty(M)
         block.equal("objective must be risk + penalty", objective, sum(terms), terms)
+        linear = 0.0 if problem.G is None else problem.cone.inner(problem.G, M)
+        penalty = linear + problem.regularizer.value(M, problem.cone) + problem.constant
+        block.equal("penalty must be <G, M> + Omega(M) + c", terms[1], penalty, linear)
     allowed = [M for M, objective in zip(metrics, objectives, strict=True) if np.isfinite(objective)]
     if not allowed:
         return

@@ -28,8 +28,9 @@ regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) 
 risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative where it says so;
                  ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and what its own
                  dual points say are below it
-problem          ``dual_bound`` of its own and of random dual points is below the objective; ``with_C`` and
-                 ``with_reg`` scale risk and penalty; the CVXPY statement at a metric is worth the objective
+problem          ``objective = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
+                 of random dual points is below the objective; ``with_C`` and ``with_reg`` scale risk and
+                 penalty; the CVXPY statement at a metric is worth the objective
 ===============  ==================================================================================================
 """
 
@@ -186,28 +187,31 @@ def _fingerprint(problem: MetricProblem) -> str:
 def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
     """Zero, and metrics of rank one, of some and of full rank, around the size at which the risk bends.
 
-    Where hard constraints allow none of these, also some that a conic solver finds.
+    Also some on the way down from zero, and, where a statement can be solved, its optimum: bounds that are too high
+    show there first, and hard constraints may allow no other metric.
     """
     risk, cone = problem.risk, problem.cone
     unit = 1.0
     zero = cone.zeros()
     value = risk.value(zero)
+    descent = []
     if np.isfinite(value):
-        normal = np.linalg.norm(risk.separate(zero, np.zeros(risk.parts, dtype=np.int64)).normals)
-        if np.isfinite(normal) and 0.0 < abs(value) < 1e100 * normal:
-            unit = abs(value) / float(normal)
+        normal = risk.separate(zero, np.zeros(risk.parts, dtype=np.int64)).normals[0]
+        length = float(np.linalg.norm(normal))
+        if np.isfinite(length) and 0.0 < abs(value) < 1e100 * length:
+            unit = abs(value) / length
+            descent = [cone.project(cone.from_coordinates(size * unit / length * normal)) for size in (0.1, 1.0)]
     metrics = [zero]
     for size in (1.0, 0.01, 100.0):
         for rank in (2 * cone.d, 1, max(1, cone.d // 2)):
             V = rng.standard_normal((rank, cone.d))
             M = cone.outer_sum(V, rng.random(rank) + 0.1)
             metrics.append(risk.repair(size * unit / float(np.linalg.norm(M)) * M))
-    if not any(np.isfinite(risk.value(M)) for M in metrics):
-        stated = _stated(problem)
-        if stated is not None and _minimised(stated.problem) is not None:
-            M = cone.project(cone.element(stated.metric.value))
-            metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
-    return metrics
+    stated = _stated(problem)
+    if stated is not None and _minimised(stated.problem) is not None:
+        M = cone.project(cone.element(stated.metric.value))
+        metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
+    return metrics + descent
 
 
 def _check_cone(cone: Cone, rng: np.random.Generator) -> None:
@@ -302,8 +306,9 @@ def _check_loss(risk: SeparableRisk, metrics: list[Array], rng: np.random.Genera
     _check_slopes(block, loss, margins, values, rng)
     _check_conjugate(block, loss, margins, values, rng)
     box = loss.box(count)
-    for s, value in zip(margins, values, strict=True) if box is not None else ():
-        block.equal("box must be the same loss", box.values(s), value, values)
+    if box is not None:
+        for s, value in zip(margins, values, strict=True):
+            block.equal("box must be the same loss", box.values(s), value, values)
     if isinstance(loss, SmoothLoss):
         _check_curvature(block, loss, margins)
     if count <= STATEMENT_ROWS:
@@ -398,10 +403,10 @@ def _check_measure(risk: RankingRisk, rng: np.random.Generator) -> None:
         worst = [_worst(measure, row[:p], row[p:]) for row in D]
         _check_oracle(block, measure, D, p, worst, "the worst of all rankings")
     for _ in range(20):
-        p, n = rng.integers(1, 15), rng.integers(1, 50)
+        p, n = int(rng.integers(1, 15)), int(rng.integers(1, 50))
         D = _distances(rng, 3, p + n)
         worst = [most_violated(measure, row[:p], row[p:])[2] for row in D]
-        _check_oracle(block, measure, D, int(p), worst, "what the reference programme finds")
+        _check_oracle(block, measure, D, p, worst, "what the reference programme finds")
 
 
 def _distances(rng: np.random.Generator, cases: int, count: int) -> Array:
@@ -525,14 +530,11 @@ def _check_regularizer(
     _check_forms(block, omega, cone, met)
     unit = _size(omega.gradient(met[-1][0], cone)) or 1.0
     points = list(cuts)
-    for size in (0.1, 1.0, 30.0):
-        for S in (
-            cone.from_coordinates(rng.standard_normal(cone.size)),
-            cone.outer_sum(rng.standard_normal((2, cone.d)), np.ones(2)),
-        ):
-            S = size * unit / max(_size(S), 1e-300) * S
-            points.append((float(rng.standard_normal()) * _size([v for v, _ in cuts]), S))
     some = cone.outer_sum(rng.standard_normal((2, cone.d)), np.ones(2))
+    for width in (0.1, 1.0, 30.0):
+        for S in (cone.from_coordinates(rng.standard_normal(cone.size)), some):
+            value = float(rng.standard_normal()) * _size([v for v, _ in cuts])
+            points.append((value, width * unit / max(_size(S), 1e-300) * S))
     for G in [None, problem.G if problem.G is not None else unit / _size(some) * some]:
         for value, S in points:
             hint = cone.project(metrics[int(rng.integers(len(metrics)))])
@@ -609,6 +611,9 @@ def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.G
     for M, objective in zip(metrics, objectives, strict=True):
         terms = risk.value(M), problem.penalty(M)
         block.equal("objective must be risk + penalty", objective, sum(terms), terms)
+        linear = 0.0 if problem.G is None else problem.cone.inner(problem.G, M)
+        penalty = linear + problem.regularizer.value(M, problem.cone) + problem.constant
+        block.equal("penalty must be <G, M> + Omega(M) + c", terms[1], penalty, linear)
     allowed = [M for M, objective in zip(metrics, objectives, strict=True) if np.isfinite(objective)]
     if not allowed:
         return

@@ -366,6 +366,22 @@ class OtherC(cm.RelativeComparisonProblem):
         return super().with_C(1.0)
 
 
+class HighDualBound(cm.MetricProblem):
+    """Lower bounds that are not."""
+
+    def dual_bound(self, dual, hint=None):
+        """Half of the objective at zero more."""
+        return super().dual_bound(dual, hint) + 0.5 * self.objective(self.cone.zeros())
+
+
+class OtherPenalty(cm.MetricProblem):
+    """A penalty that its regularizer does not know of."""
+
+    def penalty(self, M):
+        """Half of it."""
+        return 0.5 * super().penalty(M)
+
+
 class Restless(cm.MetricProblem):
     """A name that changes with use."""
 
@@ -450,6 +466,11 @@ WRONG: dict[str, tuple[Callable[[], cm.MetricProblem], str]] = {
     "coordinates": (lambda: separable(cone=OtherCoordinates(3)), "cone OtherCoordinates: inner products"),
     "G": (asymmetric, "G: G must be symmetric"),
     "with_C": (lambda: OtherC(X, TRIPLETS), "problem OtherC: with_C must change the fingerprint"),
+    "dual bound": (
+        lambda: HighDualBound(separable().risk, SquaredFrobenius(0.1)),
+        "problem HighDualBound: dual_bound must be at most the objective at any metric",
+    ),
+    "penalty": (lambda: OtherPenalty(separable().risk, Trace(1.0)), "problem OtherPenalty: penalty must be <G, M>"),
     "fingerprint": (
         lambda: Restless(separable().risk, Trace(1.0)),
         "problem Restless: its fingerprint must not change with use",

@@ -10,32 +10,23 @@ import bz2
 import copy
 import json
 import lzma
-import zlib
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from campaign.archives import BZIP2, DEFLATED, LZMA, Member, archive, npy
 from campaign.problems import Problem
 
 from convexmetric import checker
 from convexmetric.measures import MEASURES
 
-from forgery import HINTS, Contents, claim, noisy  # isort: skip
+from forgery import (  # isort: skip
+    BZIP2, DEFLATED, HINTS, LZMA, Contents, Member, archive, claim, deflated, noisy, npy, packed,
+)  # fmt: skip
 
-__all__ = ["MUTATIONS", "packed"]
+__all__ = ["MUTATIONS"]
 
 Generator = np.random.Generator
-
-
-def packed(contents: Contents, honest: bool = True, text: str | None = None) -> list[Member]:
-    """The members of an honest file; ``text`` in place of its description."""
-    document, arrays = contents
-    if honest:
-        document = document | {"sha256": {name: checker.digest(array) for name, array in arrays.items()}}
-    members = [Member("certificate.json", (text or json.dumps(document)).encode("utf-8", "surrogatepass"))]
-    return members + [Member(f"{name}.npy", npy(array)) for name, array in arrays.items()]
 
 
 def _chosen(rng: Generator, options: Any) -> Any:
@@ -370,7 +361,7 @@ def members(rng: Generator, problem: Problem) -> bytes:
         member.packed = _spoil(rng, b"\x09\x04\x05\x00\x5d\x00\x00\x80\x00" + stream)
     elif kind == 6:
         member.method = DEFLATED
-        member.packed = _spoil(rng, _deflated(member.data))
+        member.packed = _spoil(rng, deflated(member.data))
     elif kind == 7:
         bomb = Member(_chosen(rng, [member.name, "more.npy"]), bytes(2**22), DEFLATED)
         bomb.central["size"] = bomb.local["size"] = int(_chosen(rng, [len(member.data), 2**22, 100, 2**31]))
@@ -378,11 +369,6 @@ def members(rng: Generator, problem: Problem) -> bytes:
     else:
         made.extend(Member(f"m{'a' * i}.npy", member.data) for i in range(int(_chosen(rng, [1, 30, 70, 300]))))
     return archive(made)
-
-
-def _deflated(whole: bytes) -> bytes:
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return packer.compress(whole) + packer.flush()
 
 
 def _spoil(rng: Generator, whole: bytes) -> bytes:

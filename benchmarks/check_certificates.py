@@ -17,7 +17,6 @@ files that take too much memory or time.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -25,14 +24,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-# One thread a process, before anything starts more.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 from campaign.judge import Campaign, Record
 from campaign.problems import solved
 from campaign.workers import in_workers
-from environment import surroundings
+from environment import limit_threads, surroundings
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tables import markdown
 
@@ -95,6 +90,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder for the files of findings")
     parser.add_argument("--only", type=int, help="run one case and print what the command says")
     arguments = parser.parse_args()
+    limit_threads(1)
     print(surroundings())
     start = time.perf_counter()
     problems = solved()
@@ -106,7 +102,9 @@ def main() -> int:
         start = time.perf_counter()
         cases = range(arguments.first, arguments.first + arguments.cases)
         records = run(campaign, cases, arguments.jobs)
-    print(f"{len(records)} cases, seed {arguments.seed}, {time.perf_counter() - start:.0f} s, {arguments.jobs} processes")
+    print(
+        f"{len(records)} cases, seed {arguments.seed}, {time.perf_counter() - start:.0f} s, {arguments.jobs} processes"
+    )
     for what, key in (
         ("risk", lambda r: r.family), ("regularizer, cone", lambda r: r.regularizer), ("mutation", lambda r: r.mutation)
     ):  # fmt: skip

@@ -82,7 +82,8 @@ def npy(array: np.ndarray, header: str | None = None, version: tuple[int, int] =
     """An array as a ``.npy`` file; ``lies`` replace ``descr``, ``fortran_order`` or ``shape`` in its header."""
     array = np.ascontiguousarray(array)
     table = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape} | lies
-    text = (repr(table) if header is None else header).encode("latin-1", "replace")
+    # As NumPy writes it, with a comma at the end.
+    text = (f"{repr(table)[:-1]}, }}" if header is None else header).encode("latin-1", "replace")
     length = struct.Struct("<H" if version[0] == 1 else "<I")
     text += b" " * (-(len(text) + 9 + length.size) % 64) + b"\n"
     data = array.tobytes() if array.dtype != object else b"\x80\x04N."
@@ -124,7 +125,9 @@ def archive(members: Sequence[Member], prefix: bytes = b"", suffix: bytes = b"",
         rest = {"comment": len(member.comment), "disk": 0, "internal": 0, "external": 0, "offset": at} | {
             key: value for key, value in member.central.items() if key in ("disk", "internal", "external", "offset")
         }
-        directory += struct.pack("<3H2I", *(value % (2**16 if i < 3 else 2**32) for i, value in enumerate(rest.values())))
+        directory += struct.pack(
+            "<3H2I", *(value % (2**16 if i < 3 else 2**32) for i, value in enumerate(rest.values()))
+        )
         directory += name + member.extra + member.comment
     end = {
         "disk": 0, "here": 0, "entries": len(members), "total": len(members), "size": len(directory),

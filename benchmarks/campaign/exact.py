@@ -73,6 +73,7 @@ class Statement:
     def _read(self, table: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self.diagonal, self.d = table["cone"] == "diagonal", int(table["features"])
         self.arrays, self.slack = arrays, ZERO
+        self.constant = Fraction(table.get("constant", "0"))
         if any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays.values()):
             raise Unreadable("numbers that are none")
         if sum(a.size for a in arrays.values()) > 20000:
@@ -158,7 +159,7 @@ class Statement:
                 known[a, b] = sum((v[i] * v[j] * M[i][j] for i in range(self.d) for j in range(self.d)), ZERO)
             return known[a, b]
 
-        low, high = self._risk_at(distance)
+        low, high = (end + self.constant for end in self._risk_at(distance))
         entries = [M[i][i] for i in range(self.d)] if self.diagonal else [entry for row in M for entry in row]
         ends = self._regularizer_at(M, entries)
         linear = ZERO
@@ -226,7 +227,8 @@ class Statement:
             If it depends on more.
         """
         R, low, high = self.of_one_number()
-        return R.minimum(*low)[0] - self.slack, R.minimum(*high)[1] + self.slack
+        slack, constant = self.slack, self.constant
+        return R.minimum(*low)[0] - slack + constant, R.minimum(*high)[1] + slack + constant
 
     def of_one_number(self) -> tuple[Function, Coefficients, Coefficients]:
         """R as a function of s, and what the rest adds to it: (linear, square) coefficients, below and above."""
@@ -343,9 +345,7 @@ class Function:
         self.constant += query.weight * value
         self.line += query.weight * slope
         while steeper := [(a, b) for a, b in lines if a > slope]:
-            at, following, above = min(
-                ((value - b) / (a - slope), -a, b) for a, b in steeper
-            )
+            at, following, above = min(((value - b) / (a - slope), -a, b) for a, b in steeper)
             self._kink(at, query.weight * (-following - slope))
             slope, value = -following, above
 
@@ -353,8 +353,8 @@ class Function:
         """Left and right derivative after ``line s + square s^2`` is added."""
         slope = self.line + line + 2 * (self.square + square) * s
         slope -= sum((weight * rise * _share(rise * s) for weight, rise in self.logistic), ZERO)
-        ends = (sum((jump for at, jump in self.kinks.items() if at < s or (right and at == s)), ZERO) for right in (0, 1))
-        return tuple(slope + end for end in ends)
+        left = slope + sum((jump for at, jump in self.kinks.items() if at < s), ZERO)
+        return left, left + self.kinks.get(s, ZERO)
 
     def lowest(self, line: Fraction, square: Fraction) -> Fraction | None:
         """A number at which, or near which, the function is least after ``line s + square s^2`` is added."""
@@ -574,5 +574,3 @@ def _root(value: Fraction) -> Interval:
     scale = Fraction(2) ** shift
     whole = math.isqrt(math.floor(value * scale * scale))
     return Fraction(whole) / scale, Fraction(whole + 1) / scale
-
-

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from campaign.problems import Problem
 
+from campaign.problems import Problem
 from convexmetric import checker
 from convexmetric.measures import MEASURES
 
@@ -133,7 +133,7 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
     document, arrays = copy.deepcopy(problem.contents[0]), dict(problem.contents[1])
     table = document["problem"]
     for _ in range(int(rng.integers(1, 3))):
-        kind = int(rng.integers(6))
+        kind = int(rng.integers(7))
         if kind == 0:
             _another_number(rng, table["regularizer"], ("weight",))
         elif kind == 1:
@@ -157,6 +157,8 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
                 arrays["linear"] = G[0] if table["cone"] == "diagonal" else G + G.T
             else:
                 arrays.pop("linear")
+        elif kind == 5:
+            table["constant"] = _chosen(rng, ["0", "1/7", "-1/7", "-1000000", "1" + "0" * 299])
         else:
             risk = table["risk"]
             _another_number(rng, _chosen(rng, risk["terms"]) if "terms" in risk else risk, ("weight", "margin", "C"))
@@ -224,7 +226,9 @@ def wrong_arrays(rng: Generator, problem: Problem) -> bytes:
     array, kind = arrays[name], int(rng.integers(6))
     if kind == 0 and array.size:
         array = array.copy()
-        array.flat[rng.integers(array.size)] = _chosen(rng, [-3, 100, 2**31 - 1, -1, 7])
+        array.flat[rng.integers(array.size)] = _chosen(
+            rng, [100, 7] if array.dtype.kind == "u" else [-3, 100, 2**31 - 1]
+        )
     elif kind == 1:
         array = _chosen(rng, [array[:-1], array[None], array[:0], array.ravel(), np.concatenate([array, array])])
     elif kind == 2:
@@ -293,7 +297,7 @@ def zip_headers(rng: Generator, problem: Problem) -> bytes:
             member.raw_name = _chosen(
                 rng,
                 [b"../points.npy", b"/points.npy", b"points.npy\x00.txt", b"\xff\xfe.npy", b"a/", b"points.npy/", b"",
-                 "p\u00f6ints.npy".encode(), b"\x1b[2J.npy", b"CERTIFICATE.JSON", b"c:\\points.npy", b"n" * 300 + b".npy"],
+                 "p\u00f6ints.npy".encode(), b"\x1b[2J.npy", b"CERTIFICATE.JSON", b"c:\\points.npy", b"n" * 300],
             )  # fmt: skip
         else:
             member.extra = _chosen(rng, [b"\x01\x00\x10\x00" + b"\xff" * 16, b"\x01\x00", b"x" * 50, rng.bytes(24)])
@@ -314,7 +318,7 @@ def npy_headers(rng: Generator, problem: Problem) -> bytes:
         {"shape": (True,) * len(shape)}, {"shape": (*shape, 1)}, {"shape": shape[::-1]}, {"shape": ()},
         {"shape": (2**62, 4)}, {"shape": (float(array.size),)}, {"shape": [3]}, {"shape": (10**400,)}, {"more": 1},
     ]  # fmt: skip
-    true = repr({"descr": array.dtype.str, "fortran_order": False, "shape": shape})
+    true = f"{{'descr': {array.dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
     texts = [
         true[:-1], true + '"""', true + "'''\n", true[:-1] + ", 'a': '''", "{", "", "[" * 100000, "(" * 1500, "{}",
         true.replace("False", "0 == 1"), true.replace("'shape'", "b'shape'"), true + " # \x1b[2J", true + "\x00",
@@ -386,16 +390,18 @@ def _spoil(rng: Generator, whole: bytes) -> bytes:
 
 _ANSI = "\x1b[2K\x1b[1A\x1b[32maccepted"
 _VALUES_OF_JSON: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2**40, 2**70, -(10**30), "", "1", "-1/3", "1/0", "0/0", "1/00", "1e3", "nan", "9" * 390,
-    "9" * 400 + "/7", "1/" + "9" * 400, "\u0661", " 1", "1\n", "+1", "0x1", "1_0", [], {}, [[]], [None] * 100, {"kind": []},
-    {"": 0}, _ANSI, "\u202eabc", "\udc80", "trace", "psd", "hinge", "rankings", "matrix", "logistic", {"kind": "trace"},
-    "\x00", "a" * 100000,
+    None, True, False, 0, 1, -1, 2**40, 2**70, -(10**30), "", "1", "-1/3", "1/0", "0/0", "1/00", "1e3", "nan",
+    "9" * 390, "9" * 400 + "/7", "1/" + "9" * 400, "\u0661", " 1", "1\n", "+1", "0x1", "1_0", [], {}, [[]],
+    [None] * 100, {"kind": []}, {"": 0}, _ANSI, "\u202eabc", "\udc80", "trace", "psd", "hinge", "rankings", "matrix",
+    "logistic", {"kind": "trace"}, "\x00", "a" * 100000,
 )  # fmt: skip
 
 
 def _nodes(value: Any) -> list[tuple[Any, Any]]:
     """Containers with keys, all of them."""
-    pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    pairs = (
+        list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    )
     return [node for key, part in pairs for node in [(value, key), *_nodes(part)]]
 
 

@@ -117,6 +117,8 @@ def on_a_line(rng: Generator) -> Problem:
         "claimed": {"lower": "0", "upper": "1"},
         "sha256": {},
     }  # fmt: skip
+    if rng.random() < 0.1:
+        document["problem"]["constant"] = str(rng.choice(["0", "-1/3", "1000000007", "-1" + "0" * 200]))
     statement = Statement(document, arrays)
     optimum = statement.optimum()
     arrays |= _hints(statement, rng)
@@ -373,5 +375,3 @@ def _float_root(value: Fraction) -> float:
     """A root of a fraction that may be beyond floats."""
     shift = (value.numerator.bit_length() - value.denominator.bit_length()) // 2 if value else 0
     return float(np.ldexp(np.sqrt(float(value * Fraction(4) ** -shift)), shift))
-
-

@@ -97,9 +97,9 @@ MAX_LENGTH, MAX_NUMBERS = 2**24, 2**26
 MAX_TABLE = 2**24
 #: Default limit on the operations of a proof, each about a nanosecond of one core.
 MAX_WORK = 1e12
-#: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, and a
-#: query.
-MULTIPLY, RANKING, LOGISTIC, QUERY = 0.1, 8.0, 400.0, 1e5
+#: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
+#: a row of a table of rankings, and the place of one near item.
+MULTIPLY, RANKING, LOGISTIC, QUERY, ROW, PLACE = 0.1, 8.0, 400.0, 1e5, 3e4, 2e3
 #: Numbers held in a block.
 BLOCK = 2**21
 
@@ -365,9 +365,6 @@ def arithmetic() -> None:
         If NumPy does not round to nearest, flushes subnormal numbers to zero, or if products of leading digits are not
         exact here.
     """
-    tiny = np.ldexp(np.arange(1.0, 34.0), -1074)
-    if not ((tiny * 1.0 == tiny) & (tiny > 0.0) & (np.ldexp(tiny, 60) * 2.0**-60 == tiny)).all():
-        raise CertificateError("this machine flushes subnormal numbers to zero, and proves nothing here")
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 200)) * 10.0 ** rng.integers(-9, 10, (2, 200))
     # Python rounds quotients of integers to nearest, and so fractions.
@@ -385,6 +382,9 @@ def arithmetic() -> None:
         ends = [Fraction(root) + half * (Fraction(math.nextafter(root, to)) - Fraction(root)) for to in (0.0, math.inf)]
         if not ends[0] ** 2 <= abs(square) <= ends[1] ** 2:
             raise CertificateError("this machine does not round roots to nearest, and proves nothing here")
+    tiny = np.ldexp(np.arange(1.0, 34.0), -1074)
+    if not ((tiny * 1.0 == tiny) & (tiny > 0.0) & (np.ldexp(tiny, 60) * 2.0**-60 == tiny)).all():
+        raise CertificateError("this machine flushes subnormal numbers to zero, and proves nothing here")
     for rows, terms, columns in ((1, 300, 1), (37, 1000, 41), (200, 70, 3)):
         largest = 2 ** ((53 - math.ceil(math.log2(terms))) // 2)
         A, B = (rng.integers(-largest, largest + 1, shape) for shape in ((rows, terms), (terms, columns)))
@@ -942,15 +942,17 @@ def worst_rankings(
 
 def chosen_rankings(gain: Ball, x: Array, z: Array, spend: Callable[[float], None]) -> Array:
     """Rankings near the worst ones, from the nearest far items only where the others stay below everything."""
-    (m, _), n = x.shape, z.shape[1]
+    (m, p), n = x.shape, z.shape[1]
     b, rows, size = np.zeros(x.shape, dtype=np.int64), np.arange(m), 64
     while rows.size:
         size = 4 * size if n > 1024 and 4 * size < n else n
-        spend(RANKING * x.shape[1] * float(size) * rows.size)
-        found = worst_rankings(Ball(gain.mid[:, : size + 1]), x[rows], z[rows, :size], True, n)[2]
-        assert found is not None
-        b[rows] = found
-        rows = rows[(found[:, -1] == size) & (size < n)]
+        step = max(1, 8 * BLOCK // (p * (size + 1)))
+        for some in (rows[at : at + step] for at in range(0, len(rows), step)):
+            spend(p * (ROW + (RANKING * size + PLACE) * len(some)))
+            found = worst_rankings(Ball(gain.mid[:, : size + 1]), x[some], z[some, :size], True, n)[2]
+            assert found is not None
+            b[some] = found
+        rows = rows[(b[rows, -1] == size) & (size < n)]
     return b
 
 
@@ -1059,6 +1061,11 @@ class ListRisk:
         if (logistic or ranked or smooth) and lists.most > MAX_TABLE:
             raise CertificateError(f"a query has {lists.most} pairs; at most {MAX_TABLE} are written out")
         upper = lists.operations(rank, d) + lists.pairs * (LOGISTIC if logistic else RANKING if ranked else 0.0)
+        if ranked:
+            # Every row of a table is a step, for as many queries of equal lengths as fit in a block.
+            sizes, repeats = np.unique(np.column_stack([lists.p, lists.n]), axis=0, return_counts=True)
+            blocks = 1.0 + repeats * (sizes[:, 0] + 8.0 * sizes[:, 1]) / BLOCK
+            upper += ROW * float((blocks * sizes[:, 0]).sum())
         slopes = lists.pairs * (2.0 * LOGISTIC if logistic else 20.0 if smooth and not ranked else 0.0)
         lists_of_one = lists.operations(1 if self.diagonal else d, d) + 8.0 * n * lists.count + slopes
         eigen = 0.0 if self.diagonal else 100.0 * MULTIPLY * float(d) ** 3
@@ -1078,7 +1085,7 @@ class ListRisk:
                 total = softplus(s, up(2.0 * images.error + U * np.abs(s))).sum()
                 mids[q], rads[q] = total.mid, total.rad
             return (Ball(mids, rads) * self.units).sum()
-        for rows, gain, x, z in self._sorted(images, np.arange(count), lambda p, n: 8 * (n + 1)):
+        for rows, gain, x, z in self._sorted(images, np.arange(count)):
             values, errors, _ = worst_rankings(gain, np.sort(x, axis=1), np.sort(z, axis=1), False)
             mids[rows], rads[rows] = values, up(errors + 4.0 * images.error)
         return Ball(mids, rads).sum() * self.share
@@ -1105,18 +1112,13 @@ class ListRisk:
             rads[q] = x.size * z.size * (each + 2.0 * gamma(z.size + x.size + 8) * D)
         return (Ball(mids, up(rads)) * self.units).sum()
 
-    def _sorted(
-        self, images: Images, queries: Array, numbers: Callable[[int, int], int]
-    ) -> Iterator[tuple[Array, Ball, Array, Array]]:
-        """Queries of equal lengths of lists together, with their gains and distances of near and far items.
-
-        ``numbers`` says how many numbers will be held for a query, of which there are so many as fit in a block.
-        """
+    def _sorted(self, images: Images, queries: Array) -> Iterator[tuple[Array, Ball, Array, Array]]:
+        """Queries of equal lengths of lists together, with their gains and distances of near and far items."""
         lists, gain, before = self.lists, Ball(0.0), (0, 0)
         waiting: list[tuple[int, Array, Array]] = []
         for q, x, z in lists.distances(images, queries[np.lexsort((lists.n[queries], lists.p[queries]))]):
             sizes = x.size, z.size
-            if waiting and (sizes != before or len(waiting) * numbers(*sizes) >= BLOCK):
+            if waiting and (sizes != before or len(waiting) * (x.size + 8 * z.size) >= BLOCK):
                 rows, near, far = zip(*waiting, strict=True)
                 yield np.array(rows), gain, np.array(near), np.array(far)
                 waiting = []
@@ -1131,7 +1133,7 @@ class ListRisk:
         self, images: Images, queries: Array, spend: Callable[[float], None]
     ) -> Iterator[tuple[Array, Array, Array, Array, Ball]]:
         """Queries, the order of their near and of their far items, and far items above each near one."""
-        for rows, gain, x, z in self._sorted(images, queries, lambda p, n: p * (n + 1)):
+        for rows, gain, x, z in self._sorted(images, queries):
             near, far = np.argsort(x, axis=1, kind="stable"), np.argsort(z, axis=1, kind="stable")
             x, z = np.take_along_axis(x, near, 1), np.take_along_axis(z, far, 1)
             yield rows, near, far, chosen_rankings(gain, x, z, spend), gain

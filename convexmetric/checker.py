@@ -96,7 +96,7 @@ MAX_LENGTH, MAX_NUMBERS = 2**24, 2**26
 #: Limit on the pairs of one query where they are written out: slopes, logistic losses, gains of rankings.
 MAX_TABLE = 2**24
 #: Default limit on the operations of a proof, each about a nanosecond of one core.
-MAX_WORK = 1e12
+MAX_WORK = 2e12
 #: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
 #: a row of a table of rankings, and the place of one near item.
 MULTIPLY, RANKING, LOGISTIC, QUERY, ROW, PLACE = 0.1, 8.0, 400.0, 1e5, 3e4, 2e3

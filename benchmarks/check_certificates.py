@@ -50,7 +50,7 @@ def run(campaign: Campaign, cases: Iterable[int], jobs: int) -> list[Record]:
                 if campaign.keep is not None:
                     campaign.keep.mkdir(parents=True, exist_ok=True)
                     (campaign.keep / f"{case}.npz").write_bytes(whole)
-                found = Record(case, problem.name, "", mutation, "died", "", (found,), 0.0, 0)
+                found = Record(case, problem.name, "", mutation, "died", "", "", (found,), 0.0, 0)
             records.append(found)
             progress.advance(task)
     return sorted(records, key=lambda record: record.case)
@@ -88,7 +88,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
     parser.add_argument("--keep", type=Path, help="folder for the files of findings")
-    parser.add_argument("--only", type=int, help="run one case and print what the command says")
+    parser.add_argument("--only", type=int, help="write the file of one case, and print what becomes of it")
     arguments = parser.parse_args()
     limit_threads(1)
     print(surroundings())
@@ -98,7 +98,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         campaign = Campaign(problems, arguments.seed, Path(folder), keep=arguments.keep)
         if arguments.only is not None:
-            arguments.first, arguments.cases = arguments.only, 1
+            path = (arguments.keep or Path()) / f"{arguments.only}.npz"
+            path.write_bytes(campaign.made(arguments.only)[2])
+            print(f"{path}\n{run(campaign, [arguments.only], 1)[0]}")
+            return 0
         start = time.perf_counter()
         cases = range(arguments.first, arguments.first + arguments.cases)
         records = run(campaign, cases, arguments.jobs)
@@ -109,6 +112,9 @@ def main() -> int:
         ("risk", lambda r: r.family), ("regularizer, cone", lambda r: r.regularizer), ("mutation", lambda r: r.mutation)
     ):  # fmt: skip
         print(f"\n{table(records, what, key)}")
+    # What was refused because evaluating it raised something, and not by a rule.
+    unforeseen = Counter(record.reason for record in records if "cannot be evaluated" in record.reason)
+    print("".join(f"\n{count} times: {reason}" for reason, count in unforeseen.most_common()))
     bad = [record for record in records if record.findings]
     print(f"\n{len(bad)} cases with findings")
     seen: Counter[str] = Counter()

@@ -18,6 +18,9 @@ CORPUS = HERE / "corpus"
 FILES = [CORPUS / attack.folder / f"{attack.name}.npz" for attack in ATTACKS]
 MEMORY, SECONDS = 2 * 2**30, 20.0
 COMMANDS = {"checker": (checker.main, []), "convexmetric verify": (package, ["verify"])}
+#: Some ten seconds, by the estimate of the checker; and files that are refused with the limits as they are.
+WORK = "--max-work=1e10"
+BOMBS = ("bz2-bomb", "deflate-bomb-lying", "sparse-columns", "sparse-rows", "wide", "tall", "shared-lists")
 WAYS = [(name, encoding) for name in COMMANDS for encoding in ("ascii", "utf-8")]
 
 
@@ -28,7 +31,7 @@ def ran():
     def run(case):
         path, (name, encoding) = FILES[case // len(WAYS)], WAYS[case % len(WAYS)]
         main, words = COMMANDS[name]
-        return command(main, [*words, str(path)], SECONDS, encoding)
+        return command(main, [*words, WORK, str(path)], SECONDS, encoding)
 
     cases = range(len(FILES) * len(WAYS))
     found = dict(in_workers(run, cases, 1, MEMORY, SECONDS))
@@ -62,6 +65,17 @@ def test_every_file_ends_as_its_folder_says(path, way, ran):
     else:
         assert "proven:" in found.stdout
         assert not found.stderr
+
+
+def test_bombs_are_refused_with_the_limits_as_they_are():
+    files = [str(CORPUS / "refused" / f"{name}.npz") for name in BOMBS]
+    ran = dict(
+        in_workers(lambda case: command(checker.main, [files[case]], SECONDS), range(len(files)), 1, MEMORY, 20.0)
+    )
+    for case in ran.values():
+        assert case.code == 2
+        assert case.peak < 2**28
+        assert case.seconds < 2.0
 
 
 def test_the_verdict_states_the_problem_and_not_its_title(ran):

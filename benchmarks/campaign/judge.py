@@ -36,8 +36,8 @@ _PRINTED = re.compile(r"^proven:\s+(\S+) <= optimum <= (\S+)", re.MULTILINE)
 class Record:
     """What became of a case; ``findings`` are empty if all is well.
 
-    ``judged`` says by what a proof was judged: "optimum" (an exact one, or the true certificate's interval), "values"
-    (of the objective at some metrics) or, where nothing was proven, "".
+    ``reason`` is what was said on stderr. ``judged`` says by what a proof was judged: "optimum" (an exact one, or the
+    true certificate's interval), "values" (of the objective at some metrics) or, where nothing was proven, "".
     """
 
     case: int
@@ -45,6 +45,7 @@ class Record:
     regularizer: str
     mutation: str
     outcome: str
+    reason: str
     judged: str
     findings: tuple[str, ...]
     seconds: float
@@ -106,8 +107,8 @@ class Campaign:
         outcome = "traceback" if ran.traceback else outcomes.get(ran.code, "other")  # type: ignore[arg-type]
         document = problem.contents[0]
         return Record(
-            case, family(document), regularizer(document), mutation, outcome, judged, tuple(findings),
-            ran.seconds, ran.peak,
+            case, family(document), regularizer(document), mutation, outcome, ran.stderr.strip()[:120], judged,
+            tuple(findings), ran.seconds, ran.peak,
         )  # fmt: skip
 
     def _run(self, path: Path, said: list[checker.Verdict]) -> Ran:
@@ -187,8 +188,9 @@ def judge(problem: Problem, mutation: str, whole: bytes, verdict: checker.Verdic
     try:
         contents = plainly(whole)
     except Exception as error:
-        # The checker passes over fields of an archive that zipfile minds; what is in it is what was in it before.
-        if mutation != "zip headers":
+        # The checker passes over fields of an archive that zipfile minds; what is in it, which its hashes protect, is
+        # what was in it before.
+        if mutation not in ("bytes", "zip headers"):
             return "", [f"only the checker can read the file: {type(error).__name__}: {error}"]
         contents = problem.contents
     claimed = tuple(Fraction(contents[0]["claimed"][end]) for end in ("lower", "upper"))

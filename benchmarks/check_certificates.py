@@ -113,8 +113,11 @@ def main() -> int:
     ):  # fmt: skip
         print(f"\n{table(records, what, key)}")
     # What was refused because evaluating it raised something, and not by a rule.
-    unforeseen = Counter(record.reason for record in records if "cannot be evaluated" in record.reason)
-    print("".join(f"\n{count} times: {reason}" for reason, count in unforeseen.most_common()))
+    reasons = [record.reason.partition(" cannot be evaluated: ") for record in records]
+    kinds = Counter(
+        ("problem" if "problem" in what else "file", why.partition(":")[0]) for what, _, why in reasons if why
+    )
+    print("".join(f"\nrefused {count} times: {why} in the {what}" for (what, why), count in kinds.most_common()))
     bad = [record for record in records if record.findings]
     print(f"\n{len(bad)} cases with findings")
     seen: Counter[str] = Counter()

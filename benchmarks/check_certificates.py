@@ -1,227 +1,135 @@
-"""Forged certificates of all families of problems: none may prove what is false, none may crash the checker.
+"""The campaign against the checker: files of all families, mutated or extreme; nothing false may be proven.
 
-python benchmarks/check_certificates.py [--cases 1000] [--seed 0]
+python benchmarks/check_certificates.py [--cases 2000] [--seed 0] [--jobs 2] [--keep FOLDER] [--only CASE]
 
-Every case takes a true certificate, corrupts it, and writes it again. Most forgers are honest about hashes, so that it
-is the arithmetic that is tested. A file is *falsely accepted* if it proves, or is accepted with, a lower bound above
-the upper bound of the true certificate or an upper bound below its lower one, or is accepted with claims beyond its
-proof, or proves a lower bound above the upper one; if its statement was changed, only the last two count. A *crash* is
-any exception but CertificateError.
+Half of the cases start from certificates of solved problems of every family, half from extreme problems on a line
+(scales from 1e-150 to 1e150, offsets to 1e8, constant and repeated columns, one query, weights to 1e300), whose optima
+are computed with fractions. ``campaign/mutations.py`` lists what is done to them. Every file goes through
+``checker.main`` in a forked process with a memory limit and a time limit.
+
+A case is *false* if a proven lower bound exceeds the optimum (the exact one; of solved problems the upper end of the
+true certificate; of changed statements in several unknowns the least of some exact values of the objective), if a
+proven upper bound is below it, if bounds cross, or if claims beyond the proof are accepted. Other findings are
+tracebacks, exit codes but 0, 1 and 2, control characters in the output, printed bounds better than proven ones, and
+files that take too much memory or time.
 """
+
+from __future__ import annotations
 
 import argparse
 import sys
 import tempfile
 import time
-import warnings
-from collections import Counter
-from fractions import Fraction
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import numpy as np
-from environment import add_threads_option, limit_threads, surroundings
+from campaign.judge import Campaign, Record
+from campaign.problems import solved
+from campaign.workers import in_workers
+from environment import limit_threads, surroundings
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tables import markdown
 
-import convexmetric as cm
-from convexmetric.measures import MEASURES
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from forgery import HINTS, claim, noisy, opened, written
-from samples import EVERYTHING, instance
+#: How many findings of a kind are shown.
+SHOWN = 5
+OUTCOMES = ("accepted", "not proven", "refused")
+HEADER = (*OUTCOMES, "judged by optimum", "by values", "false", "tracebacks", "other findings", "worst s", "peak MB")
 
 
-def ranking(measure):
-    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
-    k = {"k": 3} if measure in ("precision", "knn", "ndcg") else {}
-    return cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, measure, C=20.0, **k)
+def run(campaign: Campaign, cases: Iterable[int], jobs: int) -> list[Record]:
+    """The records of all cases."""
+    cases, records = list(cases), []
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task("cases", total=len(cases))
+        # A case runs two commands at most, and the judges.
+        for case, found in in_workers(campaign, cases, jobs, campaign.memory, 3.0 * campaign.seconds):
+            if isinstance(found, str):
+                problem, mutation, whole = campaign.made(case)
+                if campaign.keep is not None:
+                    campaign.keep.mkdir(parents=True, exist_ok=True)
+                    (campaign.keep / f"{case}.npz").write_bytes(whole)
+                found = Record(case, problem.name, "", mutation, "died", "", "", (found,), 0.0, 0)
+            records.append(found)
+            progress.advance(task)
+    return sorted(records, key=lambda record: record.case)
 
 
-def noise(rng, contents, verdict):
-    """Noise of any size on what proves; the claims of the true certificate."""
-    return noisy(rng, contents, 10.0 ** rng.uniform(-16, 1)), True
+def table(records: list[Record], what: str, key: Callable[[Record], str]) -> str:
+    """Counts by family, regularizer or mutation."""
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        groups[key(record)].append(record)
+    rows = [[name, *_counts(groups[name])] for name in sorted(groups)]
+    return markdown([what, "cases", *HEADER], [*rows, ["all", *_counts(records)]])
 
 
-def claims(rng, contents, verdict):
-    """Claims that are better than the proof, by little or by much."""
-    gap = abs(verdict.upper - verdict.lower) + abs(verdict.upper) * Fraction(float(10.0 ** rng.uniform(-17, 0)))
-    share = Fraction(float(rng.random()))
-    lower = verdict.lower + gap * share if rng.random() < 0.5 else verdict.lower
-    upper = verdict.upper if lower > verdict.lower else verdict.upper - gap * share
-    return claim(contents, lower, upper), True
+def _counts(records: list[Record]) -> list[object]:
+    outcomes, judged = (Counter(values) for values in zip(*((r.outcome, r.judged) for r in records), strict=True))
+    kinds = Counter(kind for record in records for kind in {_kind(finding) for finding in record.findings})
+    return [
+        len(records), *(outcomes[outcome] for outcome in OUTCOMES), judged["optimum"], judged["values"],
+        kinds["false"], kinds["traceback"], kinds["other"], f"{max(r.seconds for r in records):.2f}",
+        f"{max(r.peak for r in records) / 2**20:.0f}",
+    ]  # fmt: skip
 
 
-def both(rng, contents, verdict):
-    """Noise, and claims to fit a smaller gap."""
-    forged, _ = noise(rng, contents, verdict)
-    return claims(rng, forged, verdict)
+def _kind(finding: str) -> str:
+    if finding.startswith("FALSE") or finding == "claims beyond the proof":
+        return "false"
+    return "traceback" if "traceback" in finding else "other"
 
 
-def numbers(rng, contents, verdict):
-    """NaN, infinities, huge and denormal numbers in what proves."""
-    document, arrays = contents[0], dict(contents[1])
-    name = rng.choice([hint for hint in HINTS if hint in arrays and arrays[hint].size])
-    array = arrays[name].copy()
-    array.flat[rng.integers(array.size)] = rng.choice([np.nan, np.inf, -np.inf, 1e308, -1e308, 1e200, 5e-324, -1.0])
-    return (document, arrays | {name: array}), True
-
-
-def swapped(rng, contents, verdict):
-    """Zeros, signs turned, entries in another order, or scaled by powers of ten."""
-    document, arrays = contents[0], dict(contents[1])
-    name = rng.choice([hint for hint in HINTS if hint in arrays and arrays[hint].size])
-    array = arrays[name].copy()
-    kind = rng.integers(4)
-    if kind == 0:
-        array[...] = 0.0
-    elif kind == 1:
-        array = -array
-    elif kind == 2:
-        array = rng.permutation(array.ravel()).reshape(array.shape)
-    else:
-        array = array * 10.0 ** rng.integers(-12, 13)
-    if name == "weights_of_metric":
-        array = np.abs(array)
-    return (document, arrays | {name: array}), True
-
-
-def statement(rng, contents, verdict):
-    """Another array of the statement, or one that is out of range or of another shape or type."""
-    document, arrays = contents[0], dict(contents[1])
-    name = rng.choice(sorted(arrays))
-    array = arrays[name]
-    kind = rng.integers(5)
-    if kind == 0 and array.size:
-        array = array.copy()
-        array.flat[rng.integers(array.size)] = rng.integers(-3, 100)
-    elif kind == 1:
-        array = array[:-1]
-    elif kind == 2:
-        array = array.astype(rng.choice(["<f8", "<i8", "<f4", "|u1", "<c16"]))
-    elif kind == 3:
-        array = np.array(array, dtype=object) if rng.random() < 0.5 else array[None]
-    else:
-        arrays.pop(name)
-        return (document, arrays), False
-    return (document, arrays | {name: array}), False
-
-
-def words(rng, contents, verdict):
-    """Another description: parameters, unknown or missing keys, numbers for text."""
-    document, arrays = contents
-    tables = [document, document["problem"], document["problem"]["risk"], document["problem"]["regularizer"]]
-    tables = [dict(table) for table in tables]
-    at = int(rng.integers(4))
-    key = rng.choice(sorted(tables[at]))
-    value = tables[at][key]
-    options = [None, 1, -1, "1", "-1/3", "1/0", "nan", "9" * 390, [], {}, True, 2**70]
-    if rng.random() < 0.2:
-        tables[at]["more"] = value
-    elif rng.random() < 0.2:
-        del tables[at][key]
-    else:
-        tables[at][key] = options[rng.integers(len(options))]
-    if at in (2, 3):
-        tables[1] |= {"risk": tables[2], "regularizer": tables[3]}
-    if at > 0:
-        tables[0]["problem"] = tables[1]
-    return (tables[0], arrays), False
-
-
-KINDS = {
-    "noise on factor and dual, 1e-16 to 10": noise,
-    "claims better than the proof": claims,
-    "noise and claims": both,
-    "NaN, infinite, huge numbers": numbers,
-    "zeros, signs, order, scale": swapped,
-    "arrays of the statement": statement,
-    "description": words,
-}
-
-
-def damaged(rng, path):
-    """Bytes of the file cut off or changed."""
-    whole = bytearray(path.read_bytes())
-    if rng.random() < 0.5:
-        whole = whole[: rng.integers(len(whole))]
-    else:
-        for at in rng.integers(0, len(whole), rng.integers(1, 20)):
-            whole[at] = rng.integers(256)
-    path.write_bytes(bytes(whole))
-
-
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
-    add_threads_option(parser)
+    parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
+    parser.add_argument("--keep", type=Path, help="folder for the files of findings")
+    parser.add_argument("--only", type=int, help="write the file of one case, and print what becomes of it")
     arguments = parser.parse_args()
-    limit_threads(arguments.threads)
+    limit_threads(1)
     print(surroundings())
-    warnings.simplefilter("ignore")
-    rng = np.random.default_rng(arguments.seed)
-    counts, shown = Counter(), []
     start = time.perf_counter()
+    problems = solved()
+    print(f"{len(problems)} problems solved in {time.perf_counter() - start:.0f} s")
     with tempfile.TemporaryDirectory() as folder:
-        true, names = {}, [*sorted(EVERYTHING), *(f"ranking, {measure}" for measure in MEASURES)]
-        for number, name in enumerate(names):
-            problem = instance(name) if name in EVERYTHING else ranking(name.removeprefix("ranking, "))
-            path = Path(folder) / f"{number}.npz"
-            true[name] = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7)), opened(path)
-        forged = Path(folder) / "forged.npz"
-        for case in range(arguments.cases):
-            name = names[case % len(names)]
-            verdict, contents = true[name]
-            kind = [*KINDS, "bytes of the file"][int(rng.integers(len(KINDS) + 1))]
-            same = True
-            if kind in KINDS:
-                (document, arrays), same = KINDS[kind](rng, contents, verdict)
-                honest = rng.random() < 0.9
-                try:
-                    written(forged, (document, arrays), honest=honest)
-                except (TypeError, AttributeError, ValueError):
-                    counts[kind, "refused"] += 1
-                    continue
-            else:
-                written(forged, contents)
-                damaged(rng, forged)
-            try:
-                found = cm.verify(forged)
-            except cm.CertificateError:
-                outcome = "refused"
-            except Exception as error:
-                outcome = "crash"
-                shown.append(f"{name}, {kind}: {type(error).__name__}: {error}")
-            else:
-                outcome = "accepted" if found.accepted else "not proven"
-                beyond = found.accepted and (
-                    found.lower is None
-                    or found.upper is None
-                    or found.claimed[0] > found.lower
-                    or found.claimed[1] < found.upper
-                )
-                beyond |= None not in (found.lower, found.upper) and found.lower > found.upper
-                if same:
-                    ends = [
-                        end for end in (found.lower, found.claimed[0] if found.accepted else None) if end is not None
-                    ]
-                    beyond |= any(end > verdict.upper for end in ends)
-                    ends = [
-                        end for end in (found.upper, found.claimed[1] if found.accepted else None) if end is not None
-                    ]
-                    beyond |= any(end < verdict.lower for end in ends)
-                if beyond:
-                    outcome = "falsely accepted"
-                    shown.append(f"{name}, {kind}: {found}")
-            counts[kind, outcome] += 1
-    outcomes = ["refused", "not proven", "accepted", "falsely accepted", "crash"]
-    kinds = [*KINDS, "bytes of the file"]
-    rows = [[kind, *(counts[kind, outcome] for outcome in outcomes)] for kind in kinds]
-    rows.append(["all", *(sum(counts[kind, outcome] for kind in kinds) for outcome in outcomes)])
-    print(f"\n{arguments.cases} forgeries of {len(true)} certificates, {time.perf_counter() - start:.0f} s\n")
-    print(markdown(["what was changed", *outcomes], rows))
-    print("\nAccepted are files whose claims are still proven: the change was harmless, or no change at all.")
-    print("\n".join(shown))
-    return 1 if rows[-1][4] or rows[-1][5] else 0
+        campaign = Campaign(problems, arguments.seed, Path(folder), keep=arguments.keep)
+        if arguments.only is not None:
+            path = (arguments.keep or Path()) / f"{arguments.only}.npz"
+            path.write_bytes(campaign.made(arguments.only)[2])
+            print(f"{path}\n{run(campaign, [arguments.only], 1)[0]}")
+            return 0
+        start = time.perf_counter()
+        cases = range(arguments.first, arguments.first + arguments.cases)
+        records = run(campaign, cases, arguments.jobs)
+    print(
+        f"{len(records)} cases, seed {arguments.seed}, {time.perf_counter() - start:.0f} s, {arguments.jobs} processes"
+    )
+    for what, key in (
+        ("risk", lambda r: r.family), ("regularizer, cone", lambda r: r.regularizer), ("mutation", lambda r: r.mutation)
+    ):  # fmt: skip
+        print(f"\n{table(records, what, key)}")
+    # What was refused because evaluating it raised something, and not by a rule.
+    reasons = [record.reason.partition(" cannot be evaluated: ") for record in records]
+    kinds = Counter(
+        ("problem" if "problem" in what else "file", why.partition(":")[0]) for what, _, why in reasons if why
+    )
+    print("".join(f"\nrefused {count} times: {why} in the {what}" for (what, why), count in kinds.most_common()))
+    bad = [record for record in records if record.findings]
+    print(f"\n{len(bad)} cases with findings")
+    seen: Counter[str] = Counter()
+    for record in bad:
+        for finding in record.findings:
+            seen[kind := finding[:60]] += 1
+            if seen[kind] <= SHOWN:
+                print(f"{record.case}: {record.family}; {record.regularizer}; {record.mutation}: {finding}")
+    for kind, count in seen.most_common():
+        if count > SHOWN:
+            print(f"{count} times: {kind}")
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":

@@ -57,20 +57,24 @@ library (exp, log) and of LAPACK are not trusted. The last steps are taken with 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import hashlib
+import io
 import json
 import math
 import re
+import stat
 import struct
 import sys
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,14 +86,34 @@ Array = NDArray[Any]
 FORMAT, VERSION = "convexmetric-certificate", 1
 #: Unit roundoff, the safety factor of radii, and what is added to them and to norms because of underflow.
 U, GROW, TINY, FLOOR = 2.0**-53, 1.0 + 2.0**-20, 2.0**-900, 2.0**-480
-#: Default limit on the bytes of a file, packed or unpacked, and the limit on its description.
-MAX_BYTES, MAX_JSON = 2 * 2**30, 2**20
+#: Default limit on the bytes of a file, packed or unpacked; of its arrays also if every number took eight.
+MAX_BYTES = 2**30
+#: Limits on the bytes of its description, and on the number of its members.
+MAX_JSON, MAX_MEMBERS = 2**20, 64
+#: Limits on a side of an array (lists, comparisons, points), and on the numbers of an array and of any matrix that is
+#: made of points, features and queries.
+MAX_LENGTH, MAX_NUMBERS = 2**24, 2**26
+#: Limit on the pairs of one query where they are written out: slopes, logistic losses, gains of rankings.
+MAX_TABLE = 2**24
+#: Default limit on the operations of a proof, each about a nanosecond of one core.
+MAX_WORK = 2e12
+#: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
+#: a row of a table of rankings, and the place of one near item.
+MULTIPLY, RANKING, LOGISTIC, QUERY, ROW, PLACE = 0.1, 8.0, 400.0, 1e5, 3e4, 2e3
 #: Numbers held in a block.
 BLOCK = 2**21
 
 
+def printable(text: str) -> str:
+    """Text of a file without what a terminal would obey, or could not print: in ASCII, the rest escaped."""
+    return re.sub("[^ -~]", lambda found: ascii(found[0])[1:-1], text)
+
+
 class CertificateError(Exception):
-    """The file is no certificate: damaged, malformed, or not what its hashes say."""
+    """The file is no certificate: damaged, malformed, too large, or not what its hashes say."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message)[:500])
 
 
 class NotProven(Exception):  # noqa: N818 - not an error of the file
@@ -157,21 +181,33 @@ class Ball:
     __radd__, __rmul__ = __add__, __mul__
 
     def __truediv__(self, other: Any) -> Ball:
-        """Division by balls of positive numbers: ``|a/b - A/B| <= (rA + |A/B| rB) / (B - rB)``, and rounding."""
+        """Division by balls of positive numbers: ``|a/b - A/B| <= (rA + |A/B| rB) / (B - rB)``, and rounding.
+
+        The float quotient errs by at most ``u |A/B|``, or by 2^-1075 where it is subnormal, so that ``|A/B|`` is below
+        ``GROW`` times it plus ``TINY``. A product that underflows errs by 2^-1075, which a small divisor magnifies
+        beyond what :func:`up` makes good for: 2^-1070 is added before the division. The difference ``B - rB`` is exact
+        where it is subnormal, and so is not rounded up.
+        """
         other = Ball.of(other)
         least = (other.mid - other.rad) * (1.0 - 4.0 * U)
         if not np.all(least > 0.0):
             raise NotProven("a divisor is not proven to be positive")
         mid = self.mid / other.mid
-        return Ball(mid, up((self.rad + (np.abs(mid) * GROW + TINY) * other.rad) / least + U * np.abs(mid)))
+        top = self.rad + (np.abs(mid) * GROW + TINY) * other.rad + 2.0**-1070
+        return Ball(mid, up(top / least + U * np.abs(mid)))
 
     def __matmul__(self, other: Any) -> Ball:
         """Matrix product: ``|a_i . b_j|`` and all errors by norms of rows and columns.
 
-        The product of the leading digits is exact (:func:`leading`), so that only the rest errs like a sum.
+        The product of the leading digits is exact (:func:`leading`), so that only the rest errs like a sum. Rows are
+        taken a block at a time.
         """
         other = Ball.of(other)
         A, B, terms = self.mid, other.mid, self.mid.shape[1]
+        step = max(256, 2 * BLOCK // max(terms, 1))
+        if len(A) > step:
+            parts = [self[at : at + step] @ other for at in range(0, len(A), step)]
+            return Ball(np.concatenate([part.mid for part in parts]), np.concatenate([part.rad for part in parts]))
         A1, B1 = leading(A, B)
         exact, rest = A1 @ B1, A1 @ (B - B1) + (A - A1) @ B
         mid = exact + rest
@@ -316,11 +352,69 @@ def entropy(p: Array) -> Ball:
     return Ball(np.where(inside, value.mid, 0.0), np.where(inside, value.rad, 0.0))
 
 
+# The machine ----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def arithmetic() -> None:
+    """Test what is assumed of this machine, see the top.
+
+    Raises
+    ------
+    CertificateError
+        If NumPy does not round to nearest, flushes subnormal numbers to zero, or if products of leading digits are not
+        exact here.
+    """
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 200)) * 10.0 ** rng.integers(-9, 10, (2, 200))
+    # Python rounds quotients of integers to nearest, and so fractions.
+    x, y = list(map(Fraction, a.tolist())), list(map(Fraction, b.tolist()))
+    for found, exact in (
+        (a + b, [float(p + q) for p, q in zip(x, y, strict=True)]),
+        (a - b, [float(p - q) for p, q in zip(x, y, strict=True)]),
+        (a * b, [float(p * q) for p, q in zip(x, y, strict=True)]),
+        (a / b, [float(p / q) for p, q in zip(x, y, strict=True)]),
+    ):
+        if found.tolist() != exact:
+            raise CertificateError("this machine does not round to nearest, and proves nothing here")
+    roots, half = np.sqrt(np.abs(a)), Fraction(1, 2)
+    for root, square in zip(roots.tolist(), x, strict=True):
+        ends = [Fraction(root) + half * (Fraction(math.nextafter(root, to)) - Fraction(root)) for to in (0.0, math.inf)]
+        if not ends[0] ** 2 <= abs(square) <= ends[1] ** 2:
+            raise CertificateError("this machine does not round roots to nearest, and proves nothing here")
+    tiny = np.ldexp(np.arange(1.0, 34.0), -1074)
+    if not ((tiny * 1.0 == tiny) & (tiny > 0.0) & (np.ldexp(tiny, 60) * 2.0**-60 == tiny)).all():
+        raise CertificateError("this machine flushes subnormal numbers to zero, and proves nothing here")
+    for rows, terms, columns in ((1, 300, 1), (37, 1000, 41), (200, 70, 3)):
+        largest = 2 ** ((53 - math.ceil(math.log2(terms))) // 2)
+        A, B = (rng.integers(-largest, largest + 1, shape) for shape in ((rows, terms), (terms, columns)))
+        A[0], B[:, 0] = largest, largest
+        P, Q = A.astype(np.float64), B.astype(np.float64)
+        if not (
+            np.array_equal(P @ Q, A @ B) and np.array_equal(P @ P.T, A @ A.T) and np.array_equal(Q.T @ P.T, (A @ B).T)
+        ):
+            raise CertificateError(
+                "products of leading digits are not exact on this machine, which proves nothing here"
+            )
+
+
 # Files ----------------------------------------------------------------------------------------------------------------
 
 DTYPES = ("<f8", "<i8", "<i4", "|u1")
 _RATIONAL = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?")
-_NAME = re.compile(r"[a-z][a-z_]{0,40}")
+_NAME = re.compile(rb"([a-z][a-z_]{0,40})\.npy")
+#: All of an npy file up to its numbers. Version 1 has two bytes of length after the magic, version 2 has four.
+_HEADER = re.compile(
+    rb"\x93NUMPY(?:\x01\x00..|\x02\x00....)"
+    rb"\{'descr': '([!-&(-~]{1,9})', 'fortran_order': (True|False), "
+    rb"'shape': \((?:([0-9]{1,10}),(?: ([0-9]{1,10})(?:, ([0-9]{1,10}))?)?)?\),? \} *\n",
+    re.DOTALL,
+)
+#: Ends of ZIP archives, entries of their directories, and what stands before a member.
+_END, _ENTRY, _LOCAL = struct.Struct("<4s4H2LH"), struct.Struct("<4s6H3L5H2L"), struct.Struct("<4s22xHH")
+STORED, DEFLATED = 0, 8
+#: Flags of a member that change nothing here: levels of compression, sizes that follow the data, names in UTF-8.
+_HARMLESS = 0b1000_0000_1110
 
 
 def digest(array: Array) -> str:
@@ -330,9 +424,16 @@ def digest(array: Array) -> str:
     return found.hexdigest()
 
 
+def statement_digest(problem: dict[str, Any], arrays: Mapping[str, Array]) -> str:
+    """SHA-256 of a statement: its table as canonical JSON and the hashes of its arrays, a line each, by name."""
+    lines = [json.dumps(problem, sort_keys=True, separators=(",", ":"))]
+    lines += [f"{name} {digest(arrays[name])}" for name in sorted(arrays)]
+    return hashlib.sha256("\n".join(lines).encode("ascii")).hexdigest()
+
+
 def rational(text: Any, what: str) -> Fraction:
     """A rational written ``"p/q"`` or ``"p"``."""
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text) or text.endswith("/0"):
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
         raise CertificateError(f"{what} must be a rational, written as text 'p/q'")
     try:
         value = Fraction(text)
@@ -343,53 +444,154 @@ def rational(text: Any, what: str) -> Fraction:
     return value
 
 
-def read(path: Path, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The description and the arrays of a file; nothing is allocated before its size is checked."""
+@contextlib.contextmanager
+def refusals(what: str) -> Iterator[None]:
+    """Whatever goes wrong with a forged file, memory and recursion included, is a refusal that says what it was."""
     try:
-        if path.stat().st_size > max_bytes:
-            raise CertificateError(f"the file is larger than {max_bytes} bytes")
-        with zipfile.ZipFile(path) as archive:
-            members = {info.filename: info for info in archive.infolist()}
-            if len(members) != len(archive.infolist()) or len(members) > 64:
-                raise CertificateError("the file has a member twice, or too many members")
-            if sum(info.file_size for info in members.values()) > max_bytes:
-                raise CertificateError(f"the file unpacks to more than {max_bytes} bytes")
-            if "certificate.json" not in members or members["certificate.json"].file_size > MAX_JSON:
-                raise CertificateError("the file has no certificate.json of at most 1 MiB")
-            text = archive.read("certificate.json").decode("utf-8")
-            document = json.loads(text, parse_constant=_refused, parse_float=_refused, object_pairs_hook=_once)
-            arrays = {}
-            for name, info in members.items():
-                if name != "certificate.json":
-                    stem = name.removesuffix(".npy")
-                    if stem == name or not _NAME.fullmatch(stem):
-                        raise CertificateError("the file has a member that is no array")
-                    arrays[stem] = _read_array(archive, info)
+        yield
     except CertificateError:
         raise
     except OSError as error:
-        raise CertificateError(f"cannot read {path}: {error.strerror or error}") from error
-    except (
-        zipfile.BadZipFile, zlib.error, struct.error, ValueError, LookupError, TypeError, EOFError, MemoryError,
-        RecursionError, NotImplementedError, RuntimeError, SyntaxError, OverflowError,
-    ) as error:  # fmt: skip
-        raise CertificateError(f"the file is damaged or no certificate: {error or type(error).__name__}") from error
+        raise CertificateError(f"cannot read {what}: {error.strerror or type(error).__name__}") from error
+    except Exception as error:
+        raise CertificateError(f"{what} cannot be evaluated: {type(error).__name__}: {error}") from error
+
+
+def read(path: Path, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The description and the arrays of a file; nothing is unpacked or allocated before its size is checked."""
+    with refusals(str(path)):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise CertificateError(f"{path} is not a file")
+        with path.open("rb") as file:
+            return _read(file, max_bytes)
+
+
+def _read(file: BinaryIO, max_bytes: int) -> tuple[dict[str, Any], dict[str, Array]]:
+    members = _members(file, max_bytes)
+    if b"certificate.json" not in members:
+        raise CertificateError("the file has no certificate.json")
+    text = _unpacked(file, members.pop(b"certificate.json"), MAX_JSON)
+    document = json.loads(
+        text.decode("utf-8"),
+        parse_constant=_refused,
+        parse_float=_refused,
+        parse_int=_integer,
+        object_pairs_hook=_once,
+    )
     keys(document, "certificate.json", "format version title problem dual claimed sha256")
     if document["format"] != FORMAT or document["version"] != VERSION or document["version"] is True:
         raise CertificateError(f"the file is not a {FORMAT} of version {VERSION}")
+    found = {name: _NAME.fullmatch(name) for name in members}
+    if not all(found.values()):
+        raise CertificateError("the file has a member that is no array")
+    names = {name: match[1].decode("ascii") for name, match in found.items() if match}
     hashes = document["sha256"]
-    if not isinstance(hashes, dict) or set(hashes) != set(arrays):
+    if not isinstance(hashes, dict) or set(hashes) != set(names.values()):
         raise CertificateError("sha256 must name the arrays of the file, all of them")
-    for name, array in arrays.items():
+    arrays, left = {}, max_bytes - len(text)
+    for member, name in names.items():
+        data = _unpacked(file, members[member], left)
+        left -= len(data)
+        arrays[name] = array = _array(data, name)
         if digest(array) != hashes[name]:
             raise CertificateError(f"the array {name} has another sha256 than certificate.json says")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise CertificateError(f"the array {name} has NaN or infinite entries")
+    # Integers are widened when they are used.
+    if 8 * sum(array.size for array in arrays.values()) > max_bytes:
+        raise CertificateError(f"the arrays take more than {max_bytes} bytes, 8 a number")
     return document, arrays
+
+
+def _members(file: BinaryIO, max_bytes: int) -> dict[bytes, tuple[Any, ...]]:
+    """The directory of a ZIP archive, which must end with it: without a comment, split parts or 64-bit sizes."""
+    size = file.seek(0, io.SEEK_END)
+    if size > max_bytes:
+        raise CertificateError(f"the file is larger than {max_bytes} bytes")
+    end = _part(file, size - _END.size, _END.size)
+    mark, part, first, here, count, length, start, comment = _END.unpack(end)
+    if mark != b"PK\5\6" or part or first or comment or here != count:
+        raise CertificateError("the file is damaged or no certificate: it does not end like a ZIP archive")
+    if count > MAX_MEMBERS or length > MAX_MEMBERS * 2**10:
+        raise CertificateError(f"the file has more than {MAX_MEMBERS} members, or names that are too long")
+    directory, members, at = _part(file, start, length), {}, 0
+    for _ in range(count):
+        entry = _ENTRY.unpack_from(directory, at)
+        name_length, extra, remark = entry[10:13]
+        name = directory[at + _ENTRY.size : at + _ENTRY.size + name_length]
+        if entry[0] != b"PK\1\2" or entry[3] & ~_HARMLESS or entry[4] not in (STORED, DEFLATED) or name in members:
+            raise CertificateError(
+                f"the member {name!r} is damaged, there twice, encrypted, or compressed in another way than deflate"
+            )
+        members[name] = entry
+        at += _ENTRY.size + name_length + extra + remark
+    if sum(entry[9] for entry in members.values()) > max_bytes:
+        raise CertificateError(f"the file unpacks to more than {max_bytes} bytes")
+    return members
+
+
+def _part(file: BinaryIO, start: int, length: int) -> bytes:
+    """So many bytes from a place on."""
+    if start >= 0:
+        file.seek(start)
+        data = file.read(length)
+        if len(data) == length:
+            return data
+    raise CertificateError("the file is damaged or no certificate: it ends too early")
+
+
+def _unpacked(file: BinaryIO, entry: tuple[Any, ...], limit: int) -> bytearray:
+    """The bytes of a member, at most as many as the directory says, however many there are to come."""
+    method, check, packed, size, start = entry[4], *entry[7:10], entry[16]
+    if size > limit:
+        raise CertificateError(f"the file has no certificate.json of at most {MAX_JSON} bytes, or unpacks to too many")
+    mark, name, extra = _LOCAL.unpack(_part(file, start, _LOCAL.size))
+    if mark != b"PK\3\4":
+        raise CertificateError("the file is damaged: a member is not where the archive says")
+    file.seek(name + extra, io.SEEK_CUR)
+    data, inflate = bytearray(), zlib.decompressobj(-zlib.MAX_WBITS) if method == DEFLATED else None
+    while packed > 0 and len(data) <= size:
+        chunk = file.read(min(packed, 2**16))
+        if not chunk:
+            raise CertificateError("the file is damaged: a member ends too early")
+        packed -= len(chunk)
+        while chunk and len(data) <= size:
+            # A limit of zero would mean none; here it is at least one.
+            data += chunk if inflate is None else inflate.decompress(chunk, size + 1 - len(data))
+            chunk = b"" if inflate is None else inflate.unconsumed_tail
+    ended = inflate is None or (inflate.eof and not inflate.unused_data)
+    if len(data) != size or packed or not ended or zlib.crc32(data) != check:
+        raise CertificateError("the file is damaged: a member has not the size or the sum that the archive says")
+    return data
+
+
+def _array(data: bytearray, name: str) -> Array:
+    """An array of one of :data:`DTYPES` whose header fits the size of its member."""
+    header = _HEADER.match(data, 0, 2**11)
+    if header is None:
+        raise CertificateError(f"the array {name} has no header of the npy format, of at most three dimensions")
+    kind = header[1].decode("ascii")
+    if kind not in DTYPES:
+        raise CertificateError(f"the array {name} has the type {kind}; allowed are {', '.join(DTYPES)}")
+    lengths = int.from_bytes(data[8:10] if data[6] == 1 else data[8:12], "little")
+    shape = tuple(int(side) for side in header.groups()[2:] if side is not None)
+    count = math.prod(shape)
+    if max(shape, default=0) > MAX_LENGTH or count > MAX_NUMBERS:
+        raise CertificateError(f"the array {name} has a side above {MAX_LENGTH} or more than {MAX_NUMBERS} numbers")
+    dtype, start = np.dtype(kind), header.end()
+    if start != lengths + (10 if data[6] == 1 else 12) or start + count * dtype.itemsize != len(data):
+        raise CertificateError(f"the array {name} has not the size that its header says")
+    array = np.require(np.frombuffer(data, dtype, count, start), requirements="A")
+    array.flags.writeable = False
+    return array.reshape(shape[::-1]).T if header[2] == b"True" else array.reshape(shape)
 
 
 def _refused(text: str) -> Any:
     raise CertificateError(f"certificate.json has the number {text[:40]}: numbers are integers or rationals as text")
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= 20 else _refused(text)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -399,26 +601,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
-    """An array whose header fits the size of its member; types are those of :data:`DTYPES`."""
-    with archive.open(info) as file:
-        version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
-            raise CertificateError(f"{info.filename} has an unknown version of the npy format")
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = header(file, max_header_size=2000)
-        if dtype.str not in DTYPES:
-            raise CertificateError(f"{info.filename} has the type {dtype.str}; allowed are {', '.join(DTYPES)}")
-        size = math.prod(shape) * dtype.itemsize
-        if len(shape) > 3 or min(shape, default=1) < 0 or file.tell() + size != info.file_size:
-            raise CertificateError(f"{info.filename} has not the size that its header says")
-        data = file.read(size)
-        if len(data) != size or file.read(1):
-            raise CertificateError(f"{info.filename} has not the size that the archive says")
-    array = np.frombuffer(data, dtype=dtype)
-    return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
-
-
 def keys(table: Any, what: str, required: str, optional: str = "") -> None:
     """Raise a :class:`CertificateError` unless a table has these keys and no others."""
     if not isinstance(table, dict):
@@ -426,7 +608,7 @@ def keys(table: Any, what: str, required: str, optional: str = "") -> None:
     wanted, allowed = set(required.split()), set(optional.split())
     if not wanted <= set(table) or not set(table) <= wanted | allowed:
         wrong = sorted((wanted - set(table)) | (set(table) - wanted - allowed))
-        raise CertificateError(f"{what}: keys are missing or unknown: {', '.join(map(str, wrong))[:200]}")
+        raise CertificateError(f"{what}: keys are missing or unknown: {', '.join(map(repr, wrong))[:200]}")
 
 
 def natural(value: Any, what: str, least: int = 0) -> int:
@@ -437,10 +619,20 @@ def natural(value: Any, what: str, least: int = 0) -> int:
 
 
 class Arrays:
-    """The arrays of a file, each to be asked for once, with its shape and kind of numbers checked."""
+    """The arrays of a file, each to be asked for once, with its shape and kind of numbers checked.
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
+    They also keep account of the operations that the proof may still take.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], max_work: float = MAX_WORK) -> None:
         self.arrays, self.used = arrays, set[str]()
+        self.max_work, self.work = max_work, 0.0
+
+    def spend(self, operations: float) -> None:
+        """Refuse what takes too many operations, before it is done."""
+        self.work += operations
+        if not self.work <= self.max_work:
+            raise CertificateError(f"the proof takes more than {self.max_work:.3g} operations (--max-work)")
 
     def __contains__(self, name: str) -> bool:
         return name in self.arrays
@@ -469,8 +661,7 @@ class Arrays:
         columns = self(f"{name}_indices", len(data), integers=d)
         if len(first) < 2 or first[0] != 0 or first[-1] != len(data) or (np.diff(first) < 0).any():
             raise CertificateError(f"{name} has malformed rows")
-        if (len(first) - 1) * d > 2**28:
-            raise CertificateError(f"{name} is too large")
+        held(len(first) - 1, d)
         dense = np.zeros((len(first) - 1, d))
         rows = np.repeat(np.arange(len(first) - 1), np.diff(first))
         at = rows * d + columns
@@ -550,7 +741,14 @@ class Lists:
             if self.count != len(self.Q):
                 raise CertificateError("there must be one pair of lists a query")
         self.p = self.last - self.first
-        self.n = np.array([self.of(q)[1].size for q in range(self.count)]) if self.others else self.stop - self.start
+        if self.others:
+            arrays.spend((4.0 * n + QUERY) * self.count + 4.0 * float(self.p.sum()))
+            self.n = np.array([self.of(q)[1].size for q in range(self.count)], dtype=np.int64)
+        else:
+            self.n = self.stop - self.start
+        #: Items and pairs of all queries, and the most pairs of one; sides are at most 2^24, so that int64 holds them.
+        self.items, pairs = float((self.p + self.n).sum()), self.p * self.n
+        self.pairs, self.most = float(pairs.sum(dtype=np.float64)), int(pairs.max(initial=0))
         if self.count < 1 or self.p.min() < 1 or self.n.min() < 1:
             raise CertificateError("a query has no near or no far item")
 
@@ -574,6 +772,25 @@ class Lists:
             mask[self.itself[q]] = False
         return near, np.flatnonzero(mask)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What there is of everything."""
+        queries = {"queries": self.count, "points of queries": len(self.Q)} if self.own else {"queries": self.count}
+        return {"points": len(self.X), **queries, "pairs": sum(map(int, (self.p * self.n).tolist()))}
+
+    @property
+    def whole(self) -> bool:
+        """Whether distances to all items cost less than those that are wanted, one query at a time."""
+        return 20 * int(self.items) >= len(self.X) * self.count
+
+    def operations(self, rank: int, d: int) -> float:
+        """About what images of a factor and all distances take, and lists of all queries."""
+        n, own = len(self.X), len(self.Q) if self.own else 0
+        held(n + own, rank)
+        distances = float(n) * self.count * (MULTIPLY * rank + 8.0) if self.whole else self.items * (rank + 8.0)
+        lists = 4.0 * n * self.count if self.others else 0.0
+        return MULTIPLY * (n + own) * d * rank + distances + lists + 20.0 * self.items + QUERY * self.count
+
     def images(self, diagonal: bool, factor: Array) -> Images:
         """Images of corpus and queries."""
         return Images(diagonal, factor, self.X, self.Q) if self.own else Images(diagonal, factor, self.X)
@@ -583,8 +800,7 @@ class Lists:
         Z, z_norms = images.Z[0], images.norms[0]
         Y, y_norms = images.Z[-1], images.norms[-1]
         queries = np.arange(self.count) if wanted is None else wanted
-        whole = 20 * int((self.p + self.n).sum()) >= len(Z) * self.count
-        step = max(1, BLOCK // len(Z)) if whole else 1
+        whole, step = self.whole, max(1, BLOCK // len(Z)) if self.whole else 1
         for at in range(0, len(queries), step):
             rows = queries[at : at + step]
             block = Y[self.anchors[rows]] @ Z.T if whole else None
@@ -607,14 +823,22 @@ def laplacian(diagonal: bool, Q: Array, X: Array, W: Ball, balanced: bool) -> Ba
     The true weights are meant, of which ``W`` is a ball: if they are balanced, the term in ``q q^T`` is zero.
     """
     columns = (W.T @ Ball(np.ones((len(Q), 1))))[:, 0]
-    cross = W @ Ball(X)
     rows = None if balanced else (W @ Ball(np.ones((len(X), 1))))[:, 0]
     if diagonal:
-        S = ((Ball(X) * columns[:, None]) * Ball(X)).sum(0) - (Ball(Q) * cross).sum(0) * 2.0
-        return S if rows is None else S + ((Ball(Q) * rows[:, None]) * Ball(Q)).sum(0)
+        step = max(64, BLOCK // max(len(X), len(Q)))
+        blocks = [slice(at, at + step) for at in range(0, X.shape[1], step)]
+        parts = [_diagonal(Q[:, some], X[:, some], W, columns, rows) for some in blocks]
+        return Ball(np.concatenate([part.mid for part in parts]), np.concatenate([part.rad for part in parts]))
+    cross = W @ Ball(X)
     half = Ball(Q.T) @ cross
     S = Ball(X.T) @ (Ball(X) * columns[:, None]) - half - half.T
     return S if rows is None else S + Ball(Q.T) @ (Ball(Q) * rows[:, None])
+
+
+def _diagonal(Q: Array, X: Array, W: Ball, columns: Ball, rows: Ball | None) -> Ball:
+    """Some features of the diagonal."""
+    S = ((Ball(X) * columns[:, None]) * Ball(X)).sum(0) - (Ball(Q) * (W @ Ball(X))).sum(0) * 2.0
+    return S if rows is None else S + ((Ball(Q) * rows[:, None]) * Ball(Q)).sum(0)
 
 
 @dataclass
@@ -716,16 +940,19 @@ def worst_rankings(
     return values, errors, b
 
 
-def chosen_rankings(gain: Ball, x: Array, z: Array) -> Array:
+def chosen_rankings(gain: Ball, x: Array, z: Array, spend: Callable[[float], None]) -> Array:
     """Rankings near the worst ones, from the nearest far items only where the others stay below everything."""
-    (m, _), n = x.shape, z.shape[1]
+    (m, p), n = x.shape, z.shape[1]
     b, rows, size = np.zeros(x.shape, dtype=np.int64), np.arange(m), 64
     while rows.size:
         size = 4 * size if n > 1024 and 4 * size < n else n
-        found = worst_rankings(Ball(gain.mid[:, : size + 1]), x[rows], z[rows, :size], True, n)[2]
-        assert found is not None
-        b[rows] = found
-        rows = rows[(found[:, -1] == size) & (size < n)]
+        step = max(1, 8 * BLOCK // (p * (size + 1)))
+        for some in (rows[at : at + step] for at in range(0, len(rows), step)):
+            spend(p * (ROW + (RANKING * size + PLACE) * len(some)))
+            found = worst_rankings(Ball(gain.mid[:, : size + 1]), x[some], z[some, :size], True, n)[2]
+            assert found is not None
+            b[some] = found
+        rows = rows[(b[rows, -1] == size) & (size < n)]
     return b
 
 
@@ -739,14 +966,17 @@ class Witnesses:
     """
 
     def __init__(self, table: Any, arrays: Arrays, diagonal: bool, d: int, parts: int) -> None:
-        keys(table, "dual", "kind", "")
+        keys(table, "dual", "kind")
         metrics = arrays("witnesses", None, d) if diagonal else arrays("witnesses", None, d, d)
-        self.widths = arrays("widths", len(metrics))
+        self.spend, self.widths = arrays.spend, arrays("widths", len(metrics))
         weights = np.maximum(arrays("weights", len(metrics), None), 0.0)
         self.groups = arrays("groups", parts, integers=weights.shape[1])
+        # A float sum of T weights errs by T u relative and a product by u, so that once is enough.
+        spare = (1.0 - (len(weights) + 8.0) * 2.0**-52) if weights.size else 1.0
+        arrays.spend(2e4 * weights.size)
         for g in range(weights.shape[1]):
             while sum(map(Fraction, weights[:, g].tolist()), Fraction(0)) > 1:
-                weights[:, g] *= (1.0 - 2.0**-50) / max(1.0, float(weights[:, g].sum()))
+                weights[:, g] *= spare / max(1.0, float(weights[:, g].sum()))
         self.weights = weights
         self.factors = [_factor(diagonal, metric) for metric in metrics]
         self.places, self.slopes = np.empty((0, 3), dtype=np.int64), np.empty(0)
@@ -787,7 +1017,6 @@ class ListRisk:
     def __init__(self, table: dict[str, Any], arrays: Arrays, diagonal: bool, d: int) -> None:
         self.diagonal, self.lists = diagonal, Lists(arrays, d)
         lists, self.loss, self.measure, self.k = self.lists, "hinge", "auc", 0
-        sizes = [int(p) * int(n) for p, n in zip(lists.p, lists.n, strict=True)]
         if table["kind"] == "rankings":
             keys(table, "risk", "kind measure C", "k")
             if not isinstance(table["measure"], str) or table["measure"] not in MEASURES:
@@ -798,8 +1027,8 @@ class ListRisk:
             self.k = natural(table["k"], "k", 1) if "k" in table else 0
             share = _positive(table["C"], "C") / lists.count
             self.share, self.margin = Ball.of(share), Ball(0.5)
-            self.units = self._per_query([2 * share / size for size in sizes])
-            self.words = f"rankings of {lists.count} queries by {self.measure}{f'@{self.k}' if self.k else ''}"
+            pairs, at = np.unique(lists.p * lists.n, return_inverse=True)
+            self.units = Ball.of([Ball.of(2 * share / size) for size in pairs.tolist()])[at]
         else:
             keys(table, "risk", "kind loss weight", "margin")
             self.loss = table["loss"]
@@ -813,13 +1042,35 @@ class ListRisk:
                     raise CertificateError("query_weights must not be negative")
                 self.units = Ball(own) * Ball.of(weight)
             else:
-                self.units = self._per_query([weight] * lists.count)
-            self.words = f"{self.loss} losses of {sum(sizes)} pairs of a near and a far item of {lists.count} queries"
+                self.units = Ball(np.ones(lists.count)) * Ball.of(weight)
 
-    @staticmethod
-    def _per_query(values: list[Fraction]) -> Ball:
-        known = {value: Ball.of(value) for value in set(values)}
-        return Ball.of([known[value] for value in values])
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What there is of everything."""
+        return self.lists.sizes
+
+    def operations(self, arrays: Arrays, rank: int, d: int) -> float:
+        """About what both bounds take; rankings of the lower one are counted when they are chosen."""
+        lists, found = self.lists, arrays.arrays
+        n, own = len(lists.X), len(lists.Q)
+        held(own, n)
+        logistic, ranked = self.loss == "logistic", not self._paired
+        smooth = (
+            int(np.count_nonzero(found["widths"] > 0.0)) + len(found.get("exceptions", ())) if "widths" in found else 0
+        )
+        if (logistic or ranked or smooth) and lists.most > MAX_TABLE:
+            raise CertificateError(f"a query has {lists.most} pairs; at most {MAX_TABLE} are written out")
+        upper = lists.operations(rank, d) + lists.pairs * (LOGISTIC if logistic else RANKING if ranked else 0.0)
+        if ranked:
+            # Every row of a table is a step, for as many queries of equal lengths as fit in a block.
+            sizes, repeats = np.unique(np.column_stack([lists.p, lists.n]), axis=0, return_counts=True)
+            blocks = 1.0 + repeats * (sizes[:, 0] + 8.0 * sizes[:, 1]) / BLOCK
+            upper += ROW * float((blocks * sizes[:, 0]).sum())
+        slopes = lists.pairs * (2.0 * LOGISTIC if logistic else 20.0 if smooth and not ranked else 0.0)
+        lists_of_one = lists.operations(1 if self.diagonal else d, d) + 8.0 * n * lists.count + slopes
+        eigen = 0.0 if self.diagonal else 100.0 * MULTIPLY * float(d) ** 3
+        lower = len(found.get("witnesses", ())) * (lists_of_one + eigen) + 100.0 * len(found.get("exceptions", ()))
+        return upper + lower + _laplacian_operations(own, n, d, self.diagonal)
 
     def value(self, factor: Array) -> Ball:
         """R at a metric."""
@@ -834,7 +1085,8 @@ class ListRisk:
                 total = softplus(s, up(2.0 * images.error + U * np.abs(s))).sum()
                 mids[q], rads[q] = total.mid, total.rad
             return (Ball(mids, rads) * self.units).sum()
-        for rows, values, errors, _ in self._rankings(images, None):
+        for rows, gain, x, z in self._sorted(images, np.arange(count)):
+            values, errors, _ = worst_rankings(gain, np.sort(x, axis=1), np.sort(z, axis=1), False)
             mids[rows], rads[rows] = values, up(errors + 4.0 * images.error)
         return Ball(mids, rads).sum() * self.share
 
@@ -860,38 +1112,36 @@ class ListRisk:
             rads[q] = x.size * z.size * (each + 2.0 * gamma(z.size + x.size + 8) * D)
         return (Ball(mids, up(rads)) * self.units).sum()
 
-    def _rankings(self, images: Images, wanted: Array | None) -> Iterator[tuple[Array, Array, Array, Any]]:
-        """Queries of equal lengths of lists together: their values and errors, and, if wanted, their rankings."""
-        waiting: dict[tuple[int, int], list[tuple[int, Array, Array]]] = {}
-        table: dict[tuple[int, int], Ball] = {}
-
-        def flush(sizes: tuple[int, int]) -> tuple[Array, Array, Array, Any]:
-            rows, x, z = zip(*waiting.pop(sizes), strict=True)
-            if sizes not in table:
-                table.clear()
-                table[sizes] = gains(self.measure, self.k, *sizes)
-            X, Z = np.array(x), np.array(z)
-            near, far = np.argsort(X, axis=1, kind="stable"), np.argsort(Z, axis=1, kind="stable")
-            X, Z = np.take_along_axis(X, near, 1), np.take_along_axis(Z, far, 1)
-            if wanted is None:
-                values, errors, _ = worst_rankings(table[sizes], X, Z, False)
-                return np.array(rows), values, errors, None
-            return np.array(rows), X, X, (near, far, chosen_rankings(table[sizes], X, Z), table[sizes])
-
-        for q, x, z in self.lists.distances(images, wanted):
+    def _sorted(self, images: Images, queries: Array) -> Iterator[tuple[Array, Ball, Array, Array]]:
+        """Queries of equal lengths of lists together, with their gains and distances of near and far items."""
+        lists, gain, before = self.lists, Ball(0.0), (0, 0)
+        waiting: list[tuple[int, Array, Array]] = []
+        for q, x, z in lists.distances(images, queries[np.lexsort((lists.n[queries], lists.p[queries]))]):
             sizes = x.size, z.size
-            waiting.setdefault(sizes, []).append((q, x, z))
-            numbers = (z.size + 1) * (x.size if wanted is not None else 8)
-            if len(waiting[sizes]) * numbers >= BLOCK:
-                yield flush(sizes)
-        for sizes in sorted(waiting):
-            yield flush(sizes)
+            if waiting and (sizes != before or len(waiting) * (x.size + 8 * z.size) >= BLOCK):
+                rows, near, far = zip(*waiting, strict=True)
+                yield np.array(rows), gain, np.array(near), np.array(far)
+                waiting = []
+            if sizes != before:
+                gain, before = gains(self.measure, self.k, *sizes), sizes
+            waiting.append((q, x, z))
+        if waiting:
+            rows, near, far = zip(*waiting, strict=True)
+            yield np.array(rows), gain, np.array(near), np.array(far)
+
+    def _rankings_at(
+        self, images: Images, queries: Array, spend: Callable[[float], None]
+    ) -> Iterator[tuple[Array, Array, Array, Array, Ball]]:
+        """Queries, the order of their near and of their far items, and far items above each near one."""
+        for rows, gain, x, z in self._sorted(images, queries):
+            near, far = np.argsort(x, axis=1, kind="stable"), np.argsort(z, axis=1, kind="stable")
+            x, z = np.take_along_axis(x, near, 1), np.take_along_axis(z, far, 1)
+            yield rows, near, far, chosen_rankings(gain, x, z, spend), gain
 
     def dual(self, table: Any, arrays: Arrays, d: int) -> Says:
         """What slopes, or rankings at witnesses, say. A row of weights has the query's unit as a factor."""
         lists = self.lists
         n, own = len(lists.X), len(lists.Q)
-        _affordable(own, n)
         witnesses = Witnesses(table, arrays, self.diagonal, d, lists.count)
         W, row_error = np.zeros((own, n)), np.zeros(own)
         values, errors = np.zeros(lists.count), np.zeros(lists.count)
@@ -902,10 +1152,11 @@ class ListRisk:
                 a, anchor = weights[q], lists.anchors[q]
                 items = np.concatenate(lists.of(q))
                 W[anchor] += np.bincount(items, sums, n) * (a * unit[q])
-                # Behind an entry are sums of at most `terms` numbers, two products, and the unit's error; then the
+                # Behind an entry are sums of at most `terms` slopes, the addition of these sums where an item stands
+                # in the lists more than once, at most `terms` times, two products, and the unit's error; then the
                 # addition to the weights of before.
                 size = a * float(np.bincount(items, np.abs(sums), n).max())
-                row_error[anchor] += size * (gamma(terms + 8) * unit[q] + unit_error[q])
+                row_error[anchor] += size * (gamma(2 * terms + 8) * unit[q] + unit_error[q])
                 row_error[anchor] += U * float(np.abs(W[anchor]).max())
                 values[q] += a * value
                 errors[q] += a * error + U * (abs(a * value) + abs(values[q]))
@@ -925,7 +1176,7 @@ class ListRisk:
     ) -> Iterator[tuple[int, Array, float, float, int]]:
         """Query, coefficients of near and far items, value and its error, and how many numbers a coefficient sums."""
         if not self._paired:
-            for rows, _, _, (near, far, b, gain) in self._rankings(images, queries):
+            for rows, near, far, b, gain in self._rankings_at(images, queries, witnesses.spend):
                 p, n = near.shape[1], far.shape[1]
                 index = np.arange(p)
                 radii = np.broadcast_to(gain.rad, gain.mid.shape)
@@ -1045,12 +1296,14 @@ class ListedRisk:
             raise CertificateError("risk: terms must be a list of at most 64 losses")
         self.terms = [Term.of(term) for term in table["terms"]]
         n = len(self.X)
-        _affordable(n, n)
+        held(n, n)
         self.codes = None
         if table["kind"] == "all pairs":
             if len(self.terms) != 2:
                 raise CertificateError("risk: all pairs have two terms, of equal and of different labels")
             self.codes = arrays("codes", n, integers=n)
+            if n * (n - 1) // 2 > MAX_LENGTH:
+                raise CertificateError(f"there are more than {MAX_LENGTH} pairs of points")
             self.i, self.j = np.triu_indices(n, 1)
             self.k = None
             self.kind = (self.codes[self.i] != self.codes[self.j]).astype(np.int8)
@@ -1064,9 +1317,20 @@ class ListedRisk:
         self.weights = arrays("comparison_weights", len(self.i)) if "comparison_weights" in arrays else None
         if self.weights is not None and (self.weights < 0.0).any():
             raise CertificateError("comparison_weights must not be negative")
-        self.words = f"{len(self.i)} {'pairs' if self.k is None else 'triplets'} with losses " + ", ".join(
-            sorted({term.loss for term in self.terms})
-        )
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What there is of everything."""
+        return {"points": len(self.X), "pairs" if self.k is None else "triplets": len(self.i)}
+
+    def operations(self, arrays: Arrays, rank: int, d: int) -> float:
+        """About what both bounds take."""
+        n, rank = len(self.X), max(rank, 1)
+        held(n, rank)
+        logistic = LOGISTIC if any(term.loss == "logistic" for term in self.terms) else 0.0
+        each = 8.0 * rank + 200.0 + 3.0 * logistic + len(self.terms)
+        distances = MULTIPLY * n * d * rank + len(self.i) * each
+        return distances + 30.0 * float(n) * n + _laplacian_operations(n, n, d, self.diagonal)
 
     def _by_term(self) -> Iterator[tuple[Term, Array]]:
         """Terms with their comparisons, a block at a time."""
@@ -1124,10 +1388,15 @@ class ListedRisk:
         return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad), balanced=self.k is not None))
 
 
-def _affordable(rows: int, columns: int) -> None:
-    """Weights between all points are held at once."""
-    if rows * columns > 2**28:
-        raise CertificateError("the problem has too many points for this checker")
+def held(rows: int, columns: int) -> None:
+    """Refuse a matrix that is too large to be held."""
+    if rows * columns > MAX_NUMBERS:
+        raise CertificateError(f"a matrix of {rows} rows and {columns} columns has more than {MAX_NUMBERS} numbers")
+
+
+def _laplacian_operations(queries: int, points: int, d: int, diagonal: bool) -> float:
+    both = 0.0 if diagonal else float(queries + points) * d * d
+    return 3.0 * MULTIPLY * (float(queries) * points * d + both) + 20.0 * float(queries) * points
 
 
 def _positive(text: Any, what: str) -> Fraction:
@@ -1248,7 +1517,7 @@ def lower_bound(
         P = norm_of_positive_part(diagonal, S if G is None else S - Ball(G)) ** 2 / weight.lower()
         if G is not None:
             return v - P / 2
-        share = Fraction(1) if v >= P else Fraction(min(1.0, max(0.0, float(v / P))))
+        share = _ratio(v, P)
         return max(share * v - share * share * P / 2, Fraction(0))
     f = top if regularizer.name == "trace" else norm_of_positive_part
     least = weight.lower()
@@ -1263,6 +1532,11 @@ def lower_bound(
             raise NotProven("the dual point is not feasible, and neither is zero")
         share *= (least - start) / (reached - start)
     return max(share * v, Fraction(0)) if start <= least else share * v
+
+
+def _ratio(v: Fraction, square: Fraction) -> Fraction:
+    """About the best share of a dual point worth ``share v - share^2 square / 2``: ``v / square`` in [0, 1]."""
+    return Fraction(1) if v >= square else Fraction(float(v / square)) if v > 0 else Fraction(0)
 
 
 def _share(name: str, diagonal: bool, S: Array, G: Array, weight: float) -> float:
@@ -1315,9 +1589,7 @@ def _quadratic(regularizer: Regularizer, v: Fraction, S: Ball, G: Array | None, 
         raise NotProven("no z with L z >= S was found")
     Z = Ball(z[:, None])
     square = max((Z * (L @ Z)).sum().upper(), Fraction(0))
-    share = Fraction(1)
-    if G is None and square > v:
-        share = Fraction(min(1.0, max(0.0, float(v / square))))
+    share = _ratio(v, square) if G is None else Fraction(1)
     bound = share * v - share * share * square / 2
     if regularizer.convex:
         return max(bound, Fraction(0)) if G is None else bound
@@ -1353,10 +1625,14 @@ class Verdict:
     reason : str
         Why it is not accepted; empty if it is.
     title, problem : str
-        The file's title, and the problem in words.
+        The file's title, and the problem in words, with all its parameters.
     seconds : float
     description : dict
         The problem as the file describes it.
+    sizes : dict
+        Numbers of features, points, queries, pairs or triplets.
+    sha256 : str
+        Hash of the statement: of its description and all its arrays.
     """
 
     accepted: bool
@@ -1368,15 +1644,17 @@ class Verdict:
     problem: str
     seconds: float
     description: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
+    sizes: dict[str, int] = field(repr=False, compare=False, default_factory=dict)
+    sha256: str = ""
 
     def __str__(self) -> str:
-        def text(value: Fraction | None) -> str:
-            return "nothing" if value is None else f"{float(value):.17g}"
-
         return (
-            f"{self.title}\n{self.problem}\n"
-            f"proven:  {text(self.lower)} <= optimum <= {text(self.upper)}\n"
-            f"claimed: {text(self.claimed[0])} <= optimum <= {text(self.claimed[1])}\n"
+            f"title:     {self.title!a}\n"
+            f"problem:   {self.problem}\n"
+            f"sizes:     {', '.join(f'{count} {name}' for name, count in self.sizes.items())}\n"
+            f"statement: sha256 {self.sha256}\n"
+            f"proven:    {decimal(self.lower, -1)} <= optimum <= {decimal(self.upper, 1)}\n"
+            f"claimed:   {decimal(self.claimed[0], -1)} <= optimum <= {decimal(self.claimed[1], 1)}\n"
             f"{'accepted' if self.accepted else f'NOT accepted: {self.reason}'} ({self.seconds:.2f} s)"
         )
 
@@ -1391,16 +1669,28 @@ def rounded(value: Fraction, away: int, digits: int = 17) -> Fraction:
     return (math.ceil(value / scale) if away > 0 else math.floor(value / scale)) * scale
 
 
+def decimal(value: Fraction | None, away: int) -> str:
+    """A bound in decimals, rounded outward: the text is a bound too."""
+    if value is None:
+        return "nothing"
+    # A fraction of at most 18 decimal digits, so that the division is exact.
+    value = rounded(value, away)
+    return f"{Context(prec=40).divide(Decimal(value.numerator), Decimal(value.denominator)):g}"
+
+
 class Problem:
     """The problem of a file, read and checked."""
 
     def __init__(self, document: dict[str, Any], arrays: Arrays) -> None:
         table = document["problem"]
-        keys(table, "problem", "cone features risk regularizer linear")
+        keys(table, "problem", "cone features risk regularizer linear", "constant")
         if table["cone"] not in ("psd", "diagonal") or not isinstance(table["linear"], bool):
             raise CertificateError("problem: cone must be 'psd' or 'diagonal', and linear true or false")
         self.diagonal = table["cone"] == "diagonal"
         self.d = natural(table["features"], "features", 1)
+        if not self.diagonal:
+            held(self.d, self.d)
+        self.constant = rational(table.get("constant", "0"), "constant")
         kind = table["risk"].get("kind") if isinstance(table["risk"], dict) else None
         if not isinstance(kind, str) or kind not in RISKS:
             raise CertificateError("risk: there is no such kind")
@@ -1412,18 +1702,43 @@ class Problem:
             self.G = arrays("linear", self.d) if self.diagonal else arrays("linear", self.d, self.d)
             if not self.diagonal and (self.G != self.G.T).any():
                 raise CertificateError("linear must be a symmetric matrix")
+        #: Arrays of the statement; what is asked for later are hints.
+        self.arrays = {name: arrays.arrays[name] for name in arrays.used}
+        self.sha256 = statement_digest(table, self.arrays)
+        self.sizes = {"features": self.d, **self.risk.sizes}
         self.words = (
-            f"minimise {self.risk.words} + {self.regularizer.name}{' + a linear term' if table['linear'] else ''} over "
-            f"{'nonnegative diagonal' if self.diagonal else 'positive semidefinite'} metrics of {self.d} features"
+            f"minimise {_words(table['risk'])} + {_words(table['regularizer'])} over "
+            f"{'nonnegative diagonal' if self.diagonal else 'positive semidefinite'} metrics, with "
+            f"{'a' if table['linear'] else 'no'} linear term and the constant {self.constant}"
         )
 
+    def operations(self, arrays: Arrays, rank: int) -> float:
+        """About what both bounds take."""
+        d = self.d
+        held(rank, d if self.diagonal else max(d, rank))
+        eigen = 0.0 if self.diagonal else (600.0 if self.G is not None else 100.0) * float(d) ** 3
+        form = 1e3 * float(d) * d if self.regularizer.L is not None else 0.0
+        eigen += 0.0 if self.regularizer.L is None or self.regularizer.convex else 100.0 * float(d) ** 3
+        product = 0.0 if self.diagonal else 10.0 * float(rank) * (rank + d) * d
+        return self.risk.operations(arrays, rank, d) + MULTIPLY * (eigen + product) + form
+
     def upper(self, factor: Array) -> Fraction:
-        """F at the metric of a factor."""
+        """F at the metric of a factor, without the constant."""
         value = self.risk.value(factor) + self.regularizer.value(self.diagonal, factor)
         if self.G is not None:
             product = Ball(factor) * Ball(self.G) if self.diagonal else Ball(factor) * (Ball(factor) @ Ball(self.G))
             value = value + product.sum()
         return value.upper()
+
+
+def _words(table: dict[str, Any]) -> str:
+    """A risk or regularizer with all its parameters; its texts have been checked to be names and rationals."""
+    said = [f"{key} {table[key]}" for key in sorted(table) if key not in ("kind", "terms")]
+    said += [
+        f"{term['loss']} of weight {term['weight']}, margin {term['margin']}, sign {term['sign']}"
+        for term in table.get("terms", ())
+    ]
+    return f"{table['kind']} ({'; '.join(said)})"
 
 
 RISKS: dict[str, Callable[..., Any]] = {
@@ -1435,10 +1750,11 @@ RISKS: dict[str, Callable[..., Any]] = {
 
 
 def prove(
-    document: dict[str, Any], arrays: Mapping[str, Array]
+    document: dict[str, Any], arrays: Mapping[str, Array], max_work: float = MAX_WORK
 ) -> tuple[Problem, Fraction | None, Fraction | None, str]:
     """The problem, its proven bounds, rounded outward to 17 digits, and what went wrong."""
-    given = Arrays(arrays)
+    arithmetic()
+    given = Arrays(arrays, max_work)
     lower = upper = None
     reason = ""
     with np.errstate(all="ignore"):
@@ -1457,24 +1773,25 @@ def prove(
         kind = "witnesses" if isinstance(problem.risk, ListRisk) else "slopes"
         if not isinstance(table, dict) or table.get("kind") != kind:
             raise CertificateError(f"dual: kind must be {kind!r} for this risk")
+        given.spend(problem.operations(given, 1 if problem.diagonal else len(factor)))
         try:
-            upper = rounded(problem.upper(factor), 1)
+            upper = problem.upper(factor)
         except NotProven as error:
             reason = f"upper bound: {error}"
         try:
             says = problem.risk.dual(table, given, d)
             if upper is not None or problem.regularizer.convex:
-                bound = lower_bound(problem.regularizer, problem.diagonal, says, problem.G, upper or Fraction(0), hint)
-                lower = rounded(bound, -1)
+                lower = lower_bound(problem.regularizer, problem.diagonal, says, problem.G, upper or Fraction(0), hint)
         except NotProven as error:
             reason = f"{reason}; lower bound: {error}".lstrip("; ")
     unused = set(given.arrays) - given.used
     if unused:
         raise CertificateError(f"arrays that nothing speaks of: {', '.join(sorted(unused))}")
-    return problem, lower, upper, reason
+    ends = [None if end is None else rounded(end + problem.constant, way) for end, way in ((lower, -1), (upper, 1))]
+    return problem, ends[0], ends[1], reason
 
 
-def verify(path: Any, max_bytes: int = MAX_BYTES) -> Verdict:
+def verify(path: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) -> Verdict:
     """Prove bounds from a certificate file and compare them with those it claims.
 
     Parameters
@@ -1483,6 +1800,8 @@ def verify(path: Any, max_bytes: int = MAX_BYTES) -> Verdict:
         A file as ``docs/certificate-format.md`` describes it.
     max_bytes : int
         No file is read that is larger, packed or unpacked.
+    max_work : float
+        No proof is done that takes more operations, each about a nanosecond of one core.
 
     Returns
     -------
@@ -1492,44 +1811,47 @@ def verify(path: Any, max_bytes: int = MAX_BYTES) -> Verdict:
     Raises
     ------
     CertificateError
-        If the file is damaged, malformed, or its arrays have other hashes than it says.
+        If the file is damaged, malformed, too large, or its arrays have other hashes than it says; or if this machine
+        does not compute as the proof assumes.
     """
+    return judge(*read(Path(path), max_bytes), max_work)
+
+
+def judge(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float = MAX_WORK) -> Verdict:
+    """:func:`verify` of the contents of a file, as :func:`read` returns them."""
     start = time.perf_counter()
-    document, arrays = read(Path(path), max_bytes)
-    keys(document["claimed"], "claimed", "lower upper")
-    claimed = tuple(rational(document["claimed"][end], end) for end in ("lower", "upper"))
-    if not isinstance(document["title"], str) or len(document["title"]) > 500 or not document["title"].isprintable():
-        raise CertificateError("title must be a line of at most 500 letters")
-    try:
-        problem, lower, upper, reason = prove(document, arrays)
-    except CertificateError:
-        raise
-    except Exception as error:
-        # Whatever a forged file provokes, it has proven nothing.
-        raise CertificateError(f"the problem cannot be evaluated: {error or type(error).__name__}") from error
+    with refusals("the problem"):
+        keys(document["claimed"], "claimed", "lower upper")
+        claimed = tuple(rational(document["claimed"][end], end) for end in ("lower", "upper"))
+        title = document["title"]
+        if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
+            raise CertificateError("title must be a line of at most 500 letters")
+        problem, lower, upper, reason = prove(document, arrays, max_work)
     if lower is not None and upper is not None and not reason:
         if claimed[0] > lower:
             reason = "the lower bound claimed is larger than the one proven"
         elif claimed[1] < upper:
             reason = "the upper bound claimed is smaller than the one proven"
     return Verdict(
-        not reason, lower, upper, (claimed[0], claimed[1]), reason, document["title"], problem.words,
-        time.perf_counter() - start, document["problem"],
+        not reason, lower, upper, (claimed[0], claimed[1]), reason, title, problem.words,
+        time.perf_counter() - start, document["problem"], problem.sizes, problem.sha256,
     )  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit code 0: accepted; 1: not proven; 2: no certificate."""
+    """Exit code 0: proven; 1: not proven; 2: refused."""
     parser = argparse.ArgumentParser(description="Prove the bounds of a certificate file in exact arithmetic.")
     parser.add_argument("file", type=Path)
     parser.add_argument("--max-bytes", type=int, default=MAX_BYTES)
+    parser.add_argument("--max-work", type=float, default=MAX_WORK)
     said = parser.parse_args(arguments)
     try:
-        verdict = verify(said.file, said.max_bytes)
+        verdict = verify(said.file, said.max_bytes, said.max_work)
+        with refusals("the verdict"):
+            print(verdict, flush=True)
     except CertificateError as error:
         print(f"refused: {error}", file=sys.stderr)
         return 2
-    print(verdict)
     return 0 if verdict.accepted else 1
 
 

@@ -22,7 +22,7 @@ from convexmetric import __version__
 from convexmetric.audit import Audit, Reference
 from convexmetric.audit import audit as audit_metric
 from convexmetric.benchmarking import RUNS_FILE, benchmark
-from convexmetric.checker import MAX_BYTES, CertificateError
+from convexmetric.checker import MAX_BYTES, MAX_WORK, CertificateError, refusals
 from convexmetric.checker import verify as verify_file
 from convexmetric.datasets import preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
@@ -37,7 +37,7 @@ from convexmetric.metric_files import (
     write_solution,
 )
 from convexmetric.problem import MetricProblem
-from convexmetric.proofs import difference, write_certificate
+from convexmetric.proofs import verify_instance, write_certificate
 from convexmetric.reports import (
     audit_record,
     audit_table,
@@ -272,33 +272,55 @@ def verify(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Check also that it is about this instance, built anew here.",
+            help="Check also that it is about this instance, built anew here: the same numbers, bit by bit.",
             autocompletion=_complete_name,
         ),
     ] = None,
+    instance_tolerance: Annotated[
+        float,
+        typer.Option(
+            metavar="RELATIVE",
+            help="Let floats differ by so much of their array's largest, and prove bounds for the instance built here.",
+        ),
+    ] = 0.0,
     as_json: AsJson = False,
     max_bytes: Annotated[int, typer.Option(help="Read no file that is larger, packed or unpacked.")] = MAX_BYTES,
+    max_work: Annotated[
+        float, typer.Option(help="Do no proof that takes more operations, each about a nanosecond.")
+    ] = MAX_WORK,
 ) -> None:
     """Prove the bounds of a certificate in exact arithmetic.
 
-    Exit code 0: proven; 1: not proven; 2: no certificate, or one about another problem.
+    Exit code 0: proven; 1: not proven; 2: refused, no certificate or one about another problem.
     """
+    if instance is None and instance_tolerance:
+        raise InputError("--instance-tolerance goes with --instance")
+    deviation = None
     try:
-        verdict = verify_file(file, max_bytes)
-        other = None if instance is None else difference(file, load_instance(instance).problem(), max_bytes)
+        if instance is None:
+            verdict = verify_file(file, max_bytes, max_work)
+        else:
+            problem = load_instance(instance).problem()
+            verdict, deviation = verify_instance(file, problem, instance_tolerance, max_bytes, max_work)
+        with refusals("the verdict"):
+            if as_json:
+                _print_json(verdict_record(str(file), verdict, instance, deviation))
+            else:
+                print(verdict)
+                if instance is not None:
+                    print(f"the problem is {instance}, built anew from its data{_deviating(deviation)}")
+            sys.stdout.flush()
     except CertificateError as error:
-        raise InputError(f"{file}: {error}") from error
-    if other:
-        raise InputError(f"{file} is about another problem than {instance}: what differs is {other.what}")
-    if as_json:
-        _print_json(verdict_record(str(file), verdict, instance))
-    else:
-        print(verdict)
-        if other is not None:
-            rounding = f", whose last bits differ here (by {other.rounding:.0e})" if other.rounding else ""
-            print(f"the problem is {instance}, built anew from its data{rounding}")
+        _say(f"refused: {error}")
+        raise typer.Exit(WRONG_INPUT) from None
     if not verdict.accepted:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def _deviating(deviation: float | None) -> str:
+    if not deviation:
+        return ""
+    return f"; the file's numbers differ by up to {deviation:.1e}, the bounds are proven for those built here"
 
 
 @app.command()

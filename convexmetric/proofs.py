@@ -25,11 +25,11 @@ import scipy.sparse as sp
 from convexmetric import checker
 from convexmetric.certificate import Certificate
 from convexmetric.comparisons import PairDistances, Rankings, Triplets
-from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.measures import MEASURES, MeasureAtK
+from convexmetric.measures import MEASURES
 from convexmetric.metric_files import check_solution_path
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, QuadraticForm, SquaredFrobenius, Trace
@@ -37,14 +37,16 @@ from convexmetric.risks import (
     CutDual,
     LabelledPairRisk,
     LogisticRankingRisk,
+    PairHinge,
     PairwiseRisk,
     RankingRisk,
     SeparableRisk,
     SmoothedPairs,
+    SmoothSeparableRisk,
 )
 from convexmetric.solution import Solution
 
-__all__ = ["Difference", "as_rational", "describe", "difference", "write_certificate"]
+__all__ = ["Difference", "as_rational", "describe", "difference", "verify_instance", "write_certificate"]
 
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
@@ -55,8 +57,6 @@ MOST_TERMS = 32
 SIMPLE = 10**12
 #: How far up a metric is scaled, at first, to keep hard margins beyond rounding.
 NUDGE = 1e-13
-#: Floats of the same problem may differ by so much, relative to the largest of their array.
-ROUNDING = 1e-9
 
 
 def as_rational(value: float) -> Fraction:
@@ -156,70 +156,118 @@ def write_certificate(
     if checker.read(path)[0] != document:
         raise InputError(f"{path}: the file does not hold what was written")
     seconds = perf_counter() - start
-    return checker.Verdict(True, lower, upper, (lower, upper), "", document["title"], stated.words, seconds, table)
+    return checker.Verdict(
+        True, lower, upper, (lower, upper), "", document["title"], stated.words, seconds, table, stated.sizes,
+        stated.sha256,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How the problem of a file differs from one built here; true if they are not the same.
+    """How the statement of a file differs from that of a problem built here; true if they are about two problems.
 
     Attributes
     ----------
     what : str
-        What differs; empty if nothing does but rounding.
-    rounding : float
-        Largest difference of a number, relative to the largest one of its array. Where points or the linear term are
-        made from data (centroids, graphs), their last bits depend on the machine and its threads.
+        What differs; empty if nothing does but floats, by no more than was allowed.
+    deviation : float
+        Largest difference of a float, relative to the largest one of its array.
     """
 
     what: str
-    rounding: float = 0.0
+    deviation: float = 0.0
 
     def __bool__(self) -> bool:
         return bool(self.what)
 
 
-def difference(path: str | os.PathLike[str], problem: MetricProblem, max_bytes: int = checker.MAX_BYTES) -> Difference:
-    """What in a file differs from a problem built here.
+def difference(
+    document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, tolerance: float = 0.0
+) -> Difference:
+    """What in the contents of a file (:func:`convexmetric.checker.read`) differs from a problem built here.
 
-    Numbers may differ by rounding, :data:`ROUNDING` of the largest of their array; everything else must be equal.
+    Everything must be equal, bit by bit; with a tolerance floats may differ by so much, relative to the largest one
+    of their array.
 
     Raises
     ------
     checker.CertificateError
-        If the file is no certificate.
+        If the contents state no problem.
     """
-    document, arrays = checker.read(Path(path), max_bytes)
-    table, wanted = describe(problem)
+    with checker.refusals("the problem"), np.errstate(all="ignore"):
+        stated = checker.Problem(document, checker.Arrays(arrays))
+    table, made = describe(problem)
+    wanted = {name: _plain(array) for name, array in made.items()}
+    if stated.sha256 == checker.statement_digest(table, wanted):
+        return Difference("")
     if document["problem"] != table:
         return Difference("the statement or its parameters")
-    rounding = 0.0
-    for name, array in wanted.items():
-        here = _plain(array)
-        there = arrays.get(name)
-        if there is None or there.shape != here.shape or there.dtype != here.dtype:
+    for name in sorted(set(stated.arrays) ^ set(wanted)):
+        return Difference(f"the array {name}")
+    deviation = 0.0
+    for name, here in wanted.items():
+        there = arrays[name]
+        if there.shape != here.shape or there.dtype != here.dtype:
             return Difference(f"the array {name}")
         if checker.digest(there) != checker.digest(here):
             off = _deviation(here, there) if here.dtype.kind == "f" else np.inf
-            if off > ROUNDING:
-                return Difference(f"the array {name}")
-            rounding = max(rounding, off)
-    spare = sorted((set(arrays) - set(wanted)) & PROBLEM_ARRAYS)
-    return Difference(f"the array {spare[0]}" if spare else "", rounding)
+            if not 0.0 <= off <= tolerance:
+                return Difference(f"the array {name}", off)
+            deviation = max(deviation, off)
+    # Zeros of different signs are different bits.
+    return Difference("" if tolerance > 0.0 else "the sign of a zero", deviation)
 
 
 def _deviation(here: np.ndarray, there: np.ndarray) -> float:
     """Largest difference, relative to the largest number."""
-    return float(np.abs(here - there).max() / max(np.abs(here).max(), np.finfo(float).tiny))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.abs(here - there).max() / max(np.abs(here).max(), np.finfo(float).tiny))
 
 
-#: Arrays that belong to the statement of a problem; the others are hints.
-PROBLEM_ARRAYS = frozenset(
-    f"{name}{part}" for name in ("points", "queries") for part in ("", "_data", "_indices", "_indptr")
-) | {
-    "near", "near_start", "near_stop", "far", "far_start", "far_stop", "itself", "anchors", "query_weights",
-    "triplets", "pairs", "terms", "targets", "comparison_weights", "codes", "linear", "gram_of", "form",
-}  # fmt: skip
+def verify_instance(
+    path: str | os.PathLike[str],
+    problem: MetricProblem,
+    tolerance: float = 0.0,
+    max_bytes: int = checker.MAX_BYTES,
+    max_work: float = checker.MAX_WORK,
+) -> tuple[checker.Verdict, float]:
+    """Prove the bounds of a certificate, and that they are about a problem built here.
+
+    With a tolerance the proof is about the problem *built here* whatever the file's numbers are: its statement takes
+    the place of that in the file, whose factor and dual point are only hints. So the deviation ends up in the bounds,
+    and what the file claims must hold for the problem built here.
+
+    Parameters
+    ----------
+    path : path
+    problem : MetricProblem
+    tolerance : float
+        By how much floats of the statement may differ, relative to the largest of their array. Default: not at all.
+    max_bytes, max_work
+        See :func:`convexmetric.verify`.
+
+    Returns
+    -------
+    Verdict
+    float
+        By how much they do.
+
+    Raises
+    ------
+    checker.CertificateError
+        If the file is refused, or is about another problem.
+    InputError
+        If the tolerance is not a number between 0 and 1.
+    """
+    if not 0.0 <= tolerance < 1.0:
+        raise InputError(f"the tolerance must be at least 0 and less than 1, got {tolerance!r}")
+    document, arrays = checker.read(Path(path), max_bytes)
+    found = difference(document, arrays, problem, tolerance)
+    if found:
+        near = f", by {found.deviation:.1e} of its largest number" if found.deviation > 0.0 else ""
+        raise checker.CertificateError(f"it is about another problem: what differs is {found.what}{near}")
+    made = {name: _plain(array) for name, array in describe(problem)[1].items()} if tolerance > 0.0 else {}
+    return checker.judge(document, {**arrays, **made}, max_work), found.deviation
 
 
 def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
@@ -228,10 +276,15 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
     Raises
     ------
     InputError
-        If its risk or regularizer is of a kind that certificates do not know.
+        If its risk, loss, measure, regularizer or cone is of a class that certificates do not know. Classes derived
+        from those they know may mean something else, and are not known.
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    for method in ("objective", "penalty"):
+        if getattr(type(problem), method) is not getattr(MetricProblem, method):
+            raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
+    _known(problem.cone, PSDCone, NonnegativeDiagonal)
     risk, arrays = _risk(problem)
     regularizer, made = _regularizer(problem, arrays)
     arrays |= made
@@ -244,7 +297,16 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
         "regularizer": regularizer,
         "linear": problem.G is not None,
     }
+    constant = float(getattr(problem, "constant", 0.0))
+    if constant:
+        table["constant"] = str(_signed_rational(constant))
     return table, arrays
+
+
+def _known(part: Any, *classes: type) -> None:
+    """Raise unless a part of a problem is of one of these classes, and of none derived from them."""
+    if type(part) not in classes:
+        raise InputError(f"certificates do not know a {type(part).__name__}")
 
 
 def _points(X: Any, name: str) -> Arrays:
@@ -261,12 +323,14 @@ def _points(X: Any, name: str) -> Arrays:
 
 def _risk(problem: MetricProblem) -> tuple[Table, Arrays]:
     risk = problem.risk
+    _known(
+        risk, RankingRisk, PairwiseRisk, LogisticRankingRisk, LabelledPairRisk, SeparableRisk, SmoothSeparableRisk
+    )  # fmt: skip
     if isinstance(risk, RankingRisk):
         measure = risk.measure
-        if type(measure) not in MEASURES.values():
-            raise InputError(f"certificates do not know the measure {type(measure).__name__}")
+        _known(measure, *MEASURES.values())
         table: Table = {"kind": "rankings", "measure": measure.name, "C": str(as_rational(risk.C))}
-        if isinstance(measure, MeasureAtK):
+        if measure.k:
             table["k"] = measure.k
         return table, _lists(risk.rankings)
     if isinstance(risk, PairwiseRisk):
@@ -278,20 +342,23 @@ def _risk(problem: MetricProblem) -> tuple[Table, Arrays]:
         margin = str(as_rational(float(risk.margin)))
         return {"kind": "pairs of lists", "loss": "hinge", "weight": str(weight), "margin": margin}, arrays
     if isinstance(risk, LogisticRankingRisk):
+        _known(risk.loss, Logistic)
         weight = as_rational(float(risk.loss.C))
         return {"kind": "pairs of lists", "loss": "logistic", "weight": str(weight)}, _lists(risk.rankings)
     if isinstance(risk, LabelledPairRisk):
+        _known(risk.same, PairHinge)
+        _known(risk.other, PairHinge)
         terms = [
             _term("hinge", hinge.weight, hinge.margin, -1 if hinge.similar else 1) for hinge in (risk.same, risk.other)
         ]
         return {"kind": "all pairs", "terms": terms}, {"points": risk.X, "codes": risk.codes}
-    if isinstance(risk, SeparableRisk):
-        return _listed(risk)
-    raise InputError(f"certificates do not know a {type(risk).__name__}")
+    assert isinstance(risk, SeparableRisk)
+    return _listed(risk)
 
 
 def _lists(rankings: Rankings) -> Arrays:
     """Near and far lists of all queries."""
+    _known(rankings, Rankings)
     relevance = rankings.relevance
     arrays = _points(rankings.X, "points")
     if rankings.Q is not rankings.X:
@@ -329,14 +396,14 @@ def _signed_rational(value: float) -> Fraction:
 def _listed(risk: SeparableRisk) -> tuple[Table, Arrays]:
     """Listed comparisons: one term for all, or those that differ in loss, weight, margin and sign."""
     comparisons, loss, count = risk.comparisons, risk.loss, risk.parts
+    _known(comparisons, Triplets, PairDistances)
     if isinstance(comparisons, Triplets):
         arrays = {**_points(comparisons.X, "points"), "triplets": comparisons.triplets}
         signs = np.ones(count)
-    elif isinstance(comparisons, PairDistances):
+    else:
+        assert isinstance(comparisons, PairDistances)
         arrays = {**_points(comparisons.X, "points"), "pairs": comparisons.pairs}
         signs = comparisons.signs
-    else:
-        raise InputError(f"certificates do not know comparisons of the kind {type(comparisons).__name__}")
     name, weights, offsets = _loss(loss, count, signs)
     rows = np.column_stack([weights, offsets, signs])
     distinct, kind = np.unique(rows, axis=0, return_inverse=True)
@@ -351,6 +418,7 @@ def _listed(risk: SeparableRisk) -> tuple[Table, Arrays]:
 
 def _loss(loss: Any, count: int, signs: Array) -> tuple[str, Array, Array]:
     """Name, weights and margins of a loss of every comparison."""
+    _known(loss, Logistic, Hinge, BoxLoss)
     if isinstance(loss, Logistic):
         return "logistic", np.full(count, float(loss.C)), np.zeros(count)
     if isinstance(loss, Hinge):
@@ -359,17 +427,20 @@ def _loss(loss: Any, count: int, signs: Array) -> tuple[str, Array, Array]:
     if isinstance(loss, BoxLoss):
         if (loss.curvature > 0.0).all() and np.isinf(loss.high).all() and np.isinf(loss.low).all():
             return "squared", 0.5 / loss.curvature, loss.offset
-        if not loss.curvature.any() and np.array_equal(loss.low, -loss.high):
-            return "absolute", loss.high, loss.offset
-        # A hinge that is never off has the slope 1 only.
-        never_off = (loss.low == loss.high) & (signs < 0.0) & (loss.offset >= 0.0)
-        if not loss.curvature.any() and ((loss.low == 0.0) | never_off).all():
-            return "hinge", loss.high, loss.offset
+        if not loss.curvature.any() and np.isfinite(loss.high).all() and (loss.high > 0.0).all():
+            if np.array_equal(loss.low, -loss.high):
+                return "absolute", loss.high, loss.offset
+            # A hinge with the slope 1 only is one that is never off: mu + d where mu is not negative.
+            never_off = (loss.low == loss.high) & (signs < 0.0) & (loss.offset >= 0.0)
+            if ((loss.low == 0.0) | never_off).all():
+                return "hinge", loss.high, loss.offset
     raise InputError(f"certificates do not know a loss like this {type(loss).__name__}")
 
 
 def _regularizer(problem: MetricProblem, arrays: Mapping[str, np.ndarray]) -> tuple[Table, Arrays]:
     regularizer = problem.regularizer
+    names = {Trace: "trace", Frobenius: "frobenius", SquaredFrobenius: "squared frobenius"}
+    _known(regularizer, QuadraticForm, *names)
     if isinstance(regularizer, QuadraticForm):
         A, X = getattr(problem, "A", None), arrays.get("points")
         if A is not None and np.array_equal((A.T @ A) ** 2, regularizer.L):
@@ -377,9 +448,6 @@ def _regularizer(problem: MetricProblem, arrays: Mapping[str, np.ndarray]) -> tu
         if X is not None and np.array_equal(X * X, regularizer.L) and np.array_equal(X, X.T):
             return {"kind": "quadratic form", "of": "squared points"}, {}
         return {"kind": "quadratic form", "of": "matrix"}, {"form": 0.5 * (regularizer.L + regularizer.L.T)}
-    names = {Trace: "trace", Frobenius: "frobenius", SquaredFrobenius: "squared frobenius"}
-    if type(regularizer) not in names:
-        raise InputError(f"certificates do not know a {type(regularizer).__name__}")
     weight: float = regularizer.reg  # type: ignore[attr-defined]
     table: Table = {"kind": names[type(regularizer)]}
     reg, m = getattr(problem, "reg", None), getattr(problem, "m", None)

@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from convexmetric.audit import Audit
-from convexmetric.checker import Verdict
+from convexmetric.checker import Verdict, decimal
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.instances import Instance
 from convexmetric.runs import GAPS, STATUSES, Run, solve_times
@@ -101,20 +101,29 @@ def audit_table(verdict: Audit) -> Table:
     return table
 
 
-def verdict_record(file: str, verdict: Verdict, instance: str | None) -> dict[str, Any]:
-    """What ``verify --json`` prints: bounds as rationals in text, null where nothing is proven."""
+def verdict_record(file: str, verdict: Verdict, instance: str | None, deviation: float | None) -> dict[str, Any]:
+    """What ``verify --json`` prints: bounds as rationals in text, null where nothing is proven.
+
+    Decimals are texts rounded outward, so that they are bounds too.
+    """
+    lower, upper = verdict.lower, verdict.upper
     return {
         "file": file,
         "accepted": verdict.accepted,
         "reason": verdict.reason,
-        "lower": None if verdict.lower is None else str(verdict.lower),
-        "upper": None if verdict.upper is None else str(verdict.upper),
+        "lower": None if lower is None else str(lower),
+        "upper": None if upper is None else str(upper),
+        "lower_decimal": None if lower is None else decimal(lower, -1),
+        "upper_decimal": None if upper is None else decimal(upper, 1),
         "claimed_lower": str(verdict.claimed[0]),
         "claimed_upper": str(verdict.claimed[1]),
         "title": verdict.title,
         "problem": verdict.problem,
         "description": verdict.description,
+        "sizes": verdict.sizes,
+        "sha256": verdict.sha256,
         "instance": instance,
+        "deviation": deviation,
         "seconds": verdict.seconds,
     }
 

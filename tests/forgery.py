@@ -1,11 +1,15 @@
-"""Certificate files opened, changed and written again, with honest hashes or not."""
+"""Certificate files opened, changed and written again: with honest hashes or not, or with every field of them a lie."""
 
 from __future__ import annotations
 
 import copy
 import io
 import json
+import struct
 import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -67,3 +71,95 @@ def noisy(rng: np.random.Generator, contents: Contents, size: float) -> Contents
             array = np.maximum(array, 0.0)
         arrays[name] = np.ascontiguousarray(array)
     return document, arrays
+
+
+# Archives, field by field
+
+STORED, DEFLATED, BZIP2, LZMA = 0, 8, 12, 14
+
+
+def npy(array: np.ndarray, header: str | None = None, version: tuple[int, int] = (1, 0), **lies: Any) -> bytes:
+    """An array as a ``.npy`` file; ``lies`` replace ``descr``, ``fortran_order`` or ``shape`` in its header."""
+    array = np.ascontiguousarray(array)
+    table = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape} | lies
+    # As NumPy writes it, with a comma at the end.
+    text = (f"{repr(table)[:-1]}, }}" if header is None else header).encode("latin-1", "replace")
+    length = struct.Struct("<H" if version[0] == 1 else "<I")
+    text += b" " * (-(len(text) + 9 + length.size) % 64) + b"\n"
+    data = array.tobytes() if array.dtype != object else b"\x80\x04N."
+    return b"\x93NUMPY" + bytes(version) + length.pack(len(text) % 2**16) + text + data
+
+
+@dataclass
+class Member:
+    """A member: its data, unpacked, and what its two headers say; None for the truth.
+
+    ``central`` replaces fields of the entry in the directory, ``local`` those of the header before the data.
+    """
+
+    name: str
+    data: bytes
+    method: int = STORED
+    packed: bytes | None = None
+    local: dict[str, int] = field(default_factory=dict)
+    central: dict[str, int] = field(default_factory=dict)
+    raw_name: bytes | None = None
+    extra: bytes = b""
+    comment: bytes = b""
+
+
+def archive(members: Sequence[Member], prefix: bytes = b"", suffix: bytes = b"", **lies: int) -> bytes:
+    """An archive; ``lies`` replace ``disk``, ``here``, ``entries``, ``size``, ``offset`` or ``comment`` of its end."""
+    out, directory = bytearray(prefix), bytearray()
+    for member in members:
+        packed, name = _packed(member), member.raw_name or member.name.encode()
+        true = {
+            "version": 20, "flags": 0, "method": member.method, "time": 0, "date": 33, "crc": zlib.crc32(member.data),
+            "packed": len(packed), "size": len(member.data), "name": len(name), "extra": len(member.extra),
+        }  # fmt: skip
+        at = len(out)
+        out += b"PK\x03\x04" + struct.pack("<5H3I2H", *_fields(true, member.local)) + name + member.extra + packed
+        directory += b"PK\x01\x02" + struct.pack("<H", 20)
+        said = _fields(true, member.central)
+        directory += struct.pack("<5H3I2H", *said)
+        rest = {"comment": len(member.comment), "disk": 0, "internal": 0, "external": 0, "offset": at} | {
+            key: value for key, value in member.central.items() if key in ("disk", "internal", "external", "offset")
+        }
+        directory += struct.pack(
+            "<3H2I", *(value % (2**16 if i < 3 else 2**32) for i, value in enumerate(rest.values()))
+        )
+        directory += name + member.extra + member.comment
+    end = {
+        "disk": 0, "here": 0, "entries": len(members), "total": len(members), "size": len(directory),
+        "offset": len(out), "comment": len(suffix),
+    } | lies  # fmt: skip
+    out += directory + b"PK\x05\x06"
+    out += struct.pack("<4H2IH", *(v % (2**32 if k in ("size", "offset") else 2**16) for k, v in end.items()))
+    return bytes(out + suffix)
+
+
+def _fields(true: dict[str, int], lies: dict[str, int]) -> list[int]:
+    said = {key: lies.get(key, value) for key, value in true.items()}
+    return [value % (2**32 if key in ("crc", "packed", "size") else 2**16) for key, value in said.items()]
+
+
+def _packed(member: Member) -> bytes:
+    if member.packed is not None:
+        return member.packed
+    return deflated(member.data) if member.method == DEFLATED else member.data
+
+
+def deflated(whole: bytes) -> bytes:
+    """As a member that is deflated has it."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return packer.compress(whole) + packer.flush()
+
+
+def packed(contents: Contents, honest: bool = True, text: str | None = None) -> list[Member]:
+    """The members of an honest file; ``text`` in place of its description."""
+    document, arrays = contents
+    if honest:
+        document = document | {"sha256": {name: checker.digest(array) for name, array in arrays.items()}}
+    text = json.dumps(document) if text is None else text
+    members = [Member("certificate.json", text.encode("utf-8", "surrogatepass"))]
+    return members + [Member(f"{name}.npy", npy(array)) for name, array in arrays.items()]

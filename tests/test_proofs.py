@@ -1,5 +1,6 @@
 """The writer of certificates, the command that checks them, and the exact bounds of the instance library."""
 
+import copy
 import importlib.util
 import json
 import sys
@@ -16,10 +17,13 @@ from samples import EVERYTHING, instance, random_cut_dual, random_metric
 import convexmetric as cm
 from convexmetric import checker
 from convexmetric.cli import main
+from convexmetric.comparisons import PairDistances, Triplets
+from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.instances import read_instance
-from convexmetric.losses import Logistic
-from convexmetric.proofs import as_rational, describe, difference
+from convexmetric.losses import BoxLoss, Logistic
+from convexmetric.proofs import as_rational, describe, difference, verify_instance
+from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 
 PROBLEMS = Path(__file__).resolve().parents[1] / "problems"
@@ -114,28 +118,157 @@ def test_a_description_is_of_the_problem_and_not_of_its_solution(tmp_path):
         table, _ = describe(problem)
         assert json.loads(json.dumps(table)) == table
         cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
-        assert not difference(path, problem)
+        assert not difference(*checker.read(path), problem)
         other = instance(name, seed=1)
-        assert difference(path, other)
+        assert difference(*checker.read(path), other)
     contents = opened(path)
     contents[1]["query_weights"] = np.ones(3)
     with pytest.raises(checker.CertificateError):
         cm.verify(written(path, contents))
-    assert difference(path, problem).what == "the array query_weights"
+    with pytest.raises(checker.CertificateError):
+        difference(*checker.read(path), problem)
 
 
-def test_the_last_bits_of_data_may_differ(tmp_path):
+def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
     path = tmp_path / "c.npz"
     problem = instance("triplets, labels")
-    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
-    for size, same in ((1e-15, True), (1e-7, False)):
-        document, arrays = opened(path)
+    verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
+    assert verify_instance(path, problem)[0].sha256 == verdict.sha256
+    contents = opened(path)
+    for size, tolerance, same in ((1e-15, 0.0, False), (1e-15, 1e-14, True), (1e-7, 1e-8, False), (1e-7, 1e-6, True)):
+        document, arrays = contents
         points = arrays["points"] + size * np.abs(arrays["points"]).max()
         changed = written(tmp_path / "other.npz", (document, arrays | {"points": points}))
-        found = difference(changed, problem)
+        found = difference(*checker.read(changed), problem, tolerance)
         assert bool(found) is not same
-        assert found.rounding == (pytest.approx(size, rel=0.5) if same else 0.0)
+        assert found.deviation == pytest.approx(size, rel=0.5)
         assert found.what == ("" if same else "the array points")
+        if same:
+            # The proof is about the points of the problem, not about those of the file.
+            shown, deviation = verify_instance(changed, problem, tolerance)
+            assert (shown.sha256, deviation) == (verdict.sha256, found.deviation)
+            assert (shown.lower, shown.upper) == (verdict.lower, verdict.upper)
+        else:
+            with pytest.raises(checker.CertificateError, match="another problem: what differs is the array points"):
+                verify_instance(changed, problem, tolerance)
+    zeros = {"points": np.where(contents[1]["points"] == 0.0, -0.0, contents[1]["points"])}
+    zeros["points"][0, 0] = -0.0
+    assert difference(contents[0], contents[1] | zeros, problem)
+    for wrong in (-1.0, 1.0, np.nan):
+        with pytest.raises(InputError, match="tolerance"):
+            verify_instance(path, problem, wrong)
+
+
+def moved(problem, weights, size):
+    """The same comparisons of points moved by a share of the largest coordinate so that hinges grow the most."""
+    X, (i, j, k) = problem.risk.comparisons.X, problem.risk.comparisons.triplets.T
+    active = problem.risk.comparisons.forward(weights) < 1.0
+    slope = np.zeros_like(X)
+    for points, change in ((i, X[k] - X[j]), (j, X[j] - X[i]), (k, X[i] - X[k])):
+        np.add.at(slope, points[active], change[active] * weights)
+    return cm.RelativeComparisonProblem(
+        X + size * np.abs(X).max() * np.sign(slope), np.column_stack([i, j, k]), problem.C
+    )
+
+
+def test_points_moved_a_little_prove_nothing_about_the_instance(tmp_path, command):
+    """By 1e-9 of the largest coordinate: what is proven of them is more than the instance's optimum."""
+    name, path = "relative-wine-1000", tmp_path / "c.npz"
+    problem = cm.load_problem(name)
+    true = cm.write_certificate(tmp_path / "true.npz", problem, cm.solve(problem, tol=1e-10))
+    other = moved(problem, cm.solve(problem).certificate.M, 1e-9)
+    false = cm.write_certificate(path, other, cm.solve(other, tol=1e-10), cm.load_instance(name).title)
+    assert false.lower > true.upper
+    code, out, error = command("verify", path, "--instance", name)
+    assert (code, out) == (2, "")
+    assert error.startswith("refused: it is about another problem: what differs is the array points")
+    code, out, _ = command("verify", path, "--instance", name, "--instance-tolerance", "2e-9")
+    assert code == 1
+    assert "NOT accepted: the lower bound claimed is larger" in out
+    assert "differ by up to 1.0e-09" in out
+    # With claims that allow for it the file proves bounds about the instance, from its hints.
+    slack = Fraction(1, 10**6) * true.upper
+    written(path, claim(opened(path), false.lower - slack, false.upper + slack))
+    code, out, _ = command("verify", path, "--instance", name, "--instance-tolerance", "2e-9", "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["deviation"] == pytest.approx(1e-9, rel=1e-3)
+    assert record["sha256"] == true.sha256
+    assert Fraction(record["lower"]) <= true.upper
+    assert Fraction(record["upper"]) >= true.lower
+    assert Fraction(record["lower_decimal"]) <= Fraction(record["lower"])
+    assert Fraction(record["upper_decimal"]) >= Fraction(record["upper"])
+    assert command("verify", path, "--instance-tolerance", "1e-9")[0] == 2
+
+
+def test_only_what_is_known_exactly_is_described():
+    """Classes derived from those of the package may compute something else."""
+    triplets, ranking = instance("psd triplets, trace"), instance("ranking from labels")
+    pairs, logistic = instance("pairs, all, trace, unit-rbf, margin 1.0"), instance("psd logistic, trace")
+
+    def derived(part):
+        made = copy.copy(part)
+        object.__setattr__(made, "__class__", type(f"Other{type(part).__name__}", (type(part),), {}))
+        return made
+
+    for problem, path in (
+        (ranking, ("risk", "measure")),
+        (ranking, ("risk", "rankings")),
+        (ranking, ("risk",)),
+        (ranking, ("regularizer",)),
+        (triplets, ("risk", "loss")),
+        (triplets, ("risk", "comparisons")),
+        (triplets, ("risk", "cone")),
+        (logistic, ("risk", "loss")),
+        (pairs, ("risk", "same")),
+    ):
+        describe(problem)
+        changed = owner = copy.copy(problem)
+        for name in path[:-1]:
+            setattr(owner, name, copy.copy(getattr(owner, name)))
+            owner = getattr(owner, name)
+        part = derived(getattr(owner, path[-1]))
+        setattr(owner, path[-1], part)
+        with pytest.raises(InputError, match=f"do not know a {type(part).__name__}"):
+            describe(changed)
+
+    class Doubled(cm.MetricProblem):
+        def objective(self, M):
+            return 2.0 * super().objective(M)
+
+    with pytest.raises(InputError, match="objective of a Doubled"):
+        describe(Doubled(triplets.risk, triplets.regularizer))
+
+
+def test_hinges_that_are_linear_are_described_where_they_are_never_off(tmp_path):
+    rng = np.random.default_rng(0)
+    X, one = rng.standard_normal((6, 2)), np.ones(3)
+    pairs, triplets = np.array([[0, 1], [2, 3], [4, 5]]), np.array([[0, 1, 2], [2, 3, 4], [4, 5, 0]])
+
+    def problem(comparisons, margins):
+        loss = BoxLoss.hinge(one, margins, np.ones(3, dtype=bool))
+        return cm.MetricProblem(SeparableRisk(comparisons, loss), Trace(0.1))
+
+    known = problem(PairDistances(X, pairs, -one, PSDCone(2)), one)
+    assert describe(known)[0]["risk"]["terms"][0]["loss"] == "hinge"
+    for comparisons, margins in (
+        (PairDistances(X, pairs, -one, PSDCone(2)), -one),
+        (PairDistances(X, pairs, one, PSDCone(2)), one),
+        (Triplets(X, triplets, PSDCone(2)), one),
+    ):
+        with pytest.raises(InputError, match="do not know a loss"):
+            describe(problem(comparisons, margins))
+
+
+def test_a_constant_is_described(tmp_path):
+    problem = instance("psd triplets, trace")
+    solution = cm.solve(problem)
+    plain = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    problem.constant = -2.5
+    assert describe(problem)[0]["constant"] == "-5/2"
+    shifted = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    assert float(shifted.lower - plain.lower) == pytest.approx(-2.5, rel=1e-14)
+    assert cm.verify(tmp_path / "c.npz").accepted
 
 
 def test_what_cannot_be_proven_is_said(tmp_path):

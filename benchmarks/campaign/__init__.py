@@ -1,0 +1,1 @@
+"""The campaign against the checker of certificates: problems, mutations, exact judges and workers with limits."""

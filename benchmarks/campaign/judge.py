@@ -1,0 +1,279 @@
+"""A case of the campaign: a file, what the checker says of it, and whether that is true."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import warnings
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from campaign.exact import INFINITE, Interval, Statement, Unreadable
+from campaign.mutations import MUTATIONS
+from campaign.problems import Problem, family, on_a_line, regularizer
+from campaign.workers import Ran, command
+from convexmetric import checker, cli
+
+from forgery import HINTS, Contents  # isort: skip
+
+__all__ = ["Campaign", "Record", "judge", "package"]
+
+#: Cases in a row that start from the same problem, of which half are on a line; one case in so many runs both commands.
+SAME, BOTH = 8, 16
+_PRINTED = re.compile(r"^proven:\s+(\S+) <= optimum <= (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What became of a case; ``findings`` are empty if all is well.
+
+    ``reason`` is what was said on stderr. ``judged`` says by what a proof was judged: "optimum" (an exact one, or the
+    true certificate's interval), "values" (of the objective at some metrics) or, where nothing was proven, "".
+    """
+
+    case: int
+    family: str
+    regularizer: str
+    mutation: str
+    outcome: str
+    reason: str
+    judged: str
+    findings: tuple[str, ...]
+    seconds: float
+    peak: int
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Cases by number: the same seed and number is the same file.
+
+    Attributes
+    ----------
+    solved : list of Problem
+    seed : int
+    folder : Path
+        For the file at hand.
+    seconds, memory : float, int
+        Limits beyond which a case is a finding.
+    keep : Path or None
+        Folder for the files with findings.
+    """
+
+    solved: Sequence[Problem]
+    seed: int
+    folder: Path
+    seconds: float = 10.0
+    memory: int = 2**30
+    keep: Path | None = None
+
+    def made(self, case: int) -> tuple[Problem, str, bytes]:
+        """The problem, the mutation, and the file of a case."""
+        rng = np.random.default_rng([self.seed, 0, case // SAME])
+        problem = _drawn(self.seed, case // SAME) if rng.random() < 0.5 or not self.solved else None
+        if problem is None:
+            problem = self.solved[int(rng.integers(len(self.solved)))]
+        rng = np.random.default_rng([self.seed, 1, case])
+        shares = np.array([share for _, share in MUTATIONS.values()])
+        mutation = str(rng.choice(list(MUTATIONS), p=shares / shares.sum()))
+        return problem, mutation, MUTATIONS[mutation][0](rng, problem)
+
+    def __call__(self, case: int) -> Record:
+        problem, mutation, whole = self.made(case)
+        path = self.folder / f"{case}.npz"
+        path.write_bytes(whole)
+        said: list[checker.Verdict] = []
+        ran = self._run(path, said)
+        findings = [*_of_the_run(ran, said), *self._limits(ran)]
+        judged = ""
+        if said:
+            judged, false = judge(problem, mutation, whole, said[0], ran)
+            findings += false
+        if case % BOTH == 0:
+            findings += self._other_command(path, ran)
+        if findings and self.keep is not None:
+            self.keep.mkdir(parents=True, exist_ok=True)
+            (self.keep / path.name).write_bytes(whole)
+        path.unlink()
+        outcomes = {0: "accepted", 1: "not proven", 2: "refused"}
+        outcome = "traceback" if ran.traceback else outcomes.get(ran.code, "other")  # type: ignore[arg-type]
+        document = problem.contents[0]
+        return Record(
+            case, family(document), regularizer(document), mutation, outcome, ran.stderr.strip()[:120], judged,
+            tuple(findings), ran.seconds, ran.peak,
+        )  # fmt: skip
+
+    def _run(self, path: Path, said: list[checker.Verdict]) -> Ran:
+        """``checker.main``, with the verdict that it prints."""
+        verify = checker.verify
+
+        def recording(*arguments: Any, **options: Any) -> checker.Verdict:
+            said.append(verify(*arguments, **options))
+            return said[-1]
+
+        checker.verify = recording
+        try:
+            return command(checker.main, [str(path)], self.seconds)
+        finally:
+            checker.verify = verify
+
+    def _limits(self, ran: Ran) -> list[str]:
+        late = ["late"] if ran.code is None else []
+        return late + (["memory"] if ran.peak > 0.9 * self.memory else [])
+
+    def _other_command(self, path: Path, ran: Ran) -> list[str]:
+        """``convexmetric verify`` must end as the checker alone does."""
+        other = command(package, ["verify", str(path), "--json"], self.seconds)
+        findings = [f"convexmetric verify: {finding}" for finding in _of_the_streams(other)]
+        if other.code != ran.code and ran.code is not None:
+            findings.append(f"convexmetric verify: exit code {other.code}, not {ran.code}")
+        return findings
+
+
+@lru_cache(2)
+def _drawn(seed: int, number: int) -> Problem:
+    """A problem on a line."""
+    rng = np.random.default_rng([seed, 2, number])
+    while True:
+        try:
+            return on_a_line(rng)
+        except Unreadable:
+            continue
+
+
+def package(arguments: list[str]) -> None:
+    """The command of the package."""
+    before, sys.argv = sys.argv, ["convexmetric", *arguments]
+    try:
+        cli.main()
+    finally:
+        sys.argv = before
+
+
+def _of_the_streams(ran: Ran) -> list[str]:
+    findings = []
+    if ran.traceback:
+        findings.append("traceback: " + ran.traceback.strip().rpartition("\n")[2])
+    elif ran.code is not None and ran.code not in (0, 1, 2):
+        findings.append(f"exit code {ran.code}")
+    text = ran.stdout + ran.stderr
+    if not text.replace("\n", "").isprintable():
+        findings.append("control characters")
+    return findings
+
+
+def _of_the_run(ran: Ran, said: list[checker.Verdict]) -> list[str]:
+    """What is wrong whatever the file says."""
+    findings = _of_the_streams(ran)
+    if ran.code == 2 and not ran.traceback and (ran.stdout or ran.stderr.count("\n") != 1):
+        findings.append("a refusal is one line on stderr")
+    if ran.code in (0, 1) and not ran.traceback and (not said or said[0].accepted != (ran.code == 0)):
+        findings.append("the exit code is not the verdict")
+    return findings
+
+
+# Judges ---------------------------------------------------------------------------------------------------------------
+
+
+def judge(problem: Problem, mutation: str, whole: bytes, verdict: checker.Verdict, ran: Ran) -> tuple[str, list[str]]:
+    """By what a verdict was judged, and what of it is false."""
+    try:
+        contents = plainly(whole)
+    except Exception as error:
+        # The checker passes over fields of an archive that zipfile minds; what is in it, which its hashes protect, is
+        # what was in it before.
+        if mutation not in ("bytes", "zip headers"):
+            return "", [f"only the checker can read the file: {type(error).__name__}: {error}"]
+        contents = problem.contents
+    claimed = tuple(Fraction(contents[0]["claimed"][end]) for end in ("lower", "upper"))
+    findings = _printed(verdict, ran)
+    if verdict.claimed != claimed:
+        findings.append("the file claims something else")
+    if verdict.accepted and (
+        verdict.lower is None or verdict.upper is None or claimed[0] > verdict.lower or claimed[1] < verdict.upper
+    ):
+        findings.append("claims beyond the proof")
+    if verdict.lower is None and verdict.upper is None:
+        return "", findings
+    judged, (low, high) = interval(problem, contents)
+    lowers = [verdict.lower, claimed[0] if verdict.accepted else None]
+    uppers = [verdict.upper, claimed[1] if verdict.accepted else None]
+    if any(end is not None and end > high for end in lowers):
+        findings.append(f"FALSE: lower bound {_short(verdict.lower)} > {_short(high)} ({judged})")
+    if any(end is not None and end < low for end in uppers):
+        findings.append(f"FALSE: upper bound {_short(verdict.upper)} < {_short(low)} ({judged})")
+    if verdict.lower is not None and verdict.upper is not None and verdict.lower > verdict.upper:
+        findings.append("FALSE: bounds cross")
+    return judged, findings
+
+
+def _short(value: Any) -> str:
+    return "none" if value is None else str(value) if isinstance(value, float) else str(checker.rounded(value, 1, 20))
+
+
+def _printed(verdict: checker.Verdict, ran: Ran) -> list[str]:
+    """Printed bounds must not be better than proven ones."""
+    found = _PRINTED.search(ran.stdout)
+    if found is None:
+        return [] if ran.traceback else ["printed: no bounds"]
+    findings = []
+    for text, bound, side in zip(found.groups(), (verdict.lower, verdict.upper), (1, -1)):
+        if (text == "nothing") != (bound is None):
+            findings.append("printed: not what is proven")
+        elif bound is not None and side * (Fraction(text) - bound) > 0:
+            findings.append(f"printed: {'lower' if side > 0 else 'upper'} bound better than the proven one")
+    return findings
+
+
+def plainly(whole: bytes) -> Contents:
+    """A file read by the standard library and NumPy."""
+    arrays = {}
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive, warnings.catch_warnings():
+        # Of headers that NumPy has to mend.
+        warnings.simplefilter("ignore")
+        document = json.loads(archive.read("certificate.json"))
+        for name in archive.namelist():
+            if name != "certificate.json":
+                arrays[name.removesuffix(".npy")] = np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+    return document, arrays
+
+
+def interval(problem: Problem, contents: Contents) -> tuple[str, Interval]:
+    """Where the optimal value lies.
+
+    Of an unchanged statement where the problem says; of another on a line by exact minimisation; and of any other
+    between zero (risk and regularizer are not negative) and the values of the objective at some metrics.
+    """
+    if _stated(contents) == _stated(problem.contents):
+        return "optimum", problem.optimum
+    try:
+        statement = Statement(*contents)
+    except Unreadable:
+        return "nothing", (-INFINITE, INFINITE)
+    try:
+        return "optimum", statement.optimum()
+    except Unreadable:
+        pass
+    low: Any = -INFINITE if statement.G is not None else statement.constant
+    name = "weights_of_metric" if statement.diagonal else "factor"
+    values = [INFINITE]
+    for factor in (contents[1].get(name), problem.contents[1].get(name), np.zeros_like(contents[1].get(name))):
+        if factor is not None and factor.shape[-1] == statement.d:
+            values.append(statement.objective(factor)[1])
+    return "values", (low, min(values))
+
+
+def _stated(contents: Contents) -> tuple[Any, ...]:
+    """The statement, without what proves."""
+    document, arrays = contents
+    hints = {*HINTS, "groups", "exceptions"}
+    rows = [(name, a.dtype.str, a.shape, a.tobytes()) for name, a in sorted(arrays.items()) if name not in hints]
+    return json.dumps(document["problem"], sort_keys=True), *rows

@@ -1,0 +1,712 @@
+"""Makes the files of this folder, and the table in README.md: python tests/corpus/make.py
+
+Every file is a small certificate written by hand, whose bounds can be checked on paper, with one thing done to it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import copy
+import lzma
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from forgery import BZIP2, DEFLATED, LZMA, Contents, Member, archive, npy, packed
+
+HERE = Path(__file__).resolve().parent
+FOLDERS = {"accepted": 0, "not_proven": 1, "refused": 2}
+ANSI = "\x1b[2K\x1b[1A\x1b[32maccepted\x1b[0m"
+Made = bytes | Contents
+
+# Honest certificates --------------------------------------------------------------------------------------------------
+
+
+def document(problem: dict[str, Any], dual: str, lower: str, upper: str, title: str = "by hand") -> dict[str, Any]:
+    """The description of a certificate of one feature."""
+    return {
+        "format": "convexmetric-certificate",
+        "version": 1,
+        "title": title,
+        "problem": {"cone": "psd", "features": 1, "linear": False} | problem,
+        "dual": {"kind": dual},
+        "claimed": {"lower": lower, "upper": upper},
+        "sha256": {},
+    }
+
+
+def triplet(**arrays: np.ndarray) -> Contents:
+    """One triplet of the points 0, 1, 3, ``max(0, 1 - 8 m) + m / 2``: the optimum is 1/16 at m = 1/8."""
+    term = {"loss": "hinge", "weight": "1", "margin": "1", "sign": 1}
+    risk = {"kind": "listed comparisons", "terms": [term]}
+    problem = {"risk": risk, "regularizer": {"kind": "trace", "weight": "1/2"}}
+    given = {
+        "points": np.array([[0.0], [1.0], [3.0]]),
+        "triplets": np.array([[0, 1, 2]]),
+        "terms": np.zeros(1, dtype=np.int64),
+        "factor": np.array([[0.125**0.5]]),
+        "slopes": np.array([1 / 16]),
+    }
+    return document(problem, "slopes", "1/17", "1/15"), given | arrays
+
+
+def ranking(C: str = "1", measure: str = "map", k: int | None = None, title: str = "by hand") -> Contents:
+    """One query at 0 with a near item at 1 and a far one at 3.
+
+    MAP, MRR: ``C max(0, 1/2 - 16 m) + m / 2``; for C = 1 the optimum is 1/64 at m = 1/32.
+    """
+    risk: dict[str, Any] = {"kind": "rankings", "measure": measure, "C": C} | ({} if k is None else {"k": k})
+    problem = {"risk": risk, "regularizer": {"kind": "trace", "weight": "1/2"}}
+    arrays = {
+        "points": np.array([[0.0], [1.0], [3.0]]),
+        "anchors": np.zeros(1, dtype=np.int64),
+        "groups": np.zeros(1, dtype=np.int64),
+        "witnesses": np.array([[[0.03]]]),
+        "widths": np.zeros(1),
+        "weights": np.array([[1 / 32 / float(C)]]),
+        "factor": np.array([[0.03125**0.5]]),
+    }
+    for name, item in (("near", 1), ("far", 2)):
+        arrays |= {name: np.array([item]), f"{name}_start": np.array([0]), f"{name}_stop": np.array([1])}
+    return document(problem, "witnesses", "1/65", "1/63", title), arrays
+
+
+def shifted(by: float) -> Contents:
+    """The triplet, its points moved: distances are the same."""
+    return triplet(points=np.array([[0.0], [1.0], [3.0]]) + by)
+
+
+def tiny() -> Contents:
+    """The triplet scaled by 2^-500: the optimum is 1, at zero."""
+    contents = triplet(points=np.array([[0.0], [1.0], [3.0]]) * 2.0**-500, factor=np.zeros((1, 1)), slopes=np.ones(1))
+    return claiming(contents, "99/100", "101/100")
+
+
+def huge() -> Contents:
+    """The triplet scaled by 2^300: the optimum is 2^-600 / 16."""
+    points, factor = np.array([[0.0], [1.0], [3.0]]) * 2.0**300, np.array([[0.125**0.5 * 2.0**-300]])
+    return claiming(triplet(points=points, factor=factor, slopes=np.array([2.0**-604])), "0", "1/1000")
+
+
+def nothing_to_pay() -> Contents:
+    """A margin of zero: the optimum is zero, at zero."""
+    contents = changed(triplet(factor=np.zeros((1, 1))), terms(margin="0"))
+    return claiming(contents, "0", f"1/{10**200}")
+
+
+# Changes --------------------------------------------------------------------------------------------------------------
+
+
+def changed(contents: Contents, change: Callable[[dict[str, Any]], Any]) -> Contents:
+    """The description changed in place."""
+    table = copy.deepcopy(contents[0])
+    change(table)
+    return table, contents[1]
+
+
+def terms(**values: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda table: table["problem"]["risk"]["terms"][0].update(values)
+
+
+def regularizer(**values: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda table: table["problem"]["regularizer"].update(values)
+
+
+def problem(**values: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda table: table["problem"].update(values)
+
+
+def top(**values: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda table: table.update(values)
+
+
+def claiming(contents: Contents, lower: Any, upper: Any) -> Contents:
+    return changed(contents, top(claimed={"lower": lower, "upper": upper}))
+
+
+def without(name: str) -> Contents:
+    document, arrays = triplet()
+    return document, {key: array for key, array in arrays.items() if key != name}
+
+
+def text_with(change: Callable[[str], str | bytes]) -> bytes:
+    """The text of the description changed; hashes stay true."""
+    members = packed(triplet())
+    text = change(members[0].data.decode())
+    members[0].data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    members[0].method = DEFLATED
+    return archive(members)
+
+
+def points_as(data: bytes, **values: Any) -> bytes:
+    """Other bytes for the member of the points, or other fields of the archive for it."""
+    members = packed(triplet())
+    members[1] = Member("points.npy", data, **values)
+    return archive(members)
+
+
+def header(text: str | None = None, **lies: Any) -> bytes:
+    """Another header for the points."""
+    return points_as(npy(triplet()[1]["points"], text, **lies))
+
+
+def lying(**fields: int) -> bytes:
+    """The same lie in both headers of the points' member."""
+    return points_as(npy(triplet()[1]["points"]), local=dict(fields), central=dict(fields))
+
+
+def deflate(contents: Contents) -> bytes:
+    members = packed(contents)
+    for member in members:
+        member.method = DEFLATED
+    return archive(members)
+
+
+HEADER = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 1), }"
+
+# Bombs ----------------------------------------------------------------------------------------------------------------
+
+
+def bz2_bomb() -> bytes:
+    """A gigabyte of zeros, bz2; the archive says that it is short."""
+    packer, zeros = bz2.BZ2Compressor(9), bytes(2**24)
+    whole = b"".join([*(packer.compress(zeros) for _ in range(2**6)), packer.flush()])
+    size = len(npy(triplet()[1]["points"]))
+    return points_as(b"", method=BZIP2, packed=whole, local={"size": size}, central={"size": size})
+
+
+def deflate_bomb(said: int | None) -> bytes:
+    """16 MiB of zeros after a true header."""
+    data = npy(triplet()[1]["points"]) + bytes(2**24)
+    lie = {} if said is None else {"size": said}
+    return points_as(data, method=DEFLATED, local=lie, central=lie)
+
+
+def wide(columns: int = 16_000) -> bytes:
+    """Two points and a factor of many columns: matrices of columns x columns."""
+    d, rows = columns, np.zeros((3, columns))
+    contents = changed(triplet(points=rows, factor=np.zeros((1, d))), problem(features=d))
+    return deflate(claiming(contents, "0", "1"))
+
+
+def tall(n: int = 12_000) -> bytes:
+    """MAP with half of n points near: a table of gains of n/2 x n/2."""
+    document, arrays = ranking()
+    arrays |= {
+        "points": np.zeros((n, 1)),
+        "near": np.zeros(n // 2, dtype=np.uint8),
+        "near_stop": np.array([n // 2]),
+        "far": np.zeros(n // 2, dtype=np.uint8),
+        "far_stop": np.array([n // 2]),
+    }
+    return deflate((document, arrays))
+
+
+def shared(queries: int = 10**6) -> bytes:
+    """A million queries that share one near and one far list of a million: 10^18 pairs."""
+    document, arrays = ranking(measure="auc")
+    zeros, ends = np.zeros(queries, dtype=np.uint8), np.full(queries, queries, dtype=np.int32)
+    arrays |= {"anchors": zeros, "groups": zeros}
+    for name in ("near", "far"):
+        arrays |= {name: zeros, f"{name}_start": zeros, f"{name}_stop": ends}
+    return deflate((document, arrays))
+
+
+def sparse(rows: int, d: int) -> bytes:
+    """Rows and columns without an entry, which are large when they are dense."""
+    document, arrays = triplet(factor=np.zeros((0, d)))
+    del arrays["points"]
+    arrays |= {
+        "points_data": np.zeros(0),
+        "points_indices": np.zeros(0, dtype=np.int64),
+        "points_indptr": np.zeros(rows + 1, dtype=np.uint8),
+    }
+    return deflate(changed((document, arrays), problem(features=d)))
+
+
+def columns(indices: list[int], indptr: list[int]) -> Contents:
+    """Points compressed by rows."""
+    document, arrays = triplet()
+    del arrays["points"]
+    arrays |= {
+        "points_data": np.array([1.0, 3.0]),
+        "points_indices": np.array(indices),
+        "points_indptr": np.array(indptr),
+    }
+    return document, arrays
+
+
+def many_slopes() -> bytes:
+    """All pairs of 20,000 points: 2 10^8 of them."""
+    document, arrays = triplet(points=np.zeros((20_000, 1)))
+    term = document["problem"]["risk"]["terms"][0]
+    document["problem"]["risk"] = {"kind": "all pairs", "terms": [term, term]}
+    del arrays["triplets"], arrays["terms"]
+    return deflate((document, arrays | {"codes": np.zeros(20_000, dtype=np.uint8)}))
+
+
+def many_witnesses() -> bytes:
+    """100,000 witnesses, each of which would be applied to the points."""
+    document, arrays = ranking()
+    count = 10**5
+    arrays |= {"witnesses": np.zeros((count, 1, 1)), "widths": np.zeros(count), "weights": np.full((count, 1), 1e-9)}
+    return deflate((document, arrays))
+
+
+def many_groups() -> bytes:
+    """A thousand witnesses and groups whose weights sum to more than one, to be made smaller with fractions."""
+    document, arrays = ranking()
+    arrays |= {
+        "witnesses": np.zeros((1000, 1, 1)),
+        "widths": np.zeros(1000),
+        "weights": np.repeat(10.0 ** -np.arange(1000.0), 1000).reshape(1000, 1000),
+    }
+    return deflate((document, arrays))
+
+
+# The table ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A file: where it belongs, its name, what it attacks, and how it is made."""
+
+    folder: str
+    name: str
+    what: str
+    make: Callable[[], Made]
+
+
+def lzma_member(spoilt: bool) -> bytes:
+    data = npy(triplet()[1]["points"])
+    stream = lzma.compress(data, lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA1}])
+    if spoilt:
+        stream = stream[:4] + b"\xff" * 8 + stream[12:]
+    return points_as(data, method=LZMA, packed=b"\x09\x04\x05\x00\x5d\x00\x00\x80\x00" + stream)
+
+
+def twice() -> bytes:
+    members = packed(triplet())
+    return archive([*members, members[1]])
+
+
+def overlapping() -> bytes:
+    """Two entries of the directory for the same bytes."""
+    members = packed(triplet())
+    members.append(Member("targets.npy", members[1].data, central={"offset": 0}))
+    return archive(members)
+
+
+def named(name: bytes) -> bytes:
+    return archive([*packed(triplet()), Member("x", b"", raw_name=name)])
+
+
+def hard_margin() -> Contents:
+    contents = changed(triplet(), terms(loss="hard"))
+    return contents[0], contents[1] | {"factor": np.array([[0.1]])}
+
+
+def quadratic(form: list[list[float]]) -> Contents:
+    d = len(form)
+    contents = triplet(form=np.array(form), weights_of_metric=np.full(d, 0.1), points=np.zeros((3, d)))
+    table = {"regularizer": {"kind": "quadratic form", "of": "matrix"}, "cone": "diagonal", "features": d}
+    del contents[1]["factor"]
+    return claiming(changed(contents, problem(**table)), "0", "100")
+
+
+def linear(value: float, d: int = 1) -> Contents:
+    contents = triplet(linear=np.array([[value]]) if d == 1 else np.array([[0.0, value], [0.0, 0.0]]))
+    if d == 2:
+        contents = triplet(linear=contents[1]["linear"], points=np.zeros((3, 2)), factor=np.zeros((1, 2)))
+    return changed(contents, problem(linear=True, features=d))
+
+
+def raised(contents: Contents, upper: str) -> Contents:
+    """The factor at which the upper bound is the largest float and its rounding beyond it."""
+    largest = np.finfo(float).max
+    document, arrays = contents
+    del arrays["factor"]
+    arrays |= {"points": np.zeros((3, 1)), "weights_of_metric": np.array([largest / 2.0**40])}
+    document["problem"]["cone"] = "diagonal"
+    document["problem"]["regularizer"]["weight"] = str(2**40)
+    return claiming((document, arrays), "0", upper)
+
+
+A, N, R = "accepted", "not_proven", "refused"
+ATTACKS = [
+    Attack(A, "triplet", "nothing: a hinge of one triplet", triplet),
+    Attack(A, "deflated", "nothing: the same, deflated", lambda: deflate(triplet())),
+    Attack(A, "ranking", "nothing: MAP of one query", ranking),
+    Attack(A, "huge-k", "a k beyond all lists", lambda: claiming(ranking(measure="ndcg", k=2**39), "1/33", "6/10")),
+    Attack(
+        A,
+        "c-is-two",
+        "a title that states another C than the file",
+        lambda: claiming(ranking(C="2", title="C = 1"), "1/65", "1/63"),
+    ),
+    Attack(
+        A,
+        "title-not-ascii",
+        "a title that ASCII cannot show",
+        lambda: changed(triplet(), top(title="Gr\u00fc\u00dfe \u4e16\u754c \U0001f600")),
+    ),
+    Attack(A, "optimum-zero", "an optimum of zero", nothing_to_pay),
+    Attack(A, "offset-1e8", "points that stand far from the origin", lambda: claiming(shifted(1e8), "0", "20")),
+    Attack(A, "tiny-scale", "squares of points below 1e-300", tiny),
+    Attack(A, "huge-scale", "squares of points above 1e180", huge),
+    Attack(
+        A,
+        "large-slopes",
+        "slopes outside of their box, which are clipped",
+        lambda: claiming(triplet(slopes=np.array([1e308])), "0", "1"),
+    ),
+    Attack(
+        A,
+        "weights-above-one",
+        "weights of witnesses that sum to more than one",
+        lambda: (lambda d, a: claiming((d, a | {"weights": np.array([[7.0]])}), "0", "1"))(*ranking()),
+    ),
+    Attack(
+        A,
+        "denominator",
+        "a rational in other than lowest terms, with leading zeros",
+        lambda: changed(triplet(), regularizer(weight="0050/0100")),
+    ),
+    Attack(
+        N,
+        "claims-a-hair-better",
+        "a lower bound 10^-30 above the optimum",
+        lambda: claiming(triplet(), f"{10**30 + 16}/{16 * 10**30}", "1"),
+    ),
+    Attack(N, "claims-nonsense", "a lower bound above the upper one", lambda: claiming(triplet(), "2", "1")),
+    Attack(
+        N,
+        "upper-bound-beyond-floats",
+        "a proven upper bound above 1.8e308, which float() refuses",
+        lambda: raised(triplet(), "1" + "0" * 300),
+    ),
+    Attack(N, "factor-overflows", "a factor whose metric overflows", lambda: triplet(factor=np.array([[1e200]]))),
+    Attack(N, "hard-margin-missed", "a metric outside of a hard margin", hard_margin),
+    Attack(N, "unbounded", "a linear term that makes the problem unbounded below", lambda: linear(-1e9)),
+    Attack(
+        N,
+        "slopes-huge-squared",
+        "slopes whose squares overflow",
+        lambda: changed(triplet(slopes=np.array([1e200])), terms(loss="squared")),
+    ),
+    Attack(
+        N,
+        "form-not-convex",
+        "a quadratic form with a zero on its diagonal",
+        lambda: quadratic([[0.0, 1.0], [1.0, 0.0]]),
+    ),
+    Attack(N, "linear-of-any-size", "a linear term that overflows with the points", lambda: linear(1e308)),
+    Attack(R, "bz2-bomb", "1 GiB in a bz2 member that says it is short", bz2_bomb),
+    Attack(
+        R,
+        "deflate-bomb",
+        "16 MiB in a member that says so, under a header of three numbers",
+        lambda: deflate_bomb(None),
+    ),
+    Attack(R, "deflate-bomb-lying", "the same in a member that says it is short", lambda: deflate_bomb(152)),
+    Attack(R, "json-bomb", "a description of 2 MiB, deflated", lambda: text_with(lambda text: text + " " * 2**21)),
+    Attack(R, "wide", "a factor of 16,000 columns", wide),
+    Attack(R, "tall", "MAP on 12,000 points", tall),
+    Attack(R, "shared-lists", "a million queries that share two lists of a million", shared),
+    Attack(R, "sparse-rows", "a million rows of a thousand columns without an entry", lambda: sparse(10**6, 1000)),
+    Attack(R, "sparse-columns", "2^38 columns without an entry", lambda: sparse(3, 2**38)),
+    Attack(R, "all-pairs", "all pairs of 20,000 points", many_slopes),
+    Attack(R, "many-witnesses", "100,000 witnesses", many_witnesses),
+    Attack(R, "many-groups", "a thousand witnesses in a thousand groups", many_groups),
+    Attack(R, "lzma", "an LZMA member", lambda: lzma_member(False)),
+    Attack(R, "lzma-corrupt", "a corrupt LZMA member, whose error is of a class of its own", lambda: lzma_member(True)),
+    Attack(R, "method-unknown", "an unknown compression", lambda: lying(method=99)),
+    Attack(R, "encrypted", "the flag of encryption", lambda: lying(flags=1)),
+    Attack(R, "size-zero", "a member that says it is empty", lambda: lying(size=0)),
+    Attack(R, "size-4-gib", "a member that says it has 4 GiB", lambda: lying(size=2**32 - 1)),
+    Attack(R, "packed-4-gib", "a member that says it is packed in 4 GiB", lambda: lying(packed=2**32 - 1)),
+    Attack(R, "wrong-checksum", "a member of another CRC", lambda: lying(crc=1)),
+    Attack(
+        R,
+        "zip64-extra",
+        "sizes in a broken ZIP64 field",
+        lambda: points_as(
+            npy(triplet()[1]["points"]), extra=b"\x01\x00\x04\x00\xff\xff\xff\xff", central={"size": 2**32 - 1}
+        ),
+    ),
+    Attack(
+        R,
+        "offset-beyond",
+        "a member that begins beyond the end",
+        lambda: points_as(npy(triplet()[1]["points"]), central={"offset": 2**31}),
+    ),
+    Attack(
+        R,
+        "entries",
+        "an end that states another number of members",
+        lambda: archive(packed(triplet()), entries=9, total=9),
+    ),
+    Attack(R, "member-twice", "a member twice", twice),
+    Attack(R, "members-overlap", "two members of the same bytes", overlapping),
+    Attack(R, "member-upwards", "a member named ../x.npy", lambda: named(b"../x.npy")),
+    Attack(R, "member-named-by-ansi", "a member whose name forges a line", lambda: named(ANSI.encode() + b".npy")),
+    Attack(R, "member-named-by-nothing", "a member without a name", lambda: named(b".npy")),
+    Attack(R, "member-missing", "no points", lambda: without("points")),
+    Attack(
+        R, "member-unused", "an array that nothing speaks of", lambda: triplet(targets=np.zeros(1), codes=np.zeros(3))
+    ),
+    Attack(R, "no-json", "no description", lambda: archive(packed(triplet())[1:])),
+    Attack(R, "no-zip", "a line of text", lambda: b"accepted\n"),
+    Attack(R, "empty", "an empty file", lambda: b""),
+    Attack(R, "cut", "the end cut off", lambda: archive(packed(triplet()))[:-30]),
+    Attack(
+        R,
+        "header-multi-line-string",
+        "a header that ends in a string of several lines",
+        lambda: header(HEADER + " '''"),
+    ),
+    Attack(R, "header-open", "a header that does not end", lambda: header(HEADER[:-1])),
+    Attack(R, "header-python-2", "a header as Python 2 wrote it", lambda: header(HEADER.replace("3,", "3L,"))),
+    Attack(R, "header-nested", "a header of 1,500 brackets", lambda: header("(" * 1500)),
+    Attack(R, "header-expression", "a header that computes", lambda: header(HEADER.replace("False", "0 == 1"))),
+    Attack(R, "header-not-ascii", "a header with other letters", lambda: header(HEADER.replace("<f8", "<f\u00e9"))),
+    Attack(R, "header-ansi", "a header that forges a line", lambda: header(HEADER.replace("<f8", ANSI))),
+    Attack(
+        R,
+        "header-long",
+        "a header of 60,000 blanks",
+        lambda: points_as(npy(triplet()[1]["points"], " " * 60000 + HEADER), method=DEFLATED),
+    ),
+    Attack(
+        R,
+        "header-version-3",
+        "version 3 of the npy format",
+        lambda: points_as(npy(triplet()[1]["points"], HEADER, (3, 0))),
+    ),
+    Attack(R, "shape-product", "a shape whose product overflows", lambda: header(shape=(2**62, 4))),
+    Attack(R, "shape-huge", "2^60 numbers", lambda: header(shape=(2**40, 2**20))),
+    Attack(R, "shape-negative", "a negative length", lambda: header(shape=(-3, -1))),
+    Attack(R, "shape-bool", "truth values for lengths", lambda: header(shape=(3, True))),
+    Attack(R, "shape-long", "a length of 400 digits", lambda: header(shape=(10**400, 1))),
+    Attack(
+        R,
+        "fortran-order",
+        "an array by columns whose hash is that by rows",
+        lambda: header(shape=(1, 3), fortran_order=True),
+    ),
+    Attack(
+        R,
+        "big-endian",
+        "floats of another order of bytes",
+        lambda: points_as(npy(triplet()[1]["points"].astype(">f8"))),
+    ),
+    Attack(R, "object", "a pickle", lambda: points_as(npy(np.array([[None]], dtype=object)))),
+    Attack(R, "structured", "a type of several fields", lambda: header(descr=[("a", "<f8")])),
+    Attack(R, "float32", "floats of four bytes", lambda: triplet(factor=np.ones((1, 1), dtype="<f4"))),
+    Attack(R, "complex", "complex numbers", lambda: triplet(points=np.ones((3, 1), dtype="<c16"))),
+    Attack(R, "points-nan", "NaN for a point", lambda: triplet(points=np.array([[0.0], [np.nan], [1.0]]))),
+    Attack(R, "slopes-infinite", "an infinite slope", lambda: triplet(slopes=np.array([np.inf]))),
+    Attack(R, "wrong-hash", "an array changed after it was hashed", lambda: points_as(npy(np.ones((3, 1))))),
+    Attack(R, "index-outside", "a row that is not there", lambda: triplet(triplets=np.array([[0, 1, 3]]))),
+    Attack(R, "index-negative", "a row counted from the end", lambda: triplet(triplets=np.array([[0, 1, -1]]))),
+    Attack(R, "index-huge", "a row of 2^62", lambda: triplet(triplets=np.array([[0, 1, 2**62]]))),
+    Attack(R, "index-float", "rows that are floats", lambda: triplet(triplets=np.array([[0.0, 1.0, 2.0]]))),
+    Attack(R, "slopes-too-few", "fewer slopes than triplets", lambda: triplet(slopes=np.zeros(0))),
+    Attack(R, "points-none", "no points at all", lambda: triplet(points=np.zeros((0, 1)))),
+    Attack(R, "factor-of-another-width", "a factor of two columns", lambda: triplet(factor=np.ones((1, 2)))),
+    Attack(R, "weights-negative", "negative weights of comparisons", lambda: triplet(comparison_weights=-np.ones(1))),
+    Attack(
+        R,
+        "metric-negative",
+        "a negative diagonal metric",
+        lambda: (
+            lambda d, a: (d, {k: v for k, v in a.items() if k != "factor"} | {"weights_of_metric": np.array([-1e-300])})
+        )(*changed(triplet(), problem(cone="diagonal"))),
+    ),
+    Attack(R, "linear-not-symmetric", "a linear term that is not symmetric", lambda: linear(1.0, 2)),
+    Attack(R, "form-negative", "a quadratic form with a negative entry", lambda: quadratic([[1.0, -1.0], [-1.0, 1.0]])),
+    Attack(
+        R,
+        "lists-backwards",
+        "a list that ends before it begins",
+        lambda: (lambda d, a: (d, a | {"near_start": np.array([1]), "near_stop": np.array([0])}))(*ranking()),
+    ),
+    Attack(
+        R,
+        "list-empty",
+        "a query without far items",
+        lambda: (lambda d, a: (d, a | {"far_stop": np.array([0])}))(*ranking()),
+    ),
+    Attack(
+        R,
+        "group-outside",
+        "a group that has no weight",
+        lambda: (lambda d, a: (d, a | {"groups": np.array([1])}))(*ranking()),
+    ),
+    Attack(
+        R,
+        "witnesses-and-exceptions",
+        "an exception outside of its list",
+        lambda: (lambda d, a: (d, a | {"exceptions": np.array([[0, 5, 0]]), "exception_slopes": np.ones(1)}))(
+            *ranking(measure="auc")
+        ),
+    ),
+    Attack(R, "sparse-outside", "a column that is not there", lambda: columns([0, 1], [0, 0, 1, 2])),
+    Attack(R, "sparse-backwards", "rows that end before they begin", lambda: columns([0, 0], [0, 2, 1, 2])),
+    Attack(R, "sparse-twice", "an entry twice", lambda: columns([0, 0], [0, 0, 2, 2])),
+    Attack(
+        R,
+        "denominator-zero",
+        "a rational with the denominator 0",
+        lambda: changed(triplet(), regularizer(weight="1/0")),
+    ),
+    Attack(
+        R,
+        "denominator-zeros",
+        "a rational with the denominator 00",
+        lambda: changed(triplet(), regularizer(weight="1/00")),
+    ),
+    Attack(
+        R,
+        "digits",
+        "a rational of 100,000 digits",
+        lambda: text_with(lambda text: text.replace('"1/2"', f'"{"1" * 100000}"')),
+    ),
+    Attack(R, "digits-beyond-floats", "a claim of 1e399", lambda: claiming(triplet(), "0", "1" + "0" * 399)),
+    Attack(
+        R, "digits-not-ascii", "a rational in Arabic digits", lambda: changed(triplet(), regularizer(weight="\u0661"))
+    ),
+    Attack(
+        R,
+        "rational-with-a-line-end",
+        "a rational with the end of a line",
+        lambda: changed(triplet(), regularizer(weight="1\n")),
+    ),
+    Attack(R, "weight-zero", "a weight of zero", lambda: changed(triplet(), regularizer(weight="0"))),
+    Attack(R, "weight-negative", "a negative weight", lambda: changed(triplet(), terms(weight="-1"))),
+    Attack(R, "weight-1e300", "C beyond the limits of the format", lambda: ranking(C="1" + "0" * 300)),
+    Attack(
+        R,
+        "integer-long",
+        "an integer of 5,000 digits",
+        lambda: text_with(lambda text: text.replace('"features": 1', f'"features": {"1" * 5000}')),
+    ),
+    Attack(R, "integer-huge", "2^70 features", lambda: changed(triplet(), problem(features=2**70))),
+    Attack(R, "float", "a number with a decimal point", lambda: changed(triplet(), top(version=1.0))),
+    Attack(R, "nan", "NaN in the description", lambda: changed(triplet(), terms(margin=float("nan")))),
+    Attack(R, "true-for-one", "true in place of 1", lambda: changed(triplet(), top(version=True))),
+    Attack(R, "sign-true", "true in place of a sign", lambda: changed(triplet(), terms(sign=True))),
+    Attack(R, "kind-is-a-list", "a list where a word belongs", lambda: changed(triplet(), regularizer(kind=["trace"]))),
+    Attack(
+        R,
+        "of-is-a-list",
+        "a list where the matrix of a form is named",
+        lambda: changed(quadratic([[1.0]]), regularizer(of=["matrix"])),
+    ),
+    Attack(
+        R,
+        "measure-is-a-table",
+        "a table where a measure is named",
+        lambda: changed(ranking(), lambda table: table["problem"]["risk"].update(measure={})),
+    ),
+    Attack(R, "document-is-a-list", "a list for a description", lambda: text_with(lambda text: f"[{text}]")),
+    Attack(
+        R,
+        "key-twice",
+        "a key twice",
+        lambda: text_with(lambda text: text.replace('"version": 1', '"version": 1, "version": 1')),
+    ),
+    Attack(R, "key-unknown", "an unknown key", lambda: changed(triplet(), problem(note="x"))),
+    Attack(
+        R,
+        "key-ansi",
+        "an unknown key that erases a line and writes another",
+        lambda: changed(triplet(), problem(**{ANSI: 1})),
+    ),
+    Attack(R, "key-surrogate", "an unknown key of half a letter", lambda: changed(triplet(), problem(**{"\udc80": 1}))),
+    Attack(
+        R,
+        "key-long",
+        "an unknown key of 100,000 letters",
+        lambda: text_with(lambda text: text.replace('"version"', f'"{"k" * 100000}": 1, "version"')),
+    ),
+    Attack(
+        R, "title-ansi", "a title that erases a line and writes another", lambda: changed(triplet(), top(title=ANSI))
+    ),
+    Attack(
+        R,
+        "title-bidi",
+        "a title that turns the direction of writing",
+        lambda: changed(triplet(), top(title="\u202edetpecca")),
+    ),
+    Attack(
+        R,
+        "title-lines",
+        "a title of several lines",
+        lambda: changed(triplet(), top(title="x\nproven: 1 <= optimum <= 1")),
+    ),
+    Attack(R, "title-surrogate", "a title of half a letter", lambda: changed(triplet(), top(title="\ud800"))),
+    Attack(
+        R,
+        "title-long",
+        "a title of 100,000 letters",
+        lambda: text_with(lambda text: text.replace("by hand", "x" * 100000)),
+    ),
+    Attack(
+        R,
+        "nested",
+        "lists nested 100,000 deep",
+        lambda: text_with(lambda text: text[:-1] + ', "x": ' + "[" * 100000 + "]" * 100000 + "}"),
+    ),
+    Attack(
+        R,
+        "nested-open",
+        "tables nested 100,000 deep, which never end",
+        lambda: text_with(lambda text: '{"a":' * 100000),
+    ),
+    Attack(R, "utf-16", "a description in UTF-16", lambda: text_with(lambda text: text.encode("utf-16"))),
+    Attack(
+        R,
+        "byte-order-mark",
+        "a description with a byte order mark",
+        lambda: text_with(lambda text: text.encode("utf-8-sig")),
+    ),
+    Attack(
+        R,
+        "not-utf-8",
+        "a description that is no UTF-8",
+        lambda: text_with(lambda text: text.replace("by hand", "\u00e9").encode("latin-1")),
+    ),
+    Attack(R, "text-after", "text after the description", lambda: text_with(lambda text: text + "{}")),
+    Attack(R, "other-format", "a file of another format", lambda: changed(triplet(), top(format="other"))),
+    Attack(R, "other-version", "a file of a later version", lambda: changed(triplet(), top(version=2))),
+]
+
+
+def main() -> None:
+    """Write all files, and the table."""
+    for folder in FOLDERS:
+        shutil.rmtree(HERE / folder, ignore_errors=True)
+        (HERE / folder).mkdir()
+    lines = ["| file | what it attacks | exit code |", "| --- | --- | ---: |"]
+    for attack in ATTACKS:
+        path = HERE / attack.folder / f"{attack.name}.npz"
+        if path.exists():
+            raise ValueError(f"{path.name} is there twice")
+        made = attack.make()
+        path.write_bytes(made if isinstance(made, bytes) else archive(packed(made)))
+        lines.append(f"| {attack.folder}/{path.name} | {attack.what} | {FOLDERS[attack.folder]} |")
+    readme = HERE / "README.md"
+    head = readme.read_text().partition("| file |")[0]
+    readme.write_text(head + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -146,7 +146,8 @@ def _gathered(items: Array, near: list[np.ndarray], far: list[np.ndarray], of: n
     queries = np.flatnonzero(ranked[of])
     if not queries.size:
         raise InputError(
-            "labels: no object of X has both a relevant and an irrelevant object of Y, so nothing is ranked"
+            "labels: no object of X has both a relevant and an irrelevant object of Y, so nothing is ranked; "
+            "give labels that some pairs share and others do not"
         )
     return Representatives(items, queries, Relevance(*_lists(near, of[queries]), *_lists(far, of[queries])))
 

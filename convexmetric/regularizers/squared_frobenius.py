@@ -6,6 +6,7 @@ r"""The squared Frobenius norm (paper 3; l2 variant of paper 1; paper 2 with A =
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import cvxpy as cp
 import numpy as np
@@ -28,15 +29,16 @@ class SquaredFrobenius(Regularizer):
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M||_F^2``."""
-        return 0.5 * (np.sqrt(self.reg) * norm_of(M)) ** 2
+        root = sqrt(self.reg) * norm_of(M)
+        return 0.5 * root * root
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v - ||[theta S - G]_+||^2 / (2 reg)``, at the best theta for ``G = 0``, else at theta = 1."""
         # The weight before the square: either alone may be no float.
-        square = (norm_of(cone.project(S if G is None else S - G)) / np.sqrt(self.reg)) ** 2
-        if G is None and square > value:
-            return 0.5 * value * (value / square) if value > 0.0 else 0.0
-        return value - 0.5 * square
+        root = norm_of(cone.project(S if G is None else S - G)) / sqrt(self.reg)
+        if G is None and root * root > value:
+            return 0.5 * (value / root) * (value / root) if value > 0.0 else 0.0
+        return value - 0.5 * root * root
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg / 2 * ||M||_F^2``."""

@@ -27,15 +27,9 @@ from convexmetric.checker import verify as verify_file
 from convexmetric.datasets import preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.estimators import MLR, OperatorMarginMetric, RandomProjectionMetric, RelativeComparisonMetric
+from convexmetric.files import check_solution_path, write_arrays
 from convexmetric.instances import Instance, list_problems, load_instance
-from convexmetric.metric_files import (
-    Iterates,
-    check_solution_path,
-    read_iterates,
-    read_metric,
-    write_arrays,
-    write_solution,
-)
+from convexmetric.metric_files import Iterates, read_iterates, read_metric, write_solution
 from convexmetric.problem import MetricProblem
 from convexmetric.proofs import verify_instance, write_certificate
 from convexmetric.reports import (

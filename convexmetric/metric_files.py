@@ -1,6 +1,6 @@
 """Metrics in files: anybody's, to be audited, and our solutions with their proof.
 
-Files come from other people: numbers only, never a pickle, and no more than :data:`MAX_BYTES` in memory.
+Files come from other people: numbers only, never a pickle, and no more than 512 MiB in memory (d = 8192).
 
 ==========  ====================================================================================
 ``.npy``    one array
@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,36 +25,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.io import whosmat
-from scipy.io.matlab import MatReadError
 
 from convexmetric.certificate import Certificate, certify
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.datasets import reading
 from convexmetric.errors import InputError
+from convexmetric.files import MAX_BYTES, check_solution_path, existing, guarded, read_arrays, read_mat, write_arrays
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, SmoothedPairs
 from convexmetric.solution import Solution
 
 __all__ = [
-    "MAX_BYTES",
     "Iterates",
-    "check_solution_path",
-    "read_arrays",
     "read_certificate",
     "read_iterates",
     "read_metric",
-    "write_arrays",
     "write_solution",
 ]
 
-#: No file is read that is larger than this, or that holds more when decompressed (512 MiB: d = 8192).
-MAX_BYTES = reading.MAX_BYTES
-
 #: Which variable is the metric, when a file has several: the papers' letters, in this order.
 LETTERS = ("M", "W", "w")
-
-# What NumPy, SciPy and zipfile raise at a file that is not what its suffix says.
-_DAMAGE = (ValueError, LookupError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, MatReadError)
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -82,13 +70,13 @@ def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> ND
         If the file is missing, too large, damaged, of an unknown format, holds pickled or other than real numbers,
         or if it is not clear which variable is meant.
     """
-    path = _existing(path)
+    path = existing(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
         raise InputError(f"{path}: a metric is read from {', '.join(_READERS)}, not from {suffix or 'no suffix'!r}")
     if variable is not None and suffix not in (".npz", ".mat"):
         raise InputError(f"{path}: a {suffix} file holds one array; leave variable={variable!r} out")
-    array = _guarded(path, lambda: _READERS[suffix](path, variable))
+    array = guarded(path, lambda: _READERS[suffix](path, variable))
     if array.dtype.kind not in "fiub":
         raise InputError(f"{path}: a metric holds real numbers, this array has type {array.dtype}")
     if array.ndim not in (1, 2) or array.size == 0:
@@ -137,8 +125,8 @@ def read_iterates(path: str | os.PathLike[str]) -> Iterates:
     if suffix == ".npz":
         arrays = read_arrays(path)
     elif suffix == ".npy":
-        existing = _existing(path)
-        arrays = {"iterates": _guarded(existing, lambda: _read_npy(existing, None))}
+        file = existing(path)
+        arrays = {"iterates": guarded(file, lambda: _read_npy(file, None))}
     else:
         raise InputError(
             f"{path}: iterates are read from .npz, .npy or a folder of numbered .npy or .csv files, "
@@ -222,54 +210,6 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     return path
 
 
-def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write an NPZ file of arrays, all or nothing.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            with open(unfinished, "xb") as file:
-                np.savez(file, **arrays)
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """All arrays of an NPZ file.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, too large, damaged, or holds Python objects.
-    """
-    path = _existing(path)
-    return _guarded(path, lambda: reading.read_npz(path))
-
-
-def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") -> Path:
-    """Whether a solution can go there, said before hours of solving.
-
-    Raises
-    ------
-    InputError
-        If the path does not end in ``.npz``, or its folder does not exist.
-    """
-    path = Path(path)
-    if path.suffix.lower() != ".npz":
-        raise InputError(f"{path}: {what} is saved as .npz, not as {path.suffix or 'no suffix'!r}")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
-    return path
-
-
 def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Certificate:
     """Prove anew what a file of :func:`write_solution` claims: its bounds are not read but recomputed.
 
@@ -289,28 +229,6 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
     else:
         raise InputError(f"{path} holds no metric with a dual point: it has {', '.join(arrays) or 'nothing'}")
     return certify(problem, metric, dual)
-
-
-def _existing(path: str | os.PathLike[str]) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
-    if path.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path} is larger than {MAX_BYTES} bytes and was not read")
-    return path
-
-
-def _guarded(path: Path, read: Callable[[], Any]) -> Any:
-    try:
-        return read()
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except _DAMAGE as error:
-        if "pickle" in str(error) or "Python objects" in str(error):
-            raise InputError(f"{path} holds pickled Python objects, which are never loaded: save numbers") from error
-        raise InputError(f"{path} is damaged or no {path.suffix} file: {error or type(error).__name__}") from error
 
 
 def _read_npy(path: Path, _: str | None) -> NDArray[Any]:
@@ -348,7 +266,7 @@ def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
     else:
         matrices = [name for name, _, _ in contents]
     name = _chosen(path, matrices, variable)
-    return reading.read_mat(path, name)[0]
+    return read_mat(path, name)[0]
 
 
 def _is_numeric(matlab_class: str) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,9 +28,9 @@ from convexmetric.comparisons import PairDistances, Rankings, Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.files import check_solution_path
 from convexmetric.losses import BoxLoss, Hinge, Logistic
 from convexmetric.measures import MEASURES
-from convexmetric.metric_files import check_solution_path
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, QuadraticForm, SquaredFrobenius, Trace
 from convexmetric.risks import (
@@ -44,7 +44,6 @@ from convexmetric.risks import (
     SmoothedPairs,
     SmoothSeparableRisk,
 )
-from convexmetric.solution import Solution
 
 __all__ = ["Difference", "as_rational", "describe", "difference", "verify_instance", "write_certificate"]
 
@@ -57,6 +56,13 @@ MOST_TERMS = 32
 SIMPLE = 10**12
 #: How far up a metric is scaled, at first, to keep hard margins beyond rounding.
 NUDGE = 1e-13
+
+
+class Certified(Protocol):
+    """What carries a certificate: a :class:`~convexmetric.Solution`."""
+
+    @property
+    def certificate(self) -> Certificate: ...
 
 
 def as_rational(value: float) -> Fraction:
@@ -86,7 +92,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 def write_certificate(
     path: str | os.PathLike[str],
     problem: MetricProblem,
-    solution: Solution | Certificate,
+    solution: Certified | Certificate,
     title: str = "",
 ) -> checker.Verdict:
     """Write a file that proves bounds on the optimal value of a problem in exact arithmetic.
@@ -113,7 +119,7 @@ def write_certificate(
         no line of text, or the file cannot be written.
     """
     path = check_solution_path(path, "a certificate")
-    certificate = solution.certificate if isinstance(solution, Solution) else solution
+    certificate = getattr(solution, "certificate", solution)
     if not isinstance(certificate, Certificate):
         raise InputError(f"solution must be a Solution or a Certificate, got {type(solution).__name__}")
     if certificate.grade != "float":

@@ -63,8 +63,9 @@ from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_cod
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones.base import Array
+from convexmetric.distances import listed_squared_distances
 from convexmetric.errors import InputError
-from convexmetric.operators import SimilarityOperator, listed_squared_distances
+from convexmetric.operators import SimilarityOperator
 from convexmetric.problem import checked_margins, checked_weight
 from convexmetric.verification import Margin, loss_of
 

@@ -32,9 +32,9 @@ from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_cod
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array, real_array
+from convexmetric.distances import listed_squared_distances, squared_distances, verdicts
 from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
-from convexmetric.operators import listed_squared_distances, squared_distances, verdicts
 from convexmetric.problem import checked_margins
 
 __all__ = [

@@ -6,7 +6,7 @@ import pytest
 from scipy.io import savemat
 
 import convexmetric as cm
-from convexmetric import metric_files
+from convexmetric import files, metric_files
 from convexmetric.errors import DualError, InputError
 from convexmetric.metric_files import read_certificate, read_iterates, read_metric, write_solution
 
@@ -160,7 +160,8 @@ def test_matlab_files_hold_matrices_of_numbers(tmp_path):
 
 
 def test_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(metric_files, "MAX_BYTES", 1000)
+    for module in (files, metric_files):
+        monkeypatch.setattr(module, "MAX_BYTES", 1000)
     np.savez_compressed(tmp_path / "bomb.npz", M=np.zeros((100, 100)))
     with pytest.raises(InputError, match="decompresses to more than 1000 bytes"):
         read_metric(tmp_path / "bomb.npz")
@@ -283,7 +284,8 @@ def test_files_that_hold_no_iterates(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(InputError, match=message):
             read_iterates(tmp_path / name)
-    monkeypatch.setattr("convexmetric.metric_files.MAX_BYTES", 200)
+    for module in (files, metric_files):
+        monkeypatch.setattr(module, "MAX_BYTES", 200)
     (tmp_path / "large").mkdir()
     for k in range(3):
         np.save(tmp_path / "large" / f"{k}.npy", np.zeros((3, 3)))

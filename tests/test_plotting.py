@@ -11,9 +11,7 @@ from scipy.spatial.distance import cdist
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.plane import distance_plane, metric_plane
 from convexmetric.plotting import (
-    COLOURS,
     plot_audit,
     plot_bounds,
     plot_embedding,
@@ -30,6 +28,8 @@ from convexmetric.plotting import (
     plot_worst,
     save_picture,
 )
+from convexmetric.plotting.axes import COLOURS
+from convexmetric.plotting.plane import distance_plane, metric_plane
 from convexmetric.solution import Progress
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from ..files import read_json_xz, read_lines, read_lines_xz
 from .dataset import Dataset, Matrix
-from .reading import locate, read_json_xz, read_lines, read_lines_xz
+from .reading import locate
 
 __all__ = ["read_chameleon", "read_cora", "read_webkb_linqs"]
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ..files import read_gz, read_mat, read_npz
 from .dataset import Dataset
-from .reading import locate, read_gz, read_mat, read_npz
+from .reading import locate
 
 __all__ = ["read_alphadigits", "read_coil20", "read_corel5k", "read_mnist_test", "read_orl_faces"]
 

@@ -1,55 +1,17 @@
-"""Finding and reading data files: no pickles, no unbounded decompression.
-
-Data files come from other people. Every reader here bounds what it reads (:data:`MAX_BYTES`, before and
-after decompression) and reads numbers and text only: NumPy files with ``allow_pickle=False``, MATLAB
-files whose variables are numeric.
-"""
+"""Finding data files: a folder named by an environment variable."""
 
 from __future__ import annotations
 
-import io
-import json
-import lzma
 import os
-import re
-import struct
-import zipfile
-import zlib
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy.io import loadmat, whosmat
-from scipy.io.matlab import MatReadError
 
 from ..errors import DataNotFoundError, InputError
+from ..files import MAX_BYTES
 
-__all__ = [
-    "ENVIRONMENT_VARIABLE",
-    "MAX_BYTES",
-    "data_folder",
-    "locate",
-    "read_gz",
-    "read_json_xz",
-    "read_lines",
-    "read_lines_xz",
-    "read_mat",
-    "read_npz",
-]
+__all__ = ["ENVIRONMENT_VARIABLE", "data_folder", "locate"]
 
 ENVIRONMENT_VARIABLE = "CONVEXMETRIC_DATA"
 """The environment variable that names the data folder."""
-
-MAX_BYTES = 512 * 2**20
-"""No file is read that is larger than this, or that decompresses to more (512 MiB)."""
-
-_NUMERIC_MATLAB = frozenset(
-    ["double", "single", "logical"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-)
-_MATLAB_HEADER = 128
-_MATLAB_COMPRESSED = 15
-_CHUNK = 2**20
 
 
 def data_folder() -> Path | None:
@@ -72,7 +34,7 @@ def locate(folder: Path | None, relative: str) -> Path:
     DataNotFoundError
         There is no folder, or no such file in it.
     InputError
-        The file is larger than :data:`MAX_BYTES`.
+        The file is larger than :data:`~convexmetric.files.MAX_BYTES`.
     """
     if folder is None:
         raise DataNotFoundError(f"{relative} was not looked for: {ENVIRONMENT_VARIABLE} is not set")
@@ -83,108 +45,3 @@ def locate(folder: Path | None, relative: str) -> Path:
     if path.stat().st_size > MAX_BYTES:
         raise InputError(f"{path} is larger than {MAX_BYTES} bytes and was not read.")
     return path
-
-
-def read_lines(path: Path) -> list[str]:
-    """Return the lines of a text file that are not empty."""
-    return _lines(path.read_bytes())
-
-
-def read_lines_xz(path: Path) -> list[str]:
-    """Return the lines of an xz-compressed text file that are not empty."""
-    return _lines(_decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path))
-
-
-def read_json_xz(path: Path) -> Any:
-    """Return the value of an xz-compressed JSON file."""
-    decompressor = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES)
-    return json.loads(_decompress(decompressor, path))
-
-
-def read_gz(path: Path) -> bytes:
-    """Return the content of a gzip file."""
-    return _decompress(zlib.decompressobj(wbits=31), path)
-
-
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an npz file; arrays of Python objects are refused.
-
-    Raises
-    ------
-    InputError
-        The arrays would take more than :data:`MAX_BYTES`.
-    ValueError
-        The file is damaged or holds pickled objects.
-    """
-    with zipfile.ZipFile(path) as archive:
-        # zipfile stops reading a member at the size stated here, so that the statement can be relied on.
-        _check_size(sum(member.file_size for member in archive.infolist()), path)
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
-
-
-def read_mat(path: Path, *names: str) -> list[NDArray[Any]]:
-    """Return numeric variables of a MATLAB 5 file, in the order asked for.
-
-    Raises
-    ------
-    InputError
-        A variable is missing or not numeric, or the file decompresses to more than :data:`MAX_BYTES`.
-    ValueError
-        The file is damaged or of another format.
-    """
-    raw = path.read_bytes()
-    _check_size(_matlab_size(raw), path)
-    try:
-        classes = {name: kind for name, _, kind in whosmat(io.BytesIO(raw))}
-        for name in names:
-            if classes.get(name) not in _NUMERIC_MATLAB:
-                found = classes.get(name, "missing")
-                raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
-        variables = loadmat(io.BytesIO(raw), variable_names=list(names))
-    except (MatReadError, OSError) as error:
-        # The bytes are in memory: whatever SciPy says of reading, it is they that are wrong.
-        raise ValueError(str(error)) from error
-    return [np.asarray(variables[name]) for name in names]
-
-
-def _lines(raw: bytes) -> list[str]:
-    # Only line ends separate lines: str.splitlines would also split at form feeds and the like.
-    return [line for line in re.split(r"\r?\n", raw.decode("utf-8")) if line]
-
-
-def _check_size(size: int, path: Path) -> None:
-    if size > MAX_BYTES:
-        raise InputError(f"{path} decompresses to more than {MAX_BYTES} bytes and was not read.")
-
-
-def _decompress(decompressor: Any, path: Path) -> bytes:
-    content: bytes = decompressor.decompress(path.read_bytes(), MAX_BYTES + 1)
-    _check_size(len(content), path)
-    if not decompressor.eof:
-        raise EOFError("the compressed stream ends early")
-    if decompressor.unused_data:
-        raise ValueError("there are bytes after the end of the compressed stream")
-    return content
-
-
-def _matlab_size(raw: bytes) -> int:
-    """Return how many bytes the elements of a MATLAB 5 file take when decompressed.
-
-    The count stops soon after :data:`MAX_BYTES`, and never holds more than one chunk.
-    """
-    if len(raw) < _MATLAB_HEADER or raw[126:128] != b"IM":
-        raise ValueError("not a little-endian MATLAB 5 file")
-    total, position = 0, _MATLAB_HEADER
-    while position + 8 <= len(raw) and total <= MAX_BYTES:
-        kind, size = struct.unpack_from("<II", raw, position)
-        position += 8
-        if kind == _MATLAB_COMPRESSED:
-            stream, pending = zlib.decompressobj(), raw[position : position + size]
-            while pending and not stream.eof and total <= MAX_BYTES:
-                total += len(stream.decompress(pending, _CHUNK))
-                pending = stream.unconsumed_tail
-        else:
-            total += size
-        position += size
-    return total

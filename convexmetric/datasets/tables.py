@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..files import MAX_BYTES
 from .dataset import Dataset
-from .reading import MAX_BYTES
 
 __all__ = ["read_csv"]
 

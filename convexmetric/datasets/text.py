@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
+from ..files import read_lines, read_mat, read_npz
 from .dataset import Dataset
-from .reading import locate, read_lines, read_mat, read_npz
+from .reading import locate
 
 __all__ = ["read_crossmodal", "read_webkb_cmu"]
 

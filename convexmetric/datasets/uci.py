@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import read_lines, read_npz
 from .dataset import Dataset
-from .reading import locate, read_lines, read_npz
+from .reading import locate
 
 __all__ = [
     "balance_scale",

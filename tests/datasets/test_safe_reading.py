@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from convexmetric import files
 from convexmetric.datasets import load, reading
 from convexmetric.errors import InputError
 
@@ -40,7 +41,7 @@ def test_a_large_file_is_refused_unread(tmp_path, monkeypatch):
 
 
 def test_decompression_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(files, "MAX_BYTES", 100_000)
     zeros = bytes(10_000_000)
     place(tmp_path, "cora/cora.content.xz", lzma.compress(zeros))
     place(tmp_path, "mnist-test/t10k-images-idx3-ubyte.gz", gzip.compress(zeros))
@@ -54,9 +55,9 @@ def test_decompression_is_bounded(tmp_path, monkeypatch):
 
 def test_xz_output_is_bounded_too(tmp_path, monkeypatch):
     path = place(tmp_path, "bomb.xz", lzma.compress(bytes(20_000_000), preset=0))
-    monkeypatch.setattr(reading, "MAX_BYTES", 10_000_000)
+    monkeypatch.setattr(files, "MAX_BYTES", 10_000_000)
     with pytest.raises(InputError, match="more than 10000000 bytes"):
-        reading.read_lines_xz(path)
+        files.read_lines_xz(path)
 
 
 def test_a_matlab_file_may_hold_only_numbers(tmp_path):
@@ -89,7 +90,7 @@ def test_damaged_files_are_reported_with_the_data_set(tmp_path, data_folder):
 def test_bytes_after_the_end_of_a_stream_are_refused(tmp_path):
     path = place(tmp_path, "two.gz", gzip.compress(b"one") + b"two")
     with pytest.raises(ValueError, match="after the end"):
-        reading.read_gz(path)
+        files.read_gz(path)
 
 
 def test_an_idx_file_of_another_kind_is_refused(tmp_path):
@@ -101,4 +102,4 @@ def test_an_idx_file_of_another_kind_is_refused(tmp_path):
 
 def test_windows_line_ends_and_a_missing_last_one(tmp_path):
     path = place(tmp_path, "lines.txt", b"a\r\n\nb\x0cc\nd")
-    assert reading.read_lines(path) == ["a", "b\x0cc", "d"]
+    assert files.read_lines(path) == ["a", "b\x0cc", "d"]

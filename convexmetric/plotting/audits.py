@@ -1,0 +1,186 @@
+"""Pictures of an audit: scale, spectrum and what costs most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from convexmetric.audit import Audit
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.optimality import RANK_SHARE
+from convexmetric.plotting.axes import (
+    COLOURS,
+    LOG_FACTOR,
+    LOWER,
+    MARKERS,
+    UPPER,
+    axes_of,
+    curve_axes,
+    named,
+    plain,
+)
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Solution
+
+__all__ = ["plot_audit", "plot_scale", "plot_spectrum", "plot_worst"]
+
+#: Multiples of a metric in the picture of its scale lie between this share of 1 and of the best, and its inverse.
+SCALE_REACH, SCALE_POINTS = 8.0, 61
+
+
+def plot_audit(problem: MetricProblem, audit: Audit, reference: Solution | None = None) -> Figure:
+    """One audit in a picture: its scale, its spectrum beside that of the reference, and what costs most.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    audit : Audit
+        Of a metric on this problem.
+    reference : Solution, optional
+        Of this problem, for its spectrum.
+    """
+    figure = Figure(figsize=(14.0, 4.8), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+    grid = figure.add_gridspec(1, 3)
+    plot_scale(problem, audit, figure.add_subplot(grid[0]))
+    _audited_spectrum(audit, reference, figure.add_subplot(grid[1]))
+    plot_worst(audit, figure.add_subplot(grid[2]))
+    figure.supxlabel(audit.verdict, fontsize="medium")
+    return figure
+
+
+def plot_scale(problem: MetricProblem, audit: Audit, ax: Axes | None = None) -> Axes:
+    """The objective of all multiples of an audited metric, the one as given, the best one, and the certified bound.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    audit : Audit
+        Of a metric on this problem.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax)
+    best = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
+    ends = min(1.0, best) / SCALE_REACH, max(1.0, best) * SCALE_REACH
+    factors = np.unique(np.r_[np.geomspace(*ends, SCALE_POINTS), 1.0, best])
+    values = np.array([problem.objective(t * audit.M) for t in factors])
+    shown = np.isfinite(values)
+    ax.plot(factors[shown], values[shown], color="#333333", lw=1.5)
+    if np.isfinite(audit.projected_objective):
+        ax.plot(1.0, audit.projected_objective, ls="", marker="o", ms=7, color=UPPER, label="as given")
+    if 0.0 < audit.scale.best < np.inf:
+        ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color=COLOURS[2], label=f"best, times {best:.3g}")
+    ax.axhline(audit.lower_bound, color=LOWER, lw=1.2, ls="--", label="certified bound")
+    ax.set_xlim(ends)
+    ax.set_xscale("log")
+    if audit.lower_bound > 0.0 and values[shown].max(initial=0.0) > LOG_FACTOR * audit.lower_bound:
+        ax.set_yscale("log")
+    ax.set_title(f"Scale repairs {audit.scale.share:.0%}")
+    ax.set_xlabel("multiple of the metric")
+    ax.set_ylabel("objective")
+    ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
+    return plain(ax)
+
+
+def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
+    """Eigenvalues of metrics, or the weights of diagonal ones, from the largest down, on a logarithmic axis.
+
+    Values below 1e-12 of the largest one are rounding and not drawn.
+
+    Parameters
+    ----------
+    metrics : Solution or array, or a mapping from names to such
+        Metrics: ``(d, d)``, or ``(d,)`` weights.
+    ax : Axes, optional
+
+    Raises
+    ------
+    InputError
+        If a metric is not a symmetric matrix or a vector, or has entries that are not finite.
+    """
+    ax = axes_of(ax)
+    for i, (name, metric) in enumerate(named(metrics)):
+        values = _spectrum(metric)
+        shown = values > 1e-12 * max(values[0], 0.0)
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        number = np.arange(1, len(values) + 1)
+        ax.semilogy(number[shown], values[shown], color=colour, marker=marker, ms=4, lw=1.5, label=name)
+    ax.set_xlabel("number of the eigenvalue")
+    ax.set_ylabel("eigenvalue of the metric")
+    curve_axes(ax)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return ax
+
+
+def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
+    """The parts of the risk that cost most beyond the reference, as bars with their worst comparison.
+
+    Parameters
+    ----------
+    audit : Audit
+    ax : Axes, optional
+    """
+    ax = axes_of(ax)
+    ax.set_title("Costs most beyond the reference" if audit.subspace is not None else "Costs most")
+    if not audit.worst:
+        ax.text(0.5, 0.5, "nothing costs more", transform=ax.transAxes, ha="center", color="#555555")
+        ax.set_axis_off()
+        return ax
+    places = np.arange(len(audit.worst))
+    losses = np.array([part.loss for part in audit.worst])
+    ax.barh(places, np.where(np.isfinite(losses), losses, np.nan), color=UPPER, height=0.62, label="metric")
+    if audit.subspace is not None:
+        ax.barh(places, [p.reference_loss for p in audit.worst], color=LOWER, height=0.3, label="reference")
+        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="lower right")
+    ax.set_yticks(places, [f"{part.name}\n{part.comparison}" for part in audit.worst], fontsize="x-small")
+    ax.invert_yaxis()
+    ax.set_xlabel("loss, a term of the objective")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _audited_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | None = None) -> Axes:
+    """Eigenvalues (or weights, sorted) of an audited metric at its best scale, and of the reference, above its rank.
+
+    Parameters
+    ----------
+    audit : Audit
+    reference : Solution, optional
+    ax : Axes, optional
+    """
+    ax = axes_of(ax)
+    factor = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
+    name = "metric as given" if factor == 1.0 else f"metric, times {factor:.3g}"
+    drawn = [(factor * audit.M, name, UPPER, "o", 3.5)]
+    if reference is not None:
+        drawn.append((reference.certificate.M, "reference", LOWER, "s", 5.5))
+    for M, label, colour, marker, size in reversed(drawn):
+        spectrum = _spectrum(M)
+        shown = spectrum[spectrum > RANK_SHARE * max(spectrum[0], 0.0)]
+        style: dict[str, Any] = {"marker": marker, "ms": size} if len(shown) <= 100 else {}
+        ax.plot(np.arange(1, len(shown) + 1), shown, color=colour, lw=1.3, label=f"{label}: {len(shown)}", **style)
+        if shown.size:
+            ax.set_yscale("log")
+    what = "weight" if audit.M.ndim == 1 else "eigenvalue"
+    ax.set_title("Spectrum, at the best scale")
+    ax.set_xlabel(f"{what}s, largest first")
+    ax.set_ylabel(what)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.legend(frameon=False, fontsize="small", title="rank", title_fontsize="small")
+    return plain(ax)
+
+
+def _spectrum(metric: Any) -> NDArray[Any]:
+    """Eigenvalues of a matrix, or entries of a vector, from the largest down."""
+    M = metric.certificate.M if isinstance(metric, Solution) else np.asarray(metric)
+    if M.ndim not in (1, 2) or M.size == 0 or M.shape[0] != M.shape[-1]:
+        raise InputError(f"a metric must be a square matrix, or the weights of a diagonal one, got shape {M.shape}")
+    if M.ndim == 1:
+        return np.sort(NonnegativeDiagonal(M.size).element(M, "metric"))[::-1]
+    return np.linalg.eigvalsh(PSDCone(M.shape[0]).element(M, "metric"))[::-1]

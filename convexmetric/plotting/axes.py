@@ -1,0 +1,75 @@
+"""Axes, colours and files that the pictures share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from convexmetric.errors import InputError
+
+__all__ = [
+    "BAND",
+    "COLOURS",
+    "LEGEND_LIMIT",
+    "LOG_FACTOR",
+    "LOWER",
+    "MARKERS",
+    "UPPER",
+    "axes_of",
+    "curve_axes",
+    "named",
+    "plain",
+    "save_picture",
+]
+
+#: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
+UPPER, LOWER, BAND = "#D55E00", "#0072B2", "#DDE6EE"
+#: A legend of more classes than this would hide the data.
+LEGEND_LIMIT = 12
+#: Bounds that span more than this factor are drawn on a logarithmic axis.
+LOG_FACTOR = 10.0
+
+
+def axes_of(ax: Axes | None) -> Axes:
+    """The axes to draw on, or those of a new figure."""
+    return Figure(layout="constrained").add_subplot() if ax is None else ax
+
+
+def plain(ax: Axes, lines: Literal["y", "both"] = "y") -> Axes:
+    """No frame, and grid lines behind the data."""
+    ax.grid(axis=lines, color="#E5E5E5", lw=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def curve_axes(ax: Axes) -> None:
+    """Axes of a curve, with a legend if lines have names."""
+    plain(ax, "both")
+    if any(label for label in ax.get_legend_handles_labels()[1]):
+        ax.legend(frameon=False, fontsize="small")
+
+
+def named(things: Any) -> list[tuple[str, Any]]:
+    """One thing, or several with their names."""
+    return [(str(name), thing) for name, thing in things.items()] if isinstance(things, Mapping) else [("", things)]
+
+
+def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file of any format Matplotlib knows by its suffix.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,0 +1,146 @@
+"""Performance profiles and data profiles of solvers on named problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+from numpy.typing import NDArray
+
+from convexmetric.plotting.axes import (
+    COLOURS,
+    MARKERS,
+    axes_of,
+    plain,
+)
+from convexmetric.runs import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
+
+__all__ = ["plot_benchmark", "plot_data_profile", "plot_performance_profile"]
+
+#: One for each solver: with the colours, 8 x 7 lines before two look alike, and neighbours differ in both.
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    "-.",
+    (0, (8, 2, 2, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (2, 2)),
+)
+
+
+def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, ax: Axes | None = None) -> Axes:
+    """Performance profiles: the share of instances that a solver certifies within tau times the best solver's time.
+
+    At tau = 1 a line has the share of instances on which its solver is the fastest, ties for each of them; to the right
+    the share that it solves at all. What a solver does not support, or does not certify in time, it never solves.
+    The axis of tau is log2 (Dolan and More, 2002).
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        From :func:`~convexmetric.benchmark` or :func:`~convexmetric.read_runs`. Instances that not all solvers were run
+        on are left out.
+    tol : float, optional
+        Relative gap that counts as solved: 1e-1, 1e-2, ..., 1e-6 or what was asked for, which is the default.
+    ax : Axes, optional
+
+    Raises
+    ------
+    InputError
+        If there is nothing to compare.
+    """
+    times = solve_times(runs, tol)
+    ratios = performance_profile(times.seconds)
+    finite = ratios[np.isfinite(ratios)]
+    # Room to the right, where the lines stay as they are.
+    end = max(2.0, float(finite.max(initial=1.0)) ** 1.08)
+    ax = _profile_axes(ax, times)
+    ax.set_xscale("log", base=2)
+    ax.set_xlim(1.0, end)
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda tau, _: f"{tau:g}" if tau < 1e4 else f"$2^{{{np.log2(tau):.0f}}}$")
+    )
+    _draw_profiles(ax, times, ratios, 1.0, end)
+    ax.set_xlabel(r"$\tau$: seconds, as a multiple of the fastest solver's")
+    ax.set_title("Performance profile")
+    return ax
+
+
+def plot_data_profile(runs: Iterable[Run], tol: float | None = None, ax: Axes | None = None) -> Axes:
+    """The share of instances that a solver certifies within so many seconds, on a logarithmic axis.
+
+    Parameters and errors are those of :func:`plot_performance_profile`.
+    """
+    times = solve_times(runs, tol)
+    seconds = np.maximum(times.seconds, RESOLUTION)
+    finite = seconds[np.isfinite(seconds)]
+    # Room on both sides; nothing solved is drawn as well.
+    start, end = (finite.min() / 1.5, finite.max() * 1.5) if len(finite) else (1.0, 10.0)
+    ax = _profile_axes(ax, times)
+    ax.set_xscale("log")
+    ax.set_xlim(start, end)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+    _draw_profiles(ax, times, seconds, start, end)
+    ax.set_xlabel("seconds")
+    ax.set_title("Instances certified against time")
+    return ax
+
+
+def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
+    """Performance profile and data profile side by side, with one legend.
+
+    Parameters and errors are those of :func:`plot_performance_profile`.
+    """
+    everything = list(runs)
+    figure = Figure(figsize=(13.0, 5.0), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
+    left, right = figure.subplots(1, 2, sharey=True)
+    plot_performance_profile(everything, tol, left)
+    plot_data_profile(everything, tol, right)
+    handles, labels = left.get_legend_handles_labels()
+    for ax in (left, right):
+        ax.get_legend().remove()
+    right.set_ylabel("")
+    figure.legend(handles, labels, loc="outside right upper", frameon=False, handlelength=4.0)
+    return figure
+
+
+def _profile_axes(ax: Axes | None, times: SolveTimes) -> Axes:
+    ax = axes_of(ax)
+    count, left_out = len(times.instances), f", {times.left_out} not run by all left out" if times.left_out else ""
+    ax.set_ylabel(f"share of {count} instance{'s' if count > 1 else ''} certified to {times.tol:.0e}{left_out}")
+    ax.set_ylim(-0.02, 1.02)
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+    return plain(ax, "both")
+
+
+def _draw_profiles(ax: Axes, times: SolveTimes, values: NDArray[np.float64], start: float, end: float) -> None:
+    """Each column's share of values at most x, from start to end; the legend from the highest line down.
+
+    Lines drawn later are thinner, so that of lines at the same height all can be seen.
+    """
+    solved = np.isfinite(values)
+    order = np.lexsort((np.where(solved, np.log(np.where(solved, values, 1.0)), 0.0).sum(axis=0), -solved.sum(axis=0)))
+    for place, s in enumerate(order):
+        at = np.sort(values[solved[:, s], s])
+        later = at[at > start]
+        x = np.concatenate([[start], later, [end]])
+        share = (len(at) - len(later) + np.array([*range(len(later) + 1), len(later)])) / len(values)
+        ax.step(
+            x,
+            share,
+            where="post",
+            color=COLOURS[s % len(COLOURS)],
+            ls=DASHES[s % len(DASHES)],
+            lw=max(3.0 - 0.3 * place, 1.4),
+            marker=MARKERS[s % len(MARKERS)],
+            ms=5.0,
+            markevery=list(range(len(later) + 1)),
+            label=times.solvers[s],
+        )
+    ax.legend(frameon=False, fontsize="small", handlelength=4.0, loc="lower right")

@@ -1,0 +1,184 @@
+"""Pictures of scores: rankings, curves of retrieval and verification, and the choice of C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from convexmetric.errors import InputError
+from convexmetric.measures.programme import most_violated
+from convexmetric.methods import RankingProblem
+from convexmetric.plotting.axes import (
+    BAND,
+    COLOURS,
+    LOWER,
+    MARKERS,
+    UPPER,
+    axes_of,
+    curve_axes,
+    named,
+    plain,
+)
+from convexmetric.retrieval import RetrievalCurve
+from convexmetric.validation import Validation
+from convexmetric.verification import RocCurve
+
+__all__ = ["plot_precision_recall", "plot_roc", "plot_validation", "plot_violated_ranking"]
+
+
+def plot_validation(validation: Validation, score: str | None = None, ax: Axes | None = None) -> Axes:
+    """Mean score of held-out queries against C, plus and minus one standard deviation, with the C that was chosen.
+
+    Parameters
+    ----------
+    validation : Validation
+        From ``cross_validate`` or ``cross_validate_queries``.
+    score : str, optional
+        One of its scores; by default the one that chooses.
+    ax : Axes, optional
+
+    Raises
+    ------
+    InputError
+        If there is no such score.
+    """
+    name = validation.score if score is None else score
+    mean, std = validation.mean(name), validation.std(name)
+    ax = axes_of(ax)
+    ax.set_xscale("log")
+    ax.fill_between(validation.C, mean - std, mean + std, color=BAND, lw=0)
+    ax.plot(validation.C, mean, color=LOWER, lw=1.8, marker="o", ms=4)
+    ax.axvline(validation.best_C, color=UPPER, lw=1.2, ls="--")
+    by = "" if name == validation.score else f", chosen by {validation.score}"
+    ax.set_title(f"Best C = {validation.best_C:g}{by}")
+    ax.set_xlabel("C")
+    ax.set_ylabel(f"{name} of held-out queries")
+    return plain(ax)
+
+
+def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:
+    """ROC curves of distances as detectors of equal labels, with the areas under them.
+
+    Parameters
+    ----------
+    curves : RocCurve, or a mapping from names to such
+        From :func:`~convexmetric.roc_curve`.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax)
+    for i, (name, curve) in enumerate(named(curves)):
+        label = f"{name}, area {curve.area:.3f}" if name else f"area {curve.area:.3f}"
+        x, y = curve.false_positive_rate, curve.true_positive_rate
+        ax.plot(x, y, color=COLOURS[i % len(COLOURS)], lw=1.8, label=label)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color="#999999", lw=1.0, ls=":")
+    ax.set_xlabel("share of dissimilar pairs accepted")
+    ax.set_ylabel("share of similar pairs accepted")
+    ax.set_aspect("equal")
+    curve_axes(ax)
+    return ax
+
+
+def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve], ax: Axes | None = None) -> Axes:
+    """Precision at levels of recall, means over queries, with the mean average precision of each curve.
+
+    Parameters
+    ----------
+    curves : RetrievalCurve, or a mapping from names to such
+        From :func:`~convexmetric.retrieval_curve`.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax)
+    for i, (name, curve) in enumerate(named(curves)):
+        score = f"MAP {curve.mean_average_precision:.3f}"
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        label = f"{name}, {score}" if name else score
+        ax.plot(curve.recall, curve.precision, color=colour, marker=marker, ms=4, lw=1.8, label=label)
+    ax.set_ylim(0.0, 1.02)
+    ax.set_xlabel("recall")
+    ax.set_ylabel("precision")
+    curve_axes(ax)
+    return ax
+
+
+def plot_violated_ranking(
+    problem: RankingProblem, M: ArrayLike, query: int = 0, ax: Axes | None = None, places: int = 20
+) -> Axes:
+    """One query's ranking by distance, and beside it the most violated one, which the query's slack pays for.
+
+    Blue circles are relevant items, orange squares irrelevant ones; grey lines lead from an item's place in the one
+    ranking to its place in the other.
+
+    Parameters
+    ----------
+    problem : RankingProblem
+    M : array
+        The metric.
+    query : int
+        Number of the query.
+    ax : Axes, optional
+    places : int
+        Places of both rankings that are shown, from the top.
+
+    Raises
+    ------
+    InputError
+        If the metric does not fit, there is no query of that number, or ``places`` is not positive.
+    """
+    for value, name, least in ((query, "query", 0), (places, "places", 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InputError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if query >= len(problem.rankings):
+        raise InputError(f"query must be below {len(problem.rankings)}, the number of queries, got {query}")
+    by_distance, worst, relevant, loss, violation = _two_rankings(problem, problem.metric(M), int(query))
+    ax = axes_of(ax)
+    place_of = np.empty(len(worst), dtype=np.int64)
+    place_of[worst] = np.arange(1, len(worst) + 1)
+    places_left = np.arange(1, len(by_distance) + 1)
+    places_right = place_of[by_distance]
+    for left, right in zip(places_left, places_right, strict=True):
+        if min(left, right) <= places:
+            ax.plot([0.0, 1.0], [left, right], color="#CCCCCC" if left == right else "#777777", lw=0.8, zorder=1)
+    for kind, colour, marker in ((True, COLOURS[0], "o"), (False, COLOURS[1], "s")):
+        of_kind = relevant[by_distance] == kind
+        x = np.concatenate([np.zeros(of_kind.sum()), np.ones(of_kind.sum())])
+        y = np.concatenate([places_left[of_kind], places_right[of_kind]])
+        label = "relevant" if kind else "irrelevant"
+        ax.scatter(x, y, s=42, color=colour, marker=marker, edgecolor="white", linewidth=0.6, zorder=2, label=label)
+    ax.set_ylim(min(places, len(worst)) + 0.7, 0.3)
+    ax.set_xlim(-0.35, 1.35)
+    ax.set_xticks([0.0, 1.0], ["by distance", "most violated"])
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set_ylabel("place")
+    title = f"Query {query}, {problem.measure.label}: loss {loss:.3g}, violation {violation:.3g}"
+    ax.set_title(title, fontsize="medium")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(
+        framealpha=0.9, edgecolor="none", fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2
+    )
+    return ax
+
+
+def _two_rankings(
+    problem: RankingProblem, M: NDArray[Any], query: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], float, float]:
+    """Items by distance and in the most violated order, who is relevant, and loss and violation of the latter.
+
+    Items are numbered from the relevant ones on.
+    """
+    rankings = problem.rankings
+    near, far = rankings.relevance.of(query)
+    V = rankings.X[np.concatenate([near, far])] - rankings.points(np.array([query]))
+    distances = problem.cone.quadratic_forms(V, M)
+    p, n = len(near), len(far)
+    b, loss, violation = most_violated(problem.measure, distances[:p], distances[p:])
+    relevant = np.arange(p + n) < p
+    worst = np.empty(p + n, dtype=np.int64)
+    places = np.arange(p) + b
+    worst[places] = np.argsort(distances[:p], kind="stable")
+    worst[np.setdiff1d(np.arange(p + n), places)] = p + np.argsort(distances[p:], kind="stable")
+    return np.argsort(distances, kind="stable"), worst, relevant, loss, violation

@@ -1,0 +1,187 @@
+"""Pictures of a solve: bounds, gap, the data before and after; and of a path over C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from convexmetric.errors import InputError
+from convexmetric.plotting.axes import (
+    BAND,
+    COLOURS,
+    LOG_FACTOR,
+    LOWER,
+    UPPER,
+    axes_of,
+    plain,
+)
+from convexmetric.plotting.embeddings import plot_embedding
+from convexmetric.solution import Solution
+
+__all__ = ["plot_bounds", "plot_gap", "plot_path", "plot_solution"]
+
+#: First bounds that are off by more than this factor are cut off.
+LOG_REACH = 1e3
+
+
+def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
+    """Upper and lower bound after each iteration, with the band between them, which holds the optimum.
+
+    The axis is logarithmic when the bounds are positive and far apart. Bounds that are not finite yet are left out.
+
+    Raises
+    ------
+    InputError
+        If the solution has no history.
+    """
+    ax = axes_of(ax)
+    passes, upper, lower, _ = _history(solution)
+    finite_upper, finite_lower = upper[np.isfinite(upper)], lower[np.isfinite(lower)]
+    highest = max(finite_upper, default=solution.upper_bound)
+    lowest = min(finite_lower, default=solution.lower_bound)
+    logarithmic = solution.lower_bound > 0.0 and highest > LOG_FACTOR * lowest
+    bottom = -np.inf
+    if logarithmic:
+        bottom = max(lowest / 2.0, solution.lower_bound / LOG_REACH)
+        ax.set_yscale("log")
+        ax.set_ylim(bottom, min(highest * 2.0, solution.upper_bound * LOG_REACH))
+    shown = np.isfinite(upper) & np.isfinite(lower)
+    ax.fill_between(
+        passes, np.maximum(lower, bottom), upper, where=shown, step="post", color=BAND, lw=0, label="optimum is here"
+    )
+    # A single iteration has no steps to show.
+    marker = "o" if len(passes) == 1 else None
+    for bound, colour, label in (
+        (upper, UPPER, "upper bound: best metric so far"),
+        (lower, LOWER, "lower bound: dual certificate"),
+    ):
+        finite = np.where(np.isfinite(bound), bound, np.nan)
+        ax.step(passes, finite, where="post", color=colour, lw=1.8, marker=marker, label=label)
+    if not logarithmic:
+        _focus(ax, solution, highest, lowest)
+    ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {solution.gap:.0e}")
+    ax.set_ylabel("objective")
+    _passes_axis(ax, solution)
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
+    """Certified relative gap after each iteration on a logarithmic axis, with the tolerance asked for.
+
+    Raises
+    ------
+    InputError
+        If the solution has no history.
+    """
+    ax = axes_of(ax)
+    passes, _, _, gap = _history(solution)
+    shown = np.isfinite(gap) & (gap > 0.0)
+    ax.semilogy(passes[shown], gap[shown], color="#333333", lw=1.5, marker="o", ms=3)
+    ax.axhline(solution.tol, color=UPPER, lw=1.2, ls="--")
+    ax.annotate(
+        f"tol = {solution.tol:.0e}",
+        (0.01, solution.tol),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        color=UPPER,
+        fontsize="small",
+    )
+    ax.set_ylabel("certified relative gap")
+    _passes_axis(ax, solution)
+    return ax
+
+
+def plot_solution(
+    solution: Solution,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    target_names: Sequence[str] | None = None,
+) -> Figure:
+    """The bounds closing; and with ``X``, the data before and after.
+
+    ``X`` has the features the metric acts on.
+
+    Raises
+    ------
+    InputError
+        If the solution has no history, or the shapes do not fit.
+    """
+    size = (6.4, 6.0) if X is None else (15.0, 5.4)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
+    grid = figure.add_gridspec(2, 1 if X is None else 3, height_ratios=(3, 2))
+    bounds = figure.add_subplot(grid[0, 0])
+    gap = figure.add_subplot(grid[1, 0], sharex=bounds)
+    plot_bounds(solution, bounds)
+    plot_gap(solution, gap)
+    bounds.set_xlabel("")
+    bounds.tick_params(labelbottom=False)
+    if X is not None:
+        plot_embedding(X, y, None, figure.add_subplot(grid[:, 1]), target_names)
+        after = plot_embedding(X, y, solution.M, figure.add_subplot(grid[:, 2]), target_names)
+        after.set_title(f"After: optimal metric, rank {solution.rank}")
+    return figure
+
+
+def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
+    """Eigenvalues of the optimal metrics, or the weights of diagonal ones, against C.
+
+    Parameters
+    ----------
+    solutions : sequence of Solution
+        From :func:`~convexmetric.solve_path`, of one problem for several C.
+    ax : Axes, optional
+
+    Raises
+    ------
+    InputError
+        If there is no solution, or their problems have no C.
+    """
+    weights = [float(getattr(solution.problem, "C", np.nan)) for solution in solutions]
+    if not weights or not np.all(np.isfinite(weights)):
+        raise InputError("solutions must be those of a path over C, at least one")
+    order = np.argsort(weights)
+    C = np.array(weights)[order]
+    diagonal = solutions[0].certificate.M.ndim == 1
+    metrics = [solutions[i].certificate.M for i in order]
+    lines = np.array([M if diagonal else np.linalg.eigvalsh(M)[::-1] for M in metrics])
+    ax = axes_of(ax)
+    ax.set_xscale("log")
+    for i, line in enumerate(lines.T):
+        ax.plot(C, line, color=COLOURS[i % len(COLOURS)], lw=1.5, marker="o", ms=3)
+    widest = max(solution.gap for solution in solutions)
+    ax.set_title(f"{len(C)} optimal metrics, each certified within {widest:.0e}")
+    ax.set_xlabel("C")
+    ax.set_ylabel("weight" if diagonal else "eigenvalue of the optimal metric")
+    return plain(ax)
+
+
+def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    if not solution.history:
+        raise InputError("solution has no history to plot")
+    rows = [(p.iteration, p.upper_bound, p.lower_bound, p.gap) for p in solution.history]
+    passes, upper, lower, gap = np.array(rows, dtype=np.float64).T
+    return passes, upper, lower, gap
+
+
+def _focus(ax: Axes, solution: Solution, highest: float, lowest: float) -> None:
+    """Cut off first bounds that are so far out that the closing would not be seen."""
+    reach = 2.0 * max(abs(solution.upper_bound), abs(solution.lower_bound)) or 1.0
+    low = max(lowest, solution.lower_bound - reach)
+    high = min(highest, solution.upper_bound + reach)
+    margin = 0.05 * (high - low) or 0.05 * reach
+    ax.set_ylim(low - margin, high + margin)
+
+
+def _passes_axis(ax: Axes, solution: Solution) -> None:
+    ax.set_xlabel("oracle passes" if solution.solver.startswith("cutting-planes") else "iterations")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    plain(ax)

@@ -26,7 +26,7 @@ from isolated import run
 from tables import markdown, ratio, seconds
 
 import convexmetric as cm
-from convexmetric.certificate import relative_gap
+from convexmetric.certificates import relative_gap
 
 CASES = (
     ("image -> text", "X", 86.0, 7.1),

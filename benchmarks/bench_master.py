@@ -34,11 +34,11 @@ from isolated import run
 from tables import markdown, ratio, seconds
 
 import convexmetric as cm
-from convexmetric.certificate import relative_gap
+from convexmetric.certificates import relative_gap
 from convexmetric.cones.psd import PSDCone
 from convexmetric.regularizers import Trace
 from convexmetric.risks import Cuts, RankingRisk, Risk, RiskStatement
-from convexmetric.solvers.conic_qp import ConicQP, interior_point
+from convexmetric.solvers.numerics.conic_qp import ConicQP, interior_point
 
 #: Solves shorter than this are repeated and the fastest is taken.
 SHORT = 2.0

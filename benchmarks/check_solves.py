@@ -40,11 +40,11 @@ from environment import limit_threads, surroundings
 from tables import markdown
 
 import convexmetric as cm
+from convexmetric.certificates import as_rational
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ConvexMetricError, CrossedBoundsError, GapWarning, InfeasibleError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.proofs import as_rational
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 

@@ -9,11 +9,17 @@ True
 """
 
 from convexmetric import datasets, errors
-from convexmetric.audit import Audit, Reference, audit
-from convexmetric.benchmarking import benchmark
-from convexmetric.certificate import Certificate, certify
-from convexmetric.checker import CertificateError, Verdict, verify
-from convexmetric.contracts import check_problem
+from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
+from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs
+from convexmetric.certificates import (
+    Certificate,
+    CertificateError,
+    Verdict,
+    certify,
+    check_problem,
+    verify,
+    write_certificate,
+)
 from convexmetric.estimators import (
     MLR,
     CrossModalMetric,
@@ -22,10 +28,22 @@ from convexmetric.estimators import (
     RandomProjectionMetric,
     RelativeComparisonMetric,
 )
-from convexmetric.evaluation import RetrievalScores, knn_error, retrieval_scores
-from convexmetric.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
-from convexmetric.instances import Instance, list_problems, load_instance, load_problem
-from convexmetric.kernels import KernelSpan
+from convexmetric.evaluation import (
+    RetrievalCurve,
+    RetrievalScores,
+    RocCurve,
+    balanced_error,
+    empirical_risk,
+    empirical_risk_from_labels,
+    knn_error,
+    retrieval_curve,
+    retrieval_scores,
+    roc_area,
+    roc_curve,
+    single_prototype_error,
+    verifier_errors,
+)
+from convexmetric.features import KernelSpan, Projection, make_projection
 from convexmetric.methods import (
     VARIANTS,
     CrossModalProblem,
@@ -40,14 +58,24 @@ from convexmetric.methods import (
     balanced_pairs,
     factor_analysis,
 )
-from convexmetric.operators import SimilarityOperator
+from convexmetric.model_selection import Validation, cross_validate, cross_validate_queries
 from convexmetric.problem import MetricProblem
-from convexmetric.projections import Projection, make_projection
-from convexmetric.proofs import write_certificate
-from convexmetric.retrieval import RetrievalCurve, retrieval_curve
-from convexmetric.risk_bounds import RiskBound, affine_risk_bound, independent_pairs, risk_bound, transfer_bound
 from convexmetric.risks import CutDual, SmoothedPairs
-from convexmetric.runs import Run, read_runs
+from convexmetric.similarity import (
+    HyperbolicPCA,
+    OperatorChoice,
+    PairSample,
+    RiskBound,
+    SimilarityOperator,
+    affine_risk_bound,
+    choose_operator,
+    concatenate_tasks,
+    hyperbolic_pca,
+    hyperbolic_pca_from_labels,
+    independent_pairs,
+    risk_bound,
+    transfer_bound,
+)
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
     ColumnGeneration,
@@ -73,19 +101,6 @@ from convexmetric.solvers import (
     screen,
     solve,
     solve_path,
-)
-from convexmetric.trails import AuditTrail, audit_iterates, trace
-from convexmetric.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
-from convexmetric.validation import Validation, cross_validate, cross_validate_queries
-from convexmetric.verification import (
-    RocCurve,
-    balanced_error,
-    empirical_risk,
-    empirical_risk_from_labels,
-    roc_area,
-    roc_curve,
-    single_prototype_error,
-    verifier_errors,
 )
 from convexmetric.version import __version__ as __version__
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from convexmetric.certificate import Certificate
+from convexmetric.certificates import Certificate
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem

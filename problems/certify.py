@@ -22,8 +22,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import convexmetric as cm
-from convexmetric.instances import read_instance
-from convexmetric.proofs import verify_instance
+from convexmetric.benchmark import read_instance
+from convexmetric.certificates import verify_instance
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER / "README.md"

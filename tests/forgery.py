@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric import checker
+from convexmetric.certificates import checker
 
 Contents = tuple[dict[str, Any], dict[str, np.ndarray]]
 

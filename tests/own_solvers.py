@@ -5,8 +5,7 @@ import time
 
 import numpy as np
 
-from convexmetric.solvers.base import Solver
-from convexmetric.solvers.cutting_planes import CuttingPlanes
+from convexmetric.solvers import CuttingPlanes, Solver
 
 settled = CuttingPlanes(groups=4)
 

@@ -5,12 +5,18 @@ import cvxpy as cp
 import pytest
 
 import convexmetric as cm
-from convexmetric import benchmarking
-from convexmetric.benchmarking import QUICK, benchmark, chosen_instances, loaded_solver
+from convexmetric.benchmark import (
+    GAPS,
+    QUICK,
+    benchmark,
+    benchmarking,
+    chosen_instances,
+    load_instance,
+    loaded_solver,
+    peak_bytes,
+    run_isolated,
+)
 from convexmetric.errors import InputError
-from convexmetric.instances import load_instance
-from convexmetric.processes import peak_bytes, run_isolated
-from convexmetric.runs import GAPS
 from convexmetric.solvers import CuttingPlanes
 from convexmetric.solvers.conic import CONIC_SOLVERS
 

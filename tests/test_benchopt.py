@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from convexmetric.instances import load_instance
+from convexmetric.benchmark import load_instance
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "benchopt"
 INSTANCE = "relative-wine-1000"

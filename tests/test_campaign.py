@@ -9,7 +9,7 @@ from campaign.judge import Campaign
 from campaign.problems import FEW, on_a_line, solved
 from check_certificates import run
 
-from convexmetric import checker
+from convexmetric.certificates import checker
 
 
 @pytest.fixture(scope="module")

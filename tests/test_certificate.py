@@ -5,7 +5,7 @@ import pytest
 from samples import METHODS, instance, instance_with_optimum, random_element, random_metric
 
 import convexmetric as cm
-from convexmetric.certificate import relative_gap
+from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
 
 

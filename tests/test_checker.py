@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from samples import EVERYTHING, instance, instance_with_optimum
 
 import convexmetric as cm
-from convexmetric import checker
-from convexmetric.checker import Ball, CertificateError, NotProven
+from convexmetric.certificates import Ball, CertificateError, checker
+from convexmetric.certificates.checker import NotProven
 from convexmetric.measures import measure_named
 from convexmetric.measures.base import rankings_of
 

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from samples import instance
 
 import convexmetric as cm
-from convexmetric import checker
-from convexmetric.checker import CertificateError
+from convexmetric.certificates import CertificateError, checker
 
 NAMES = ("ranking from labels", "psd triplets, trace, G", "relative, rbf, soft", "map")
 

@@ -8,7 +8,7 @@ from forgery import opened
 from samples import instance
 
 import convexmetric as cm
-from convexmetric import checker
+from convexmetric.certificates import checker
 
 flint = pytest.importorskip("flint")
 arb, arb_mat, fmpq = flint.arb, flint.arb_mat, flint.fmpq

@@ -12,12 +12,12 @@ import pytest
 from scipy.io import savemat
 
 import convexmetric as cm
+from convexmetric.audit import read_certificate, read_metric
+from convexmetric.benchmark import list_problems, load_instance
 from convexmetric.cli import main
-from convexmetric.demo import mean_score
-from convexmetric.instances import list_problems, load_instance
-from convexmetric.metric_files import read_certificate, read_metric
+from convexmetric.cli.demo import mean_score
 from convexmetric.risks import RankingRisk
-from convexmetric.solvers.display import ProgressBar
+from convexmetric.solvers.run.display import ProgressBar
 
 WINE = "ranking-auc-wine-c1"
 
@@ -538,7 +538,7 @@ def test_an_interrupted_bench_says_how_to_go_on(command, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("convexmetric.cli.benchmark", interrupted)
+    monkeypatch.setattr("convexmetric.cli.commands.benchmark", interrupted)
     code, _, err = command("bench", "--output", tmp_path)
     assert code == 130
     assert "goes on from there" in err

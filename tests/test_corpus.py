@@ -11,7 +11,7 @@ from campaign.judge import package
 from campaign.workers import command, in_workers
 from corpus.make import ATTACKS, FOLDERS
 
-from convexmetric import checker
+from convexmetric.certificates import checker
 
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE / "corpus"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import convexmetric as cm
+from convexmetric.benchmark import read_instance
 from convexmetric.errors import InputError
-from convexmetric.instances import read_instance
 
 PROBLEMS = Path(__file__).resolve().parents[1] / "problems"
 NAMES = cm.list_problems()

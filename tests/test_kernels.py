@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.kernels import KERNELS, KernelSpan, KernelValues, kernel_matrix, unit_rbf
+from convexmetric.features import KERNELS, KernelSpan, KernelValues, kernel_matrix, unit_rbf
 
 
 def points(seed=0, n=12, d=4):

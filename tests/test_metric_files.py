@@ -6,9 +6,9 @@ import pytest
 from scipy.io import savemat
 
 import convexmetric as cm
-from convexmetric import files, metric_files
+from convexmetric import files
+from convexmetric.audit import metric_files, read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.errors import DualError, InputError
-from convexmetric.metric_files import read_certificate, read_iterates, read_metric, write_solution
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 1e-17], [0.1, 1e-17, 1 / 3]])
 

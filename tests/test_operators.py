@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
 import convexmetric as cm
-from convexmetric.embeddings import Embedding, StorableEmbedding, embedding_from_arrays
 from convexmetric.errors import InputError
+from convexmetric.features import Embedding, StorableEmbedding, embedding_from_arrays
 
 rng = np.random.default_rng(0)
 X, X2 = rng.standard_normal((20, 6)), rng.standard_normal((7, 6))

@@ -5,7 +5,8 @@ import pytest
 from samples import EVERYTHING, HARD, SMOOTH, instance, random_metric
 
 import convexmetric as cm
-from convexmetric.optimality import _gradient, best_scale, compare_ranges, optimality_conditions
+from convexmetric.audit import best_scale, compare_ranges, optimality_conditions
+from convexmetric.audit.optimality import _gradient
 
 SOFT = sorted(set(EVERYTHING) - set(HARD))
 

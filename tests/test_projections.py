@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.projections import KINDS
+from convexmetric.features import KINDS
 
 X = np.random.default_rng(0).standard_normal((40, 60)) * np.linspace(2.0, 0.1, 60)
 

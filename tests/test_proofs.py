@@ -15,14 +15,13 @@ from forgery import claim, opened, written
 from samples import EVERYTHING, instance, random_cut_dual, random_metric
 
 import convexmetric as cm
-from convexmetric import checker
+from convexmetric.benchmark import read_instance
+from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
 from convexmetric.cli import main
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
-from convexmetric.instances import read_instance
 from convexmetric.losses import BoxLoss, Logistic
-from convexmetric.proofs import as_rational, describe, difference, verify_instance
 from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 

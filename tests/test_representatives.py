@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from convexmetric.errors import InputError
-from convexmetric.representatives import all_items, representatives
+from convexmetric.features import all_items, representatives
 
 
 def one_hot(codes, size):

@@ -8,8 +8,8 @@ from sklearn.neighbors import KNeighborsClassifier
 import convexmetric as cm
 from convexmetric.comparisons import Relevance
 from convexmetric.errors import InputError
+from convexmetric.model_selection import _stratified
 from convexmetric.plotting import plot_validation
-from convexmetric.validation import _stratified
 
 C = [30.0, 0.05, 3.0]
 

@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics import roc_curve as sklearn_roc_curve
 
 import convexmetric as cm
-from convexmetric import verification
 from convexmetric.errors import InputError
+from convexmetric.evaluation import pairs as verification
 
 
 def task(seed=0, n=30, d=3, classes=4, grid=False):

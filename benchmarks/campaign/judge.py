@@ -21,7 +21,8 @@ from campaign.exact import INFINITE, Interval, Statement, Unreadable
 from campaign.mutations import MUTATIONS
 from campaign.problems import Problem, family, on_a_line, regularizer
 from campaign.workers import Ran, command
-from convexmetric import checker, cli
+from convexmetric.certificates import checker
+from convexmetric.cli import commands as cli
 
 from forgery import HINTS, Contents  # isort: skip
 

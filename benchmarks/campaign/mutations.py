@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from campaign.problems import Problem
-from convexmetric import checker
+from convexmetric.certificates import checker
 from convexmetric.measures import MEASURES
 
 from forgery import (  # isort: skip

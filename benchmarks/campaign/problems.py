@@ -15,7 +15,7 @@ import numpy as np
 
 import convexmetric as cm
 from campaign.exact import INFINITE, Interval, Statement, Unreadable
-from convexmetric.checker import rounded
+from convexmetric.certificates.checker import rounded
 from convexmetric.measures import MEASURES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))

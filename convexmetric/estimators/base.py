@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
-from convexmetric.distances import listed_squared_distances
-from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
-from convexmetric.operators import SimilarityOperator
+from convexmetric.evaluation import listed_squared_distances
+from convexmetric.features import Embedding
 from convexmetric.problem import MetricProblem
+from convexmetric.similarity import SimilarityOperator
 from convexmetric.solvers import SOLVERS, Solver, solve
 
 __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]

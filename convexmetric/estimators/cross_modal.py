@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from convexmetric.arguments import check_count
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.cones.base import Array
-from convexmetric.distances import squared_distances
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import CertifiedEstimator, generator
 from convexmetric.estimators.tuples import dimensions
+from convexmetric.evaluation import retrieval_curve, squared_distances
 from convexmetric.methods import CrossModalProblem
-from convexmetric.retrieval import retrieval_curve
 
 __all__ = ["CrossModalMetric"]
 

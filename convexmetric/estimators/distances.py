@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, real_array
-from convexmetric.embeddings import Embedding
 from convexmetric.errors import InputError
+from convexmetric.features import Embedding
 
 __all__ = ["LearnedDistance"]
 

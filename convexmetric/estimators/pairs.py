@@ -13,7 +13,7 @@ from convexmetric.comparisons.pairs import pair_signs
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
-from convexmetric.verification import roc_area
+from convexmetric.evaluation import roc_area
 
 __all__ = ["STRATEGIES", "PairEstimator", "best_threshold"]
 

@@ -10,8 +10,8 @@ from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import dense, generator, in_company
 from convexmetric.estimators.triplets import TripletEstimator
+from convexmetric.features import make_projection
 from convexmetric.methods import TripletProblem
-from convexmetric.projections import make_projection
 
 __all__ = ["RandomProjectionMetric"]
 

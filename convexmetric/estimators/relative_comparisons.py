@@ -7,7 +7,7 @@ from typing import Any, Self
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.estimators.base import generator
 from convexmetric.estimators.triplets import TripletEstimator
-from convexmetric.kernels import KernelValues
+from convexmetric.features import KernelValues
 from convexmetric.methods import RelativeComparisonProblem
 
 __all__ = ["RelativeComparisonMetric"]

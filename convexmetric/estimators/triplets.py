@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from convexmetric.comparisons.pairs import label_codes
 from convexmetric.cones.base import Array
-from convexmetric.distances import listed_squared_distances, squared_distances
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
+from convexmetric.evaluation import listed_squared_distances, squared_distances
 
 __all__ = ["TripletEstimator", "triplet_accuracy"]
 

@@ -47,16 +47,16 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_count
-from convexmetric.certificate import Certificate, relative_gap
+from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.label_graphs import as_indicators, cross_product, neighbour_graph, smoothness
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.features import Representatives, all_items, representatives
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.regularizers import Trace
-from convexmetric.representatives import Representatives, all_items, representatives
 from convexmetric.risks import LogisticRankingRisk
 from convexmetric.solution import Solution
 

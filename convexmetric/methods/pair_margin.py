@@ -43,7 +43,7 @@ from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.kernels import Kernel, KernelSpan
+from convexmetric.features import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem, checked_margins, checked_weight
 from convexmetric.regularizers import Frobenius, Regularizer, Trace

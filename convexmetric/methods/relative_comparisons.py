@@ -31,7 +31,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
-from convexmetric.kernels import kernel_matrix
+from convexmetric.features import kernel_matrix
 from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius

@@ -44,8 +44,8 @@ from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.features import Projection, make_projection
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.projections import Projection, make_projection
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import PairwiseRisk
 

@@ -11,10 +11,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from convexmetric.audit import Audit
+from convexmetric.audit import RANK_SHARE, Audit
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.optimality import RANK_SHARE
 from convexmetric.plotting.axes import (
     COLOURS,
     LOG_FACTOR,

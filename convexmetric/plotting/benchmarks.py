@@ -12,13 +12,13 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
+from convexmetric.benchmark import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
 from convexmetric.plotting.axes import (
     COLOURS,
     MARKERS,
     axes_of,
     plain,
 )
-from convexmetric.runs import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
 
 __all__ = ["plot_benchmark", "plot_data_profile", "plot_performance_profile"]
 

@@ -11,8 +11,10 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
+from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.programme import most_violated
 from convexmetric.methods import RankingProblem
+from convexmetric.model_selection import Validation
 from convexmetric.plotting.axes import (
     BAND,
     COLOURS,
@@ -24,9 +26,6 @@ from convexmetric.plotting.axes import (
     named,
     plain,
 )
-from convexmetric.retrieval import RetrievalCurve
-from convexmetric.validation import Validation
-from convexmetric.verification import RocCurve
 
 __all__ = ["plot_precision_recall", "plot_roc", "plot_validation", "plot_violated_ranking"]
 

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from convexmetric.audit import AuditTrail
 from convexmetric.errors import InputError
 from convexmetric.plotting.axes import (
     COLOURS,
     MARKERS,
     plain,
 )
-from convexmetric.trails import AuditTrail
 
 __all__ = ["plot_trails"]
 

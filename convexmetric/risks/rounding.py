@@ -14,7 +14,7 @@ sizes and :math:`r_j` the largest size of coordinate j, entry (j, k) of S errs b
 .. math:: \delta_j = 4 \epsilon_n w \, r_j^2 (1 + 2 \sqrt d)
 
 in the order of the cone (below :math:`4 \epsilon_n w \, r_j^2` for diagonal metrics). These are estimates, not proofs:
-what is proven is proven by :mod:`convexmetric.checker`.
+what is proven is proven by :mod:`convexmetric.certificates.checker`.
 """
 
 from __future__ import annotations

@@ -10,22 +10,15 @@ from convexmetric.solvers.approximate import (
     StochasticFactors,
     StochasticTriplets,
 )
-from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
-from convexmetric.solvers.cutting_planes import CuttingPlanes
-from convexmetric.solvers.dual_ascent import DualAscent
-from convexmetric.solvers.dual_newton import DualNewton
+from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
-from convexmetric.solvers.interior_point import InteriorPoint
-from convexmetric.solvers.low_rank_newton import LowRankNewton
+from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedNewton, screen
+from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.path import solve_path
-from convexmetric.solvers.proximal_gradient import ProximalGradient
-from convexmetric.solvers.screening import Screened, screen
-from convexmetric.solvers.semismooth_newton import SemismoothNewton
-from convexmetric.solvers.smoothed_newton import SmoothedNewton
+from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.solvers.solve import SOLVERS, solve
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy as np
 
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
 from convexmetric.problem import MetricProblem
-from convexmetric.solvers.base import Monitor, Solver
+from convexmetric.solvers.run import Monitor, Solver
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
 

@@ -6,17 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from convexmetric.problem import MetricProblem
-from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.column_generation import ColumnGeneration
-from convexmetric.solvers.cutting_planes import CuttingPlanes
-from convexmetric.solvers.dual_ascent import DualAscent
-from convexmetric.solvers.dual_newton import DualNewton
-from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
-from convexmetric.solvers.interior_point import InteriorPoint
-from convexmetric.solvers.low_rank_newton import LowRankNewton
-from convexmetric.solvers.proximal_gradient import ProximalGradient
-from convexmetric.solvers.semismooth_newton import SemismoothNewton
-from convexmetric.solvers.smoothed_newton import SmoothedNewton
+from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
+from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
+from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
 __all__ = ["Exact"]
 

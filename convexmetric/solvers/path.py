@@ -16,10 +16,12 @@ from typing import Any
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.solution import Progress, Solution
-from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.cutting_planes import CuttingPlanes, Pool
-from convexmetric.solvers.interior_point import InteriorPoint
-from convexmetric.solvers.semismooth_newton import SemismoothNewton, Warm
+from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.cuts.cutting_planes import Pool
+from convexmetric.solvers.hinges import SemismoothNewton
+from convexmetric.solvers.hinges.semismooth_newton import Warm
+from convexmetric.solvers.listed import InteriorPoint
+from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.solve import certificate_of, concluded, solve
 
 __all__ = ["solve_path"]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arguments import check_count
-from convexmetric.certificate import Certificate, certify_metric, close_enough, with_dual, with_terms
+from convexmetric.certificates import Certificate, Constraints, ExtraObjective, UserTerms
+from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual, with_terms
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, DualPoint
@@ -26,23 +27,16 @@ from convexmetric.solvers.approximate import (
     StochasticFactors,
     StochasticTriplets,
 )
-from convexmetric.solvers.base import Monitor, Solver
-from convexmetric.solvers.checkpoint import Checkpoint
-from convexmetric.solvers.column_generation import ColumnGeneration
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.conic_cutting_planes import ConicCuttingPlanes
-from convexmetric.solvers.cutting_planes import CuttingPlanes
-from convexmetric.solvers.display import ProgressBar
-from convexmetric.solvers.dual_ascent import DualAscent
-from convexmetric.solvers.dual_newton import DualNewton
+from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.factored_lagrangian import FactoredLagrangian
-from convexmetric.solvers.interior_point import InteriorPoint
-from convexmetric.solvers.low_rank_newton import LowRankNewton
-from convexmetric.solvers.proximal_gradient import ProximalGradient
-from convexmetric.solvers.semismooth_newton import SemismoothNewton
-from convexmetric.solvers.smoothed_newton import SmoothedNewton
-from convexmetric.terms import Constraints, ExtraObjective, UserTerms
+from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
+from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
+from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run.checkpoint import Checkpoint
+from convexmetric.solvers.run.display import ProgressBar
+from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
 
 __all__ = ["SOLVERS", "solve"]

@@ -19,12 +19,12 @@ from extensions import (
 from samples import clarabel
 
 import convexmetric as cm
+from convexmetric.certificates import describe
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, DualError
 from convexmetric.measures import MEASURES, AveragePrecision, measure_named
 from convexmetric.measures.oracle import CODES
 from convexmetric.measures.programme import most_violated
-from convexmetric.proofs import describe
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import SmoothedPairs
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import convexmetric as cm
+from convexmetric.audit import read_certificate, read_metric, write_solution
 from convexmetric.errors import InputError
-from convexmetric.metric_files import read_certificate, read_metric, write_solution
 
 
 def points(n=24, d=3, classes=3, seed=0):

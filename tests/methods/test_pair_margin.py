@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.kernels import KERNELS
+from convexmetric.features import KERNELS
 
 NORMS = ("frobenius", "trace")
 MARGINS = (1.0, 0.4, (0.5, 1.5), (2.0, 0.3))

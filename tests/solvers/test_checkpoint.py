@@ -14,7 +14,7 @@ from samples import instance
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError
-from convexmetric.solvers.checkpoint import Checkpoint
+from convexmetric.solvers.run.checkpoint import Checkpoint
 
 
 def wine(C=100.0, measure="auc", **options):
@@ -150,7 +150,7 @@ def test_files_that_are_no_checkpoint_of_this_problem_are_named(tmp_path, monkey
     with pytest.raises(InputError, match="is damaged"):
         cm.solve(wine(), checkpoint=path)
     path.write_bytes(whole)
-    monkeypatch.setattr("convexmetric.solvers.checkpoint.MAX_BYTES", 1000)
+    monkeypatch.setattr("convexmetric.solvers.run.checkpoint.MAX_BYTES", 1000)
     with pytest.raises(InputError, match="holds more than 1000 bytes"):
         cm.solve(wine(), checkpoint=path)
     for wrong in (3, tmp_path, tmp_path / "nowhere" / "state.npz"):
@@ -160,11 +160,11 @@ def test_files_that_are_no_checkpoint_of_this_problem_are_named(tmp_path, monkey
 
 def test_writing_keeps_its_share_of_the_time(tmp_path, monkeypatch):
     times = iter(np.arange(1000.0))
-    monkeypatch.setattr("convexmetric.solvers.checkpoint.perf_counter", lambda: next(times))
+    monkeypatch.setattr("convexmetric.solvers.run.checkpoint.perf_counter", lambda: next(times))
     checkpoint = Checkpoint(tmp_path / "state.npz", wine())
     solution = cm.solve(wine(1.0))
     assert checkpoint.due
-    from convexmetric.solvers.checkpoint import State
+    from convexmetric.solvers.run.checkpoint import State
 
     checkpoint.write(State(solution.certificate.M, None, [], 0.0, "exact"))
     # It took one second: not again for ten.

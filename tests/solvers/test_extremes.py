@@ -9,17 +9,17 @@ from check_solves import FAILURES, FAMILIES, KINDS, drawn, judge
 from samples import random_metric
 
 import convexmetric as cm
+from convexmetric.audit import best_scale
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.losses import BoxLoss, Hinge
 from convexmetric.measures import AUC
-from convexmetric.optimality import best_scale
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk, SeparableRisk
-from convexmetric.solvers.conic_qp import ConicQP, Units, interior_point
-from convexmetric.solvers.trust_region import steihaug
+from convexmetric.solvers.numerics.conic_qp import ConicQP, Units, interior_point
+from convexmetric.solvers.numerics.trust_region import steihaug
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::convexmetric.errors.GapWarning")
 

@@ -9,7 +9,7 @@ import convexmetric as cm
 from convexmetric.errors import GapWarning, SolverError, UnsupportedProblemError
 from convexmetric.regularizers import Trace
 from convexmetric.regularizers.base import Regularizer
-from convexmetric.solvers.base import Monitor
+from convexmetric.solvers import Monitor
 
 
 class Norm(Regularizer):

@@ -7,7 +7,7 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.solvers import master as module
-from convexmetric.solvers.master import Master, master_rows
+from convexmetric.solvers.cuts.master import Master, master_rows
 
 
 def cuts(problem, rng, count, groups):

@@ -14,8 +14,8 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.risks import SmoothedPairs
-from convexmetric.solvers.faces import Kinks
-from convexmetric.solvers.screening import Ball, Screening, ball_of, sides, tally
+from convexmetric.solvers.hinges.faces import Kinks
+from convexmetric.solvers.hinges.screening import Ball, Screening, ball_of, sides, tally
 
 
 def points(seed=0, n=30, d=3):

@@ -10,7 +10,7 @@ import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import DualError, GapWarning
 from convexmetric.risks import SmoothedPairs
-from convexmetric.solvers.smoothed_newton import SmoothedNewton
+from convexmetric.solvers import SmoothedNewton
 
 
 def labels(diagonal=False, C=30.0):

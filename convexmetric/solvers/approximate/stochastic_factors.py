@@ -65,7 +65,8 @@ from convexmetric.solvers.approximate.base import (
     next_stop,
     resumed,
 )
-from convexmetric.solvers.base import Monitor, check_counts
+from convexmetric.solvers.run import Monitor
+from convexmetric.solvers.run.base import check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]

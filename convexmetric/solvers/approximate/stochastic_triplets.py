@@ -46,7 +46,8 @@ from convexmetric.solvers.approximate.base import (
     next_stop,
     resumed,
 )
-from convexmetric.solvers.base import Monitor, check_counts
+from convexmetric.solvers.run import Monitor
+from convexmetric.solvers.run.base import check_counts
 
 __all__ = ["StochasticTriplets"]
 

@@ -10,8 +10,8 @@ import convexmetric as cm
 from convexmetric.comparisons import Rankings
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.risks import PairwiseRisk
+from convexmetric.solvers import Monitor
 from convexmetric.solvers.approximate.low_rank_descent import _Descent
-from convexmetric.solvers.base import Monitor
 
 
 def labelled(reg=0.02, seed=0, sparse=False, **options):

@@ -7,11 +7,11 @@ import pytest
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
-from convexmetric.kernels import kernel_matrix
+from convexmetric.features import kernel_matrix
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.solvers import Monitor
 from convexmetric.solvers.approximate.stochastic_factors import _Run, _source
-from convexmetric.solvers.base import Monitor
 
 
 def points(seed=0, n=30, d=5, classes=4):

@@ -1,0 +1,39 @@
+"""A verdict on anybody's metric, on the iterates of anybody's solver, and the files that hold them."""
+
+from convexmetric.audit.metric_files import Iterates, read_certificate, read_iterates, read_metric, write_solution
+from convexmetric.audit.optimality import (
+    RANK_SHARE,
+    Conditions,
+    Scale,
+    Subspace,
+    best_scale,
+    compare_ranges,
+    optimality_conditions,
+)
+from convexmetric.audit.traces import AuditTrail, Recorder, audit_iterates, trace
+from convexmetric.audit.verdict import Audit, Reference, WorstPart, audit, placed, reference_of
+
+__all__ = [
+    "RANK_SHARE",
+    "Audit",
+    "AuditTrail",
+    "Conditions",
+    "Iterates",
+    "Recorder",
+    "Reference",
+    "Scale",
+    "Subspace",
+    "WorstPart",
+    "audit",
+    "audit_iterates",
+    "best_scale",
+    "compare_ranges",
+    "optimality_conditions",
+    "placed",
+    "read_certificate",
+    "read_iterates",
+    "read_metric",
+    "reference_of",
+    "trace",
+    "write_solution",
+]

@@ -1,0 +1,297 @@
+"""Metrics in files: anybody's, to be audited, and our solutions with their proof.
+
+Files come from other people: numbers only, never a pickle, and no more than 512 MiB in memory (d = 8192).
+
+==========  ====================================================================================
+``.npy``    one array
+``.npz``    one array, or the one called M, W or w, or the one asked for
+``.csv``    one row a line, separated by commas or white space; lines that begin with # are skipped
+``.mat``    MATLAB 5 to 7 (``save -v7``), chosen as in ``.npz`` among the numeric variables
+==========  ====================================================================================
+
+Iterates of a solver come in a ``.npz`` file or a folder (:func:`read_iterates`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.io import whosmat
+
+from convexmetric.certificates import Certificate, certify
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.errors import InputError
+from convexmetric.files import MAX_BYTES, check_solution_path, existing, guarded, read_arrays, read_mat, write_arrays
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import CutDual, SmoothedPairs
+from convexmetric.solution import Solution
+
+__all__ = [
+    "Iterates",
+    "read_certificate",
+    "read_iterates",
+    "read_metric",
+    "write_solution",
+]
+
+#: Which variable is the metric, when a file has several: the papers' letters, in this order.
+LETTERS = ("M", "W", "w")
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> NDArray[np.float64]:
+    """Read a metric from a file.
+
+    Parameters
+    ----------
+    path : path
+        A ``.npy``, ``.npz``, ``.csv`` or ``.mat`` file.
+    variable : str, optional
+        Which variable of a ``.npz`` or ``.mat`` file. By default the only one (of a ``.mat`` file: the only numeric
+        matrix), or the one called M, W or w.
+
+    Returns
+    -------
+    array
+        A float64 matrix; a single row or column comes as a vector of weights.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, too large, damaged, of an unknown format, holds pickled or other than real numbers,
+        or if it is not clear which variable is meant.
+    """
+    path = existing(path)
+    suffix = path.suffix.lower()
+    if suffix not in _READERS:
+        raise InputError(f"{path}: a metric is read from {', '.join(_READERS)}, not from {suffix or 'no suffix'!r}")
+    if variable is not None and suffix not in (".npz", ".mat"):
+        raise InputError(f"{path}: a {suffix} file holds one array; leave variable={variable!r} out")
+    array = guarded(path, lambda: _READERS[suffix](path, variable))
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{path}: a metric holds real numbers, this array has type {array.dtype}")
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise InputError(f"{path}: a metric is a matrix (d, d) or weights (d,), this array has shape {array.shape}")
+    metric = np.array(array, dtype=np.float64)
+    return metric.ravel() if metric.ndim == 2 and min(metric.shape) == 1 < max(metric.shape) else metric
+
+
+@dataclass(frozen=True)
+class Iterates:
+    """Metrics that a solver went through.
+
+    Attributes
+    ----------
+    metrics : (T, d, d) or (T, d) array
+        In order.
+    seconds, passes : (T,) array or None
+        Time and passes over the data at each, where the file has them.
+    """
+
+    metrics: NDArray[np.float64]
+    seconds: NDArray[np.float64] | None = None
+    passes: NDArray[np.float64] | None = None
+
+
+def read_iterates(path: str | os.PathLike[str]) -> Iterates:
+    """Read the iterates of a solver.
+
+    Parameters
+    ----------
+    path : path
+        A ``.npz`` file with ``iterates``, ``(T, d, d)`` or ``(T, d)``, and perhaps ``seconds`` and ``passes``,
+        ``(T,)``; a ``.npy`` file of iterates; or a folder of ``.npy`` or ``.csv`` files, one metric each, whose names
+        end in numbers that put them in order.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is too large, damaged, of an unknown format, holds pickled or other than real
+        numbers, or shapes do not fit.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        arrays = read_arrays(path)
+    elif suffix == ".npy":
+        file = existing(path)
+        arrays = {"iterates": guarded(file, lambda: _read_npy(file, None))}
+    else:
+        raise InputError(
+            f"{path}: iterates are read from .npz, .npy or a folder of numbered .npy or .csv files, "
+            f"not from {suffix or 'no suffix'!r}"
+        )
+    if "iterates" not in arrays:
+        raise InputError(f"{path} has no variable 'iterates'; it has: {', '.join(arrays) or 'none'}")
+    found: dict[str, NDArray[np.float64]] = {}
+    for name in ("iterates", "seconds", "passes"):
+        if name in arrays:
+            if arrays[name].dtype.kind not in "fiub":
+                raise InputError(f"{path}: {name} must hold real numbers, this array has type {arrays[name].dtype}")
+            found[name] = np.array(arrays[name], dtype=np.float64)
+    metrics = found["iterates"]
+    if metrics.ndim not in (2, 3) or metrics.size == 0:
+        raise InputError(f"{path}: iterates have shape (T, d, d) or (T, d), this array has shape {metrics.shape}")
+    return Iterates(metrics, found.get("seconds"), found.get("passes"))
+
+
+def _read_folder(path: Path) -> Iterates:
+    numbered: dict[int, Path] = {}
+    for file in sorted(path.iterdir()):
+        digits = re.search(r"(\d+)$", file.stem)
+        if file.suffix.lower() in (".npy", ".csv") and digits is not None and file.is_file():
+            number = int(digits.group(1))
+            if number in numbered:
+                raise InputError(f"{path} holds several files of number {number}: {numbered[number].name}, {file.name}")
+            numbered[number] = file
+    if not numbered:
+        raise InputError(f"{path} holds no .npy or .csv files whose names end in a number")
+    metrics: list[NDArray[np.float64]] = []
+    for _, file in sorted(numbered.items()):
+        metrics.append(read_metric(file))
+        if len(metrics) * metrics[0].nbytes > MAX_BYTES:
+            raise InputError(f"{path} holds more than {MAX_BYTES} bytes of iterates and was not read")
+        if metrics[-1].shape != metrics[0].shape:
+            raise InputError(f"{file} has shape {metrics[-1].shape}, the first iterate has {metrics[0].shape}")
+    return Iterates(np.array(metrics))
+
+
+def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
+    """Write a solution with its proof as an NPZ file, all or nothing.
+
+    The file holds the metric (``M``, or the weights ``w`` of a diagonal one), ``lower_bound``, ``upper_bound``,
+    ``gap``, ``tol``, ``status``, ``solver``, and the dual point that proves the lower bound: ``witnesses``,
+    ``weights`` and ``groups`` of a :class:`~convexmetric.CutDual`, ``smoothed_at`` and ``width`` of
+    :class:`~convexmetric.SmoothedPairs` (and ``places`` and ``slopes`` of its exceptions), or the multipliers ``u``.
+    Of a problem in other coordinates M or w is the metric on the features, and ``variable`` what the proof is about.
+    :func:`read_metric` and :func:`read_certificate` read it back.
+
+    Raises
+    ------
+    InputError
+        If the path does not end in ``.npz`` or cannot be written.
+    """
+    path = check_solution_path(path)
+    certificate = solution.certificate
+    letter = "w" if isinstance(solution.problem.cone, NonnegativeDiagonal) else "M"
+    metric, moved = certificate.M, solution.problem.in_other_coordinates
+    if moved:
+        metric = solution.w if letter == "w" else solution.M
+    arrays: dict[str, Any] = {
+        letter: metric,
+        "lower_bound": certificate.lower_bound,
+        "upper_bound": certificate.upper_bound,
+        "gap": certificate.gap,
+        "tol": solution.tol,
+        "status": solution.status,
+        "solver": solution.solver,
+    }
+    if moved:
+        arrays["variable"] = certificate.M
+    if isinstance(certificate.dual, CutDual):
+        dual = certificate.dual
+        arrays |= {"witnesses": dual.witnesses, "weights": dual.weights, "groups": dual.groups}
+    elif isinstance(certificate.dual, SmoothedPairs):
+        arrays |= certificate.dual.arrays()
+    else:
+        arrays["u"] = np.asarray(certificate.dual, dtype=np.float64)
+    write_arrays(path, arrays)
+    return path
+
+
+def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Certificate:
+    """Prove anew what a file of :func:`write_solution` claims: its bounds are not read but recomputed.
+
+    Raises
+    ------
+    InputError
+        If the file is not such a file, or belongs to another problem.
+    """
+    arrays = read_arrays(path)
+    metric = next((arrays[name] for name in ("variable", *LETTERS) if name in arrays), None)
+    if metric is not None and {"witnesses", "weights", "groups"} <= arrays.keys():
+        dual: Any = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
+    elif metric is not None and {"smoothed_at", "width"} <= arrays.keys():
+        dual = SmoothedPairs.from_arrays(arrays)
+    elif metric is not None and "u" in arrays:
+        dual = arrays["u"]
+    else:
+        raise InputError(f"{path} holds no metric with a dual point: it has {', '.join(arrays) or 'nothing'}")
+    return certify(problem, metric, dual)
+
+
+def _read_npy(path: Path, _: str | None) -> NDArray[Any]:
+    # Mapped, because the shape in the header is then checked against the file before memory is taken.
+    return np.lib.format.open_memmap(path, mode="r")
+
+
+def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
+    with zipfile.ZipFile(path) as archive:
+        sizes = {name.removesuffix(".npy"): archive.getinfo(name).file_size for name in archive.namelist()}
+    name = _chosen(path, list(sizes), variable)
+    if sizes[name] > MAX_BYTES:
+        raise InputError(f"{path} decompresses to more than {MAX_BYTES} bytes and was not read")
+    with np.load(path, allow_pickle=False) as arrays:
+        return np.asarray(arrays[name])
+
+
+def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
+    lines = [line.split("#", 1)[0] for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    lines = [line for line in lines if line.strip()]
+    if not lines:
+        raise ValueError("it has no numbers")
+    delimiter = "," if "," in lines[0] else None
+    return np.loadtxt(lines, delimiter=delimiter, dtype=np.float64, ndmin=2, comments=None)
+
+
+def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
+    with open(path, "rb") as file:
+        if file.read(len(_HDF5)) == _HDF5:
+            raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
+    contents = whosmat(str(path), appendmat=False)
+    if variable is None:
+        # Scalars are parameters such as C.
+        matrices = [name for name, shape, kind in contents if np.prod(shape) > 1 and _is_numeric(kind)]
+    else:
+        matrices = [name for name, _, _ in contents]
+    name = _chosen(path, matrices, variable)
+    return read_mat(path, name)[0]
+
+
+def _is_numeric(matlab_class: str) -> bool:
+    return matlab_class in ("double", "single") or matlab_class.lstrip("u").startswith("int")
+
+
+def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:
+    listed = ", ".join(names) or "none"
+    if variable is not None:
+        if variable not in names:
+            raise InputError(f"{path} has no variable {variable!r}; it has: {listed}")
+        return variable
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise InputError(f"{path} holds no numeric matrix")
+    for letter in LETTERS:
+        if letter in names:
+            return letter
+    raise InputError(f"{path} has several variables and none is called M, W or w; name one of: {listed}")
+
+
+_READERS: Mapping[str, Callable[[Path, str | None], NDArray[Any]]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".csv": _read_csv,
+    ".mat": _read_mat,
+}

@@ -1,0 +1,550 @@
+r"""Judge anybody's metric: how far it is from optimal, certified, and what the optimality conditions say is wrong.
+
+.. math:: \text{suboptimality} = \frac{f(M) - \text{bound}}{\max(|f(M)|, |\text{bound}|)}
+
+The bound is that of a reference, or of a solve; beside it stands what the metric proves by itself, by its own tangent
+plane. What is wrong falls into parts: the comparisons that cost most, the scale (the best multiple of M), and the range
+(:mod:`convexmetric.audit.optimality`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.audit.optimality import Conditions, Scale, Subspace, best_scale, compare_ranges, optimality_conditions
+from convexmetric.certificates import Certificate, relative_gap
+from convexmetric.cones.base import Array
+from convexmetric.errors import DualError, InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Solution
+from convexmetric.solvers import solve
+from convexmetric.threads import shared_cores
+
+__all__ = ["Audit", "Reference", "WorstPart", "audit", "placed", "reference_of"]
+
+#: A metric counts as in the cone when its smallest eigenvalue is above minus this share of the largest one.
+FEASIBILITY = 1e-9
+#: Below this suboptimality a metric is called optimal: what is left is rounding and the reference's own gap.
+OPTIMAL = 2e-6
+#: A smaller share of what first order promises outside of the range is not told.
+LACKING = 1e-6
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a metric is held against.
+
+    Attributes
+    ----------
+    lower_bound : float
+        Certified: no metric has a smaller objective.
+    upper_bound : float
+        Objective of a metric that is known; infinite if none is.
+    M : array or None
+        That metric.
+    dual : object or None
+        The dual point that proves the bound.
+    """
+
+    lower_bound: float
+    upper_bound: float = np.inf
+    M: Array | None = field(default=None, repr=False)
+    dual: Any = field(default=None, repr=False)
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of its bounds; infinite where no metric is known."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+
+@dataclass(frozen=True)
+class WorstPart:
+    """A part of the risk that costs more at the metric than at the reference.
+
+    Attributes
+    ----------
+    kind : str
+        ``"query"``, ``"triplet"``, ``"pair"`` or ``"point"``.
+    part : int
+        Its number, as in ``problem.risk.part_values``.
+    loss, reference_loss : float
+        What it costs at the metric, and at the reference metric (zero where there is none); terms of the objective.
+    rows : tuple of int
+        Rows of the data of its comparison with the largest excess: ``(query, near, far)``, which should be in this
+        order of distance, or a pair. Where items have rows of their own, near and far are rows of theirs.
+    comparison_loss, comparison_reference_loss : float
+        What that comparison costs.
+    """
+
+    kind: str
+    part: int
+    loss: float
+    reference_loss: float
+    rows: tuple[int, ...]
+    comparison_loss: float
+    comparison_reference_loss: float
+
+    @property
+    def excess(self) -> float:
+        """By how much the part costs more."""
+        return self.loss - self.reference_loss
+
+    @property
+    def comparison(self) -> str:
+        """The comparison in words."""
+        if len(self.rows) == 3:
+            return "{} nearer to {} than to {}".format(*self.rows)
+        return "{} with {}".format(*self.rows)
+
+    @property
+    def name(self) -> str:
+        """What a user calls the part: a query or a point by its row, a listed comparison by its place in the list."""
+        return f"{self.kind} {self.rows[0] if self.kind == 'point' else self.part}"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    objective : float
+        Objective at the metric as given; infinite where it violates a hard margin.
+    projected_objective : float
+        Objective at its projection on the cone, the nearest metric that may be compared; the same if it is feasible.
+    lower_bound : float
+        Certified by the reference: no metric has a smaller objective.
+    suboptimality : float
+        ``(projected_objective - lower_bound) / max(|projected_objective|, |lower_bound|)``: at least the relative
+        distance from the optimal value. 0 is perfect, 1 is as bad as it gets for nonnegative objectives.
+    own_bound : float
+        The best lower bound that the metric proves by itself, by tangent planes at it and at its best multiple; minus
+        infinity if none.
+    own_gap : float
+        Relative gap between ``projected_objective`` and ``own_bound``: what is certified without any reference.
+    reference_gap : float
+        Relative gap of the reference, below which no distance can be told from zero; infinite where the reference is
+        no more than a bound.
+    risk, penalty : float
+        The two terms of ``projected_objective``.
+    min_eigenvalue : float
+        Smallest eigenvalue (or weight) of the metric, in the problem's coordinates.
+    asymmetry : float
+        Largest difference of two entries across the diagonal of the matrix as given, relative to its largest entry.
+    hard_margins : bool
+        Whether all hard margins are met; true where there are none.
+    feasible : bool
+        Whether it lies in the cone to rounding and meets all hard margins.
+    scale : Scale
+        The best multiple of the (projected) metric.
+    conditions : Conditions or None
+        Residuals of the optimality conditions; None where hard margins are violated.
+    subspace : Subspace or None
+        Its range beside that of the reference; None without a reference metric.
+    comparisons_share : float
+        With the reference's dual point, ``R >= v - <S, .>``: the share ``(R(M) - v + <S, M>) / (f(M) - bound)`` of the
+        suboptimality that is violated comparisons; the rest, ``<G, M> + Omega(M) - <S, M> + v - bound``, is paid for
+        size in directions in which no comparison asks for it. Not a number without a dual point.
+    worst : tuple of WorstPart
+        The parts of the risk that cost most beyond the reference, worst first.
+    M : array
+        The metric that was judged: the projection of the one given, in the problem's own space.
+    """
+
+    objective: float
+    projected_objective: float
+    lower_bound: float
+    suboptimality: float
+    own_bound: float
+    own_gap: float
+    reference_gap: float
+    risk: float
+    penalty: float
+    min_eigenvalue: float
+    asymmetry: float
+    hard_margins: bool
+    feasible: bool
+    scale: Scale
+    conditions: Conditions | None
+    subspace: Subspace | None
+    comparisons_share: float
+    worst: tuple[WorstPart, ...]
+    M: Array = field(repr=False, compare=False)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in plain words."""
+        words = []
+        if not self.hard_margins:
+            words.append("Violates hard margins")
+            if np.isfinite(self.scale.best):
+                words.append(
+                    f"; {self.scale.best:.3g} times it meets them: "
+                    + self._distance_in_words(
+                        self.scale.objective, relative_gap(self.scale.objective, self.lower_bound)
+                    )
+                )
+            else:
+                words.append(", and so does every multiple of it")
+        else:
+            if not self.feasible:
+                words.append(
+                    "Not positive semidefinite; its projection is "
+                    if self.M.ndim == 2
+                    else "Some weights are negative; its projection is "
+                )
+            within = self._distance_in_words(self.projected_objective, self.suboptimality)
+            words.append(within if words else within[0].upper() + within[1:])
+            if self.suboptimality > OPTIMAL:
+                words.append(f"; {self._scale_in_words()}")
+                if self.subspace is not None and self.scale.share < 0.99:
+                    words.append(f". {self._range_in_words(self.subspace)}")
+        return "".join(words) + "."
+
+    def _distance_in_words(self, objective: float, suboptimality: float) -> str:
+        if suboptimality <= OPTIMAL:
+            return "optimal"
+        if self._far(objective, suboptimality):
+            return f"at most {objective / self.lower_bound:.3g} times the optimum"
+        own = self.reference_gap
+        note = f" (up to {_percent(own)} of which is the reference's own gap)" if OPTIMAL < own < np.inf else ""
+        return f"within {_percent(suboptimality)} of optimal{note}"
+
+    def _far(self, objective: float, suboptimality: float) -> bool:
+        """Whether a factor says more than a percentage."""
+        return suboptimality > 0.5 and self.lower_bound > 0.0 and bool(np.isfinite(objective))
+
+    def _scale_in_words(self) -> str:
+        scale = self.scale
+        what = "the excess" if self._far(self.projected_objective, self.suboptimality) else "that"
+        if scale.share < 0.005:
+            return "its scale is right" if abs(scale.best - 1.0) < 0.1 else "another scale hardly helps"
+        if scale.best == 0.0:
+            return f"{_percent(scale.share)} of {what} is repaired by the zero metric: no multiple does better"
+        return f"{_percent(scale.share)} of {what} is scale: multiply by {scale.best:.3g}"
+
+    @staticmethod
+    def _range_in_words(subspace: Subspace) -> str:
+        own, other = f"Its range, of rank {subspace.rank},", f"the reference, of rank {subspace.reference_rank}"
+        if subspace.captured < 0.995:
+            return f"{own} lacks directions with {_percent(1.0 - subspace.captured)} of the trace of {other}"
+        return f"{own} holds that of {other}"
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [self.verdict, "", *(f"{name:21}{value}" for name, value in self.rows()), *self._worst_lines()]
+        )
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Names and values of the facts, for tables."""
+        rows = [("objective", f"{self.objective:.10g}")]
+        if not self.feasible:
+            rows.append(("objective, projected", f"{self.projected_objective:.10g}"))
+        rows += [
+            ("risk + penalty", f"{self.risk:.6g} + {self.penalty:.6g}"),
+            ("certified optimum >=", f"{self.lower_bound:.10g}"),
+            ("suboptimality <=", f"{self.suboptimality:.3g}"),
+            ("proved by M itself", f"optimum >= {self.own_bound:.6g}, gap {self.own_gap:.3g}"),
+            (
+                "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight",
+                f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})",
+            ),
+        ]
+        if self.asymmetry > 0.0:
+            rows.append(("asymmetry", f"{self.asymmetry:.1e}   (rounding, averaged away)"))
+        scale = self.scale
+        optimal = self.hard_margins and self.suboptimality <= OPTIMAL
+        repairs = "" if optimal else f", repairs {_percent(scale.share)}"
+        rows.append(("best scale", f"{scale.best:.6g}, objective {scale.objective:.8g}{repairs}"))
+        # At a kink other numbers than zero mean nothing beside a certificate.
+        if self.conditions is not None and (self.conditions.differentiable or not optimal):
+            rows += _condition_rows(self.conditions)
+        if self.subspace is not None:
+            rows += _subspace_rows(self.subspace)
+        if np.isfinite(self.comparisons_share):
+            rows.append(("violated comparisons", f"{_percent(self.comparisons_share)} of the suboptimality"))
+        return rows
+
+    def _worst_lines(self) -> list[str]:
+        if not self.worst:
+            return []
+        beside = self.subspace is not None
+        heading = f"{'costs most' + (' beyond the reference' if beside else ''):32}{'loss':>12}"
+        lines = ["", heading + (f"{'reference':>12}" if beside else "") + "   worst comparison"]
+        for part in self.worst:
+            other = f"{part.reference_loss:12.4g}" if beside else ""
+            lines.append(f"{part.name:32}{part.loss:12.4g}{other}   {part.comparison}")
+        return lines
+
+
+@shared_cores()
+def audit(
+    problem: MetricProblem,
+    M: ArrayLike | Solution | Certificate | Callable[[MetricProblem], Any],
+    reference: Solution | Certificate | Reference | float | None = None,
+    worst: int = 10,
+) -> Audit:
+    """How far ``M`` is from the optimum of ``problem``, and what is wrong with it.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        What ``M`` was meant to solve.
+    M : array or callable
+        Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A Solution or a Certificate stands for its
+        metric. A callable is given the problem and returns a metric, or returns or yields iterates, of which the best
+        is judged; :func:`~convexmetric.trace` judges all of them and takes the time.
+    reference : Solution, Certificate, Reference or float, optional
+        Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
+        gives the metric against which losses and ranges are compared.
+    worst : int
+        Number of parts of the risk to name; 0 for none.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    InputError
+        If ``M`` has the wrong shape or entries that are not finite, or the reference proves nothing.
+
+    See Also
+    --------
+    convexmetric.trace : a solver's iterates, as it runs.
+    convexmetric.audit_iterates : iterates from anywhere.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="auc", C=10.0)
+    >>> verdict = cm.audit(problem, 0.1 * problem.cone.identity())
+    >>> print(f"at most {verdict.suboptimality:.2f} from optimal, feasible: {verdict.feasible}")
+    at most 0.46 from optimal, feasible: True
+    """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
+        raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
+    metric, asymmetry = _metric_of(problem, M)
+    against = reference_of(problem, reference)
+    objective = problem.objective(metric)
+    judged, smallest, in_cone = placed(problem, metric)
+    risk, penalty = problem.risk.value(judged), problem.penalty(judged)
+    projected = risk + penalty
+    scale = best_scale(problem, judged, against.lower_bound)
+    own_bound = _own_bound(problem, judged, scale)
+    margins = bool(np.isfinite(projected))
+    return Audit(
+        objective=objective,
+        projected_objective=projected,
+        lower_bound=against.lower_bound,
+        suboptimality=relative_gap(projected, against.lower_bound),
+        own_bound=own_bound,
+        own_gap=relative_gap(projected, own_bound),
+        reference_gap=against.gap,
+        risk=risk,
+        penalty=penalty,
+        min_eigenvalue=smallest,
+        asymmetry=asymmetry,
+        hard_margins=margins,
+        feasible=bool(in_cone and margins),
+        scale=scale,
+        conditions=optimality_conditions(problem, judged) if margins else None,
+        subspace=_subspace(problem, judged, scale, against),
+        comparisons_share=_comparisons_share(problem, judged, risk, projected, against),
+        worst=_worst_parts(problem, judged, against.M, int(worst)),
+        M=judged,
+    )
+
+
+def reference_of(problem: MetricProblem, reference: Solution | Certificate | Reference | float | None) -> Reference:
+    """A solution, a certificate, a bound, or a solve to 1e-6, as a reference.
+
+    Raises
+    ------
+    InputError
+        If it proves nothing.
+    """
+    if reference is None:
+        reference = solve(problem)
+    if isinstance(reference, Solution):
+        reference = reference.certificate
+    if isinstance(reference, Reference):
+        made = reference
+    elif isinstance(reference, Certificate):
+        if reference.grade != "float":
+            raise InputError(
+                "reference was solved with constraints or terms of its own, whose bound says nothing of this problem; "
+                "solve the problem without them"
+            )
+        made = Reference(reference.lower_bound, reference.upper_bound, reference.M, reference.dual)
+        if np.shape(reference.M) != problem.cone.shape:
+            raise InputError(
+                f"reference must belong to this problem: its metric has shape {np.shape(reference.M)}, "
+                f"not {problem.cone.shape}"
+            )
+    else:
+        try:
+            made = Reference(float(reference))
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"reference must be a Solution, a Certificate or a lower bound, got {type(reference).__name__}"
+            ) from error
+    if not np.isfinite(made.lower_bound):
+        raise InputError(f"reference must give a finite lower bound, got {made.lower_bound}")
+    return made
+
+
+def _metric_of(problem: MetricProblem, M: Any) -> tuple[Array, float]:
+    """A metric as the problem's variable, and the asymmetry of the matrix as given."""
+    if callable(M):
+        M = M(problem)
+        if isinstance(M, Iterator | list | tuple) or np.ndim(M) == len(problem.cone.shape) + 1:
+            M = _best(problem, M)
+    if isinstance(M, Solution):
+        M = M.certificate
+    if isinstance(M, Certificate):
+        return problem.metric(M.M), 0.0
+    return problem.from_features(M), _asymmetry(M)
+
+
+def placed(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool]:
+    """The metric, or its projection if it is outside of the cone; its smallest eigenvalue; whether it is in the cone.
+
+    Rounding does not count as outside, but is projected away.
+    """
+    smallest = problem.cone.smallest(metric)
+    if smallest >= 0.0:
+        return metric, smallest, True
+    inside = smallest >= -FEASIBILITY * max(abs(problem.cone.largest(metric)), -smallest)
+    return problem.cone.project(metric), smallest, inside
+
+
+def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
+    """The iterate with the smallest objective, each projected on the cone first."""
+    best, least = None, np.inf
+    for M in iterates:
+        value = problem.objective(placed(problem, problem.from_features(M))[0])
+        if best is None or value < least:
+            # A solver may go on in the same array.
+            best, least = np.array(M, copy=True), value
+    if best is None:
+        raise InputError("M: the callable returned no iterate")
+    return best
+
+
+def _own_bound(problem: MetricProblem, M: Array, scale: Scale) -> float:
+    """The best bound that tangent planes at the metric and at its best multiple prove."""
+    bound = -np.inf
+    for factor in {1.0, scale.best if np.isfinite(scale.best) else 1.0}:
+        if np.isfinite(problem.objective(factor * M)):
+            for dual in problem.risk.own_duals(factor * M):
+                bound = max(bound, problem.dual_bound(dual, hint=factor * M))
+    return bound
+
+
+def _subspace(problem: MetricProblem, M: Array, scale: Scale, against: Reference) -> Subspace | None:
+    if against.M is None:
+        return None
+    return compare_ranges(problem, scale.best * M if np.isfinite(scale.best) and scale.best > 0.0 else M, against.M)
+
+
+def _comparisons_share(problem: MetricProblem, M: Array, risk: float, value: float, against: Reference) -> float:
+    missing = value - against.lower_bound
+    if against.dual is None or not np.isfinite(missing) or relative_gap(value, against.lower_bound) <= OPTIMAL:
+        return np.nan
+    try:
+        point = problem.risk.dual_point(against.dual)
+    except DualError:
+        return np.nan
+    if point is None:
+        return np.nan
+    return min(1.0, max(0.0, (risk - point.value + problem.cone.inner(point.S, M)) / missing))
+
+
+def _worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count: int) -> tuple[WorstPart, ...]:
+    if count == 0:
+        return ()
+    risk = problem.risk
+    here = risk.part_values(M)
+    there = np.zeros_like(here) if reference is None else risk.part_values(reference)
+    excess = np.where(np.isfinite(here), here, np.inf) - np.where(np.isfinite(there), there, 0.0)
+    count = min(count, excess.size)
+    parts = np.argpartition(-excess, count - 1)[:count]
+    parts = parts[np.lexsort((parts, -excess[parts]))]
+    floor = 1e-12 * float(np.abs(here[np.isfinite(here)]).max(initial=0.0))
+    parts = parts[excess[parts] > floor]
+    found = risk.worst_comparisons(parts, M, reference) if parts.size else []
+    return tuple(
+        WorstPart(
+            kind=risk.part_kind,
+            part=int(p),
+            loss=float(here[p]) + 0.0,
+            reference_loss=float(there[p]) + 0.0,
+            rows=worst.rows,
+            comparison_loss=worst.loss,
+            # Plus zero, so that no loss is minus zero.
+            comparison_reference_loss=worst.other + 0.0,
+        )
+        for p, worst in zip(parts, found, strict=True)
+    )
+
+
+def _asymmetry(M: ArrayLike) -> float:
+    array = np.asarray(M, dtype=np.float64)
+    if array.ndim != 2 or array.size == 0:
+        return 0.0
+    largest = float(np.abs(array).max())
+    return float(np.abs(array - array.T).max()) / largest if largest > 0.0 else 0.0
+
+
+def _condition_rows(conditions: Conditions) -> list[tuple[str, str]]:
+    rows = [
+        (
+            "optimality residuals",
+            f"along M {conditions.along:.2g}, inside its range {conditions.inside:.2g}, across {conditions.across:.2g}",
+        )
+    ]
+    if np.isfinite(conditions.outside):
+        missing = conditions.missing
+        words = "no missing direction" if not missing else f"{missing} missing direction{'s' if missing > 1 else ''}"
+        if missing:
+            at = int(np.argmax(np.abs(conditions.direction)))
+            words += f", the steepest mostly feature {at}"
+        rows.append(("outside the range", f"{conditions.outside:.2g}   ({words})"))
+    if not conditions.differentiable:
+        rows.append(("", "(one tangent plane of many: the risk has kinks)"))
+    return rows
+
+
+def _subspace_rows(subspace: Subspace) -> list[tuple[str, str]]:
+    angles = subspace.angles
+    largest = f", largest angle {angles[0]:.3g} degrees" if angles.size else ""
+    rows = [
+        (
+            "range",
+            f"rank {subspace.rank}, reference {subspace.reference_rank}{largest}; "
+            f"holds {_percent(subspace.captured)} of the reference's trace",
+        )
+    ]
+    if np.isfinite(subspace.lacking) and subspace.rank > 0 and abs(subspace.lacking) > LACKING:
+        rows.append(
+            ("at the best scale", f"{_percent(subspace.lacking)} of what first order promises is outside the range")
+        )
+    return rows
+
+
+def _percent(share: float) -> str:
+    """A share in percent: two digits, more near 100."""
+    if not np.isfinite(share):
+        return "an infinite share"
+    if 0.0 < share < 1.0 and share > 0.99:
+        return f"{100.0 * share:.4g}%"
+    return f"{100.0 * share:.2g}%" if abs(share) < 0.1 else f"{100.0 * share:.3g}%"

@@ -1,0 +1,379 @@
+"""Solvers on instances of the library: every run in a process of its own, every result kept as soon as it is known.
+
+A run is timed from the moment the problem is stated and compiled loops are loaded. Before its clock starts the process
+solves the same instance with the same solver for up to three seconds (a solver of the user's own: for three iterations;
+a conic solver: a problem of three points), then states the problem anew, so that nothing is left in it. Loops that this
+does not reach are loaded within the time measured. A function of the user's own is not called beforehand.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from numbers import Real
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from convexmetric.arguments import check_count
+from convexmetric.audit import audit
+from convexmetric.benchmark.library import Instance, list_problems, load_instance
+from convexmetric.benchmark.processes import Channel, Outcome, run_isolated
+from convexmetric.benchmark.records import GAPS, Run, RunFile
+from convexmetric.certificates import relative_gap
+from convexmetric.errors import ConvexMetricError, InputError, SolverError
+from convexmetric.methods import RelativeComparisonProblem
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Progress
+from convexmetric.solvers import SOLVERS, Solver, solve
+from convexmetric.solvers.conic import Conic
+from convexmetric.version import __version__
+
+__all__ = ["QUICK", "RUNS_FILE", "benchmark", "chosen_instances", "loaded_solver"]
+
+#: Instances by default: of all papers whose data come with the package, and quick.
+QUICK = (
+    "ranking-auc-wine-c1",
+    "ranking-auc-wine-c100",
+    "ranking-auc-wine-c100-diagonal",
+    "ranking-map-wine-c100",
+    "ranking-mrr-breast-cancer-c1",
+    "ranking-ndcg-wine-c100",
+    "relative-wine-1000",
+    "relative-wine-1000-rbf",
+    "relative-wine-hard",
+    "triplets-wine-10x10-1e-2",
+    "triplets-wine-10x10-1e-4",
+    "triplets-wine-10x10-diagonal-1e-2",
+    "pairs-wine-1000",
+    "pairs-wine-1000-rbf",
+    "pairs-wine-1000-trace",
+    "pairs-wine-all",
+)
+
+#: Name of the file of results in its folder.
+RUNS_FILE = "runs.csv"
+
+Target = str | Solver | Callable[[MetricProblem], Any]
+"""A solver's name, ``module:attribute``, a solver, or a function from a problem to a metric."""
+
+#: Seconds that a solver which did stop at the time limit is given for its certificate.
+GRACE = 2.0
+#: Seconds of a solver of the package, and iterations of another one, before the clock starts.
+WARM_UP_SECONDS, WARM_UP_ITERATIONS = 3.0, 3
+#: Seconds between two reports of a run, unless its gap has reached the next of those that are kept.
+REPORT_EVERY = 0.1
+
+
+def benchmark(
+    solvers: Iterable[str] | Mapping[str, Target] = ("exact",),
+    instances: Iterable[str] | None = None,
+    tol: float = 1e-6,
+    max_seconds: float = 60.0,
+    jobs: int = 1,
+    threads: int = 1,
+    output: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> list[Run]:
+    """Run solvers on instances of the library, each run in a process of its own, with a time limit that is kept.
+
+    Parameters
+    ----------
+    solvers : iterable of str, or mapping
+        Names as in :func:`~convexmetric.solve`, or ``"module:attribute"`` for a solver of your own, which is imported,
+        so that its code is run. The attribute is a :class:`~convexmetric.solvers.run.base.Solver`, or a function
+        ``f(problem) -> M``: its metric is projected on the cone, and judged by its objective and the lower bound of
+        the library. A mapping gives them names: ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
+    instances : iterable of str, optional
+        Names or patterns such as ``"ranking-*-wine-*"``; by default a quick selection, ``QUICK``.
+    tol : float
+        Certified relative gap at which to stop.
+    max_seconds : float
+        Limit on the wall time of a run. A solver is told; a process that does not end is killed two seconds later, and
+        keeps the bounds that it reported. Gaps reached after the limit do not count.
+    jobs, threads : int
+        Processes at a time, and threads of each. Runs side by side share memory and caches: use one job for times
+        that are to be compared.
+    output : path, optional
+        A folder for ``runs.csv``. Runs that this file has are not made again, unless they ended in an error.
+    progress : bool
+        Show a progress bar on standard error.
+
+    Returns
+    -------
+    list of Run
+        One for each instance and solver, instance by instance.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, no instance matches, or a solver is not known or cannot be imported.
+
+    Notes
+    -----
+    A script that calls this needs ``if __name__ == "__main__":`` around the call, as with all of multiprocessing.
+    """
+    for name, number in (("tol", tol), ("max_seconds", max_seconds)):
+        if isinstance(number, bool) or not isinstance(number, Real) or not 0.0 < number < np.inf:
+            raise InputError(f"{name} must be a positive number, got {number!r}")
+    if not tol < 1.0:
+        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    for name, count in (("jobs", jobs), ("threads", threads)):
+        check_count(count, name)
+    targets = _targets(solvers)
+    chosen = [load_instance(name) for name in chosen_instances(instances)]
+    file = _file(output)
+    found = _surroundings()
+    asked = [
+        Run(instance.name, label, float(tol), float(max_seconds), int(threads), "error", **found)
+        for instance in chosen
+        for label in targets
+    ]
+    known = {run.settings: run for run in file.runs if run.status != "error"} if file is not None else {}
+    missing = [run for run in asked if run.settings not in known]
+    bounds = {instance.name: instance.lower_bound for instance in chosen}
+    calls = [(run.instance, targets[run.solver], run.tol, run.max_seconds) for run in missing]
+    outcomes = run_isolated(_measure, calls, limit=max_seconds + GRACE, jobs=jobs, threads=threads)
+    with closing(outcomes), _bar(progress and bool(missing)) as bar:
+        task = bar.add_task("starting", total=len(asked), completed=len(asked) - len(missing))
+        for number, outcome in outcomes:
+            run = _concluded(missing[number], outcome, bounds[missing[number].instance])
+            known[run.settings] = run
+            if file is not None:
+                file.add(run)
+            bar.update(task, advance=1, description=f"{run.instance} {run.solver}: {run.status}")
+    return [known[run.settings] for run in asked]
+
+
+def chosen_instances(patterns: Iterable[str] | None = None) -> list[str]:
+    """Names of the instances that match one of the patterns; :data:`QUICK` without any.
+
+    Raises
+    ------
+    InputError
+        If a pattern matches nothing.
+    """
+    if patterns is None:
+        return list(QUICK)
+    if isinstance(patterns, str):
+        raise InputError(f"instances must be a list of names or patterns, got the string {patterns!r}")
+    known, found = list_problems(), dict[str, None]()
+    for pattern in patterns:
+        matching = [name for name in known if fnmatchcase(name, pattern)]
+        if not matching:
+            raise InputError(f"no instance matches {pattern!r}; 'convexmetric list' has their names")
+        found |= dict.fromkeys(matching)
+    if not found:
+        raise InputError("instances is empty: leave it out for the quick ones")
+    return list(found)
+
+
+def loaded_solver(target: Target) -> Solver | Callable[[MetricProblem], Any]:
+    """The solver, or the function, that a name stands for; ``module:attribute`` is imported, which runs its code.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    SolverNotInstalledError
+        If it is a conic solver that is not installed.
+    """
+    found: Any = target
+    if isinstance(target, str):
+        if target in SOLVERS:
+            return SOLVERS[target]()
+        module, colon, attribute = target.partition(":")
+        if not (module and colon and attribute):
+            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, or module:attribute, got {target!r}")
+        if os.getcwd() not in sys.path:
+            # As python -m has it; the command's own folder comes first otherwise.
+            sys.path.insert(0, os.getcwd())
+        try:
+            found = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise InputError(f"cannot load the solver {target!r}: {error}") from error
+    if isinstance(found, type) and issubclass(found, Solver):
+        found = found()
+    if not isinstance(found, Solver) and not callable(found):
+        raise InputError(f"{target!r} must be a Solver or a function of a problem, got {type(found).__name__}")
+    return found
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """How far a run is."""
+
+    status: str
+    message: str = ""
+    seconds: float = np.nan
+    reached: tuple[float, ...] = (np.inf,) * len(GAPS)
+    lower_bound: float = -np.inf
+    upper_bound: float = np.inf
+    iterations: int = 0
+
+
+class _Watch:
+    """Notes when a solve reaches the gaps that are kept, and reports it to the other process."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.reached = [np.inf] * len(GAPS)
+        self._channel, self._last = channel, -np.inf
+
+    def __call__(self, progress: Progress) -> bool:
+        new = [k for k, gap in enumerate(GAPS) if progress.gap <= gap and self.reached[k] == np.inf]
+        for k in new:
+            self.reached[k] = progress.seconds
+        if new or progress.seconds >= self._last + REPORT_EVERY:
+            self._last = progress.seconds
+            lower, upper = progress.lower_bound, progress.upper_bound
+            state = _Reached("limit", "", progress.seconds, tuple(self.reached), lower, upper, progress.iteration)
+            self._channel.report(state)
+        return False
+
+
+def _measure(channel: Channel, name: str, target: Target, tol: float, max_seconds: float) -> _Reached:
+    """One run, in the other process."""
+    # Gaps are in the table.
+    warnings.simplefilter("ignore")
+    instance, solver = load_instance(name), loaded_solver(target)
+    problem = instance.problem()
+    if isinstance(solver, Solver):
+        reason = solver.unsupported(problem)
+        if reason is not None:
+            return _Reached("unsupported", reason)
+    _warm_up(problem, solver)
+    problem = instance.problem()
+    channel.start()
+    if isinstance(solver, Solver):
+        return _solved(problem, solver, tol, max_seconds, _Watch(channel))
+    return _judged(problem, solver, tol, instance)
+
+
+def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], Any]) -> None:
+    """Load what a first call loads or compiles."""
+    problem.objective(problem.cone.identity())
+    with suppress(ConvexMetricError):
+        if isinstance(solver, Conic):
+            solve(RelativeComparisonProblem(np.eye(3), np.array([[0, 1, 2]])), solver=solver)
+        elif isinstance(solver, Solver):
+            # Only solvers of the package are known to look at the clock.
+            if type(solver).__module__.startswith("convexmetric."):
+                solve(problem, solver=solver, max_seconds=WARM_UP_SECONDS)
+            else:
+                solve(problem, solver=solver, max_iter=WARM_UP_ITERATIONS)
+
+
+def _solved(problem: MetricProblem, solver: Solver, tol: float, max_seconds: float, watch: _Watch) -> _Reached:
+    start = perf_counter()
+    try:
+        solution = solve(problem, tol=tol, solver=solver, max_seconds=max_seconds, callback=watch)
+    except (SolverError, InputError) as error:
+        seconds, message = perf_counter() - start, " ".join(str(error).split())
+        if isinstance(solver, Conic) and isinstance(error, InputError):
+            # The statement is too large to write out.
+            return _Reached("unsupported", message)
+        if seconds < max_seconds:
+            raise
+        return _Reached("limit", message, seconds)
+    seconds = perf_counter() - start
+    status = "limit" if solution.status == "max_seconds" else solution.status
+    # The last bounds are those of the certificate; a gap it does not confirm was not reached.
+    reached = tuple(
+        np.inf if solution.gap > gap else min(at, seconds) for gap, at in zip(GAPS, watch.reached, strict=True)
+    )
+    bounds = solution.lower_bound, solution.upper_bound
+    name = solution.solver if solution.solver not in (solver.name, getattr(solver, "backend", "")) else ""
+    return _Reached(status, f"by {name}" if name else "", seconds, reached, *bounds, solution.iterations)
+
+
+def _judged(
+    problem: MetricProblem, function: Callable[[MetricProblem], Any], tol: float, instance: Instance
+) -> _Reached:
+    start = perf_counter()
+    M = function(problem)
+    seconds = perf_counter() - start
+    verdict = audit(problem, M, instance.lower_bound)
+    gap = verdict.suboptimality
+    reached = tuple(seconds if gap <= wanted else np.inf for wanted in GAPS)
+    message = "" if verdict.feasible else f"projected: smallest eigenvalue {verdict.min_eigenvalue:.2g}"
+    status = "optimal" if gap <= tol else "stalled"
+    return _Reached(status, message, seconds, reached, instance.lower_bound, verdict.projected_objective)
+
+
+def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
+    """The row of a run, judged: what came after the limit does not count."""
+    found: _Reached = outcome.value or outcome.report or _Reached("error")
+    status, message = found.status, found.message
+    if outcome.failure:
+        status, message = "error", outcome.failure
+    elif outcome.late:
+        status, message = "limit", f"killed {GRACE:g} s after the limit"
+    elif status == "optimal" and found.seconds > asked.max_seconds:
+        status, message = "limit", f"optimal after {found.seconds:.1f} s"
+    return replace(
+        asked,
+        status=status,
+        message=message,
+        seconds=asked.max_seconds + GRACE if outcome.late else found.seconds,
+        reached=tuple(seconds if seconds <= asked.max_seconds else np.inf for seconds in found.reached),
+        lower_bound=found.lower_bound,
+        upper_bound=found.upper_bound,
+        gap=relative_gap(found.upper_bound, found.lower_bound),
+        suboptimality=relative_gap(found.upper_bound, bound),
+        iterations=found.iterations,
+        peak_mb=outcome.peak_bytes / 2**20,
+    )
+
+
+def _targets(solvers: Iterable[str] | Mapping[str, Target]) -> dict[str, Target]:
+    if isinstance(solvers, str):
+        raise InputError(f"solvers must be a list of names, got the string {solvers!r}")
+    targets: dict[str, Target] = dict(solvers) if isinstance(solvers, Mapping) else {name: name for name in solvers}
+    if not targets:
+        raise InputError("solvers is empty: name at least one")
+    for target in targets.values():
+        # That a conic solver is not installed is a result; that a name is wrong is a mistake.
+        with suppress(SolverError):
+            loaded_solver(target)
+    return targets
+
+
+def _file(output: str | os.PathLike[str] | None) -> RunFile | None:
+    if output is None:
+        return None
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+    return RunFile(folder / RUNS_FILE)
+
+
+def _surroundings() -> dict[str, Any]:
+    return {"version": __version__, "machine": _processor(), "cores": os.cpu_count() or 0}
+
+
+def _processor() -> str:
+    try:
+        said = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError:
+        said = None
+    return said.group(1).strip() if said else platform.processor() or platform.machine()
+
+
+def _bar(shown: bool) -> Bar:
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    return Bar(*columns, TextColumn("{task.description}"), console=Console(stderr=True), disable=not shown)

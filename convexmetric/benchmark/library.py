@@ -1,0 +1,563 @@
+"""Instances: problems on real data whose optimal value is known between certified bounds.
+
+Each is a TOML file in ``problems/`` that says which data set, what was done to its rows, which statement, and
+which bounds were certified by which solver. The hashes in the file are checked when the problem is built, so that
+the bounds are never compared with a problem on other data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convexmetric.certificates import relative_gap
+from convexmetric.comparisons import triplets_from_labels
+from convexmetric.comparisons.pairs import ListedPairs
+from convexmetric.datasets import Dataset, load, preprocess, sha256
+from convexmetric.datasets.bundled import BUNDLED
+from convexmetric.errors import InputError
+from convexmetric.features import Projection, make_projection
+from convexmetric.methods import (
+    CrossModalProblem,
+    LargeMarginProblem,
+    PairMarginProblem,
+    RankingProblem,
+    RelativeComparisonProblem,
+    TripletProblem,
+    balanced_pairs,
+)
+from convexmetric.problem import MetricProblem
+
+__all__ = ["Instance", "list_problems", "load_instance", "load_problem", "read_instance"]
+
+Rows = tuple[Any, NDArray[Any]]
+"""Points after preprocessing, and their labels."""
+
+Keys = tuple[dict[str, type], dict[str, type]]
+"""Keys that a table of a file must have, and keys that it may have, with their types."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem on real data, with certified bounds on its optimal value.
+
+    Attributes
+    ----------
+    name : str
+        What :func:`load_problem` takes.
+    title : str
+        One line for a table.
+    method : str
+        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"``, ``"cross-modal"`` or ``"large-margin"``.
+    data : mapping
+        ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
+        published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
+        left out), ``parts`` (only rows with these values of the extra ``part``) and ``rows`` (after preprocessing, so
+        many rows at equal distances).
+    parameters : mapping
+        Arguments of the statement, such as ``C`` or ``reg``. Of pairs ``reg``, perhaps ``margin`` or ``margins`` (of
+        similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name).
+    triplets : mapping or None
+        Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
+        :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
+        Of triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
+        set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
+        Of large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
+    pairs : mapping or None
+        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.balanced_pairs`) and ``sha256`` of rows
+        (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
+        similar and dissimilar pairs come, or weigh, as they are.
+    projection : mapping or None
+        ``kind`` and ``r`` (see :func:`~convexmetric.make_projection`); of random ones also ``seed``, and ``sha256`` of
+        the map in multiples of 2^-30, rounded, as little-endian int64.
+    modalities : mapping or None
+        Of cross-modal problems ``other`` (the extra of the data set that is the second modality), its
+        ``preprocessing``, ``rows`` (the extra that lists the rows taken, before preprocessing), ``queries`` (``"X"``
+        or the name of the other), the ``count`` of triples, and ``sha256`` of the second modality, then the
+        representatives, in multiples of 2^-20, rounded, as little-endian int64.
+    lower_bound, upper_bound : float
+        Certified: the optimal value lies between them.
+    exact_lower, exact_upper : Fraction or None
+        The same, proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None where that has not been
+        done.
+    how : mapping
+        How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``.
+    """
+
+    name: str
+    title: str
+    method: str
+    data: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    triplets: Mapping[str, Any] | None
+    pairs: Mapping[str, Any] | None
+    projection: Mapping[str, Any] | None
+    modalities: Mapping[str, Any] | None
+    lower_bound: float
+    upper_bound: float
+    how: Mapping[str, Any]
+    exact_lower: Fraction | None = None
+    exact_upper: Fraction | None = None
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the bounds."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+    @property
+    def needs_data_folder(self) -> bool:
+        """Whether the data set is not one of those that need none."""
+        return self.data["set"] not in BUNDLED
+
+    def problem(self) -> MetricProblem:
+        """Load the data, check that they are the ones the bounds speak of, and state the problem.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the data set is not there.
+        InputError
+            If the data, the triplets or the pairs differ from those that were certified, or the file asks for what the
+            data set, a preprocessing step or the statement does not have; the message names the file.
+        """
+        try:
+            return METHODS[self.method].build(self)
+        except InputError as error:
+            raise type(error)(f"{self.name}.toml: {error}") from error
+
+    def rows(self) -> Rows:
+        """Points after preprocessing, and the names of their classes.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the data set is not there.
+        InputError
+            If the data differ from those that were certified.
+        """
+        return _rows(self.data)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.title}\n  {self.lower_bound!r} <= optimum <= {self.upper_bound!r}"
+
+
+def list_problems() -> list[str]:
+    """Names of all instances, sorted.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> [name for name in cm.list_problems() if name.startswith("relative-wine")]
+    ['relative-wine-1000', 'relative-wine-1000-rbf', 'relative-wine-hard', 'relative-wine-hard-rbf']
+    """
+    return sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml"))
+
+
+def load_instance(name: str) -> Instance:
+    """Read an instance by name; no data is loaded.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_problems`.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    InputError
+        If there is no instance of that name, or its file is malformed.
+    """
+    known = list_problems()
+    if not isinstance(name, str) or name not in known:
+        close = difflib.get_close_matches(str(name).lower(), known, n=3)
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(known)}"
+        raise InputError(f"there is no problem named {name!r}; {hint}")
+    file = _folder() / f"{name}.toml"
+    return read_instance(file.read_text(encoding="utf-8"), file.name)
+
+
+def load_problem(name: str) -> MetricProblem:
+    """State a problem of the library on its data.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_problems`.
+
+    Returns
+    -------
+    MetricProblem
+
+    Raises
+    ------
+    InputError
+        If there is no instance of that name, its file is malformed, or the data differ from those certified.
+    DataNotFoundError
+        If its data set is not there.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> problem = cm.load_problem("ranking-auc-wine-c1")
+    >>> instance = cm.load_instance("ranking-auc-wine-c1")
+    >>> problem.objective(problem.cone.identity()) >= instance.lower_bound
+    True
+    """
+    return load_instance(name).problem()
+
+
+def read_instance(text: str, file: str) -> Instance:
+    """Read an instance from the text of its TOML file; every key is checked.
+
+    Raises
+    ------
+    InputError
+        If a key is missing, unknown or of the wrong type; the message names file and key.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file} is not valid TOML: {error}") from error
+    method = METHODS.get(_text(document, "method", file))
+    if method is None:
+        raise InputError(f"{file}: method must be one of {', '.join(METHODS)}, got {document['method']!r}")
+    kinds = (("triplets", method.triplets), ("pairs", method.pairs), ("modalities", method.modalities))
+    formed = {key: keys for key, keys in kinds if keys}
+    tables = {"data": dict, "parameters": dict, "bounds": dict} | dict.fromkeys(formed, dict)
+    optional: dict[str, type] = {"projection": dict} if method.projection else {}
+    _check(document, {"name": str, "title": str, "method": str, **tables}, optional, file)
+    if f"{document['name']}.toml" != file:
+        raise InputError(f"{file}: name must be that of the file, got {document['name']!r}")
+    _check(document["data"], DATA, DATA_OPTIONAL, f"{file} [data]")
+    _check(document["parameters"], method.parameters, method.optional, f"{file} [parameters]")
+    for key, keys in formed.items():
+        _check(document[key], *keys, f"{file} [{key}]")
+    if "projection" in document:
+        _check(document["projection"], PROJECTION, PROJECTION_RANDOM, f"{file} [projection]")
+    bounds = dict(document["bounds"])
+    _check(bounds, BOUNDS, EXACT, f"{file} [bounds]")
+    lower, upper = float(bounds.pop("lower")), float(bounds.pop("upper"))
+    if not lower <= upper:
+        raise InputError(f"{file} [bounds]: lower must be at most upper, got {lower!r} and {upper!r}")
+    exact_lower, exact_upper = _exact(bounds, lower, upper, f"{file} [bounds]")
+    return Instance(
+        name=document["name"],
+        title=document["title"],
+        method=document["method"],
+        data=document["data"],
+        parameters=document["parameters"],
+        triplets=document.get("triplets"),
+        pairs=document.get("pairs"),
+        projection=document.get("projection"),
+        modalities=document.get("modalities"),
+        lower_bound=lower,
+        upper_bound=upper,
+        how=bounds,
+        exact_lower=exact_lower,
+        exact_upper=exact_upper,
+    )
+
+
+def _exact(
+    bounds: dict[str, Any], lower: float, upper: float, where: str
+) -> tuple[Fraction, Fraction] | tuple[None, None]:
+    """The rational bounds, taken out of the table; both or none, and near the others."""
+    given = [bounds.pop(key) for key in EXACT if key in bounds]
+    if not given:
+        return None, None
+    if len(given) == 1:
+        raise InputError(f"{where}: exact_lower and exact_upper come together")
+    try:
+        exact_lower, exact_upper = (Fraction(text) for text in given)
+    except (ValueError, ZeroDivisionError) as error:
+        raise InputError(f"{where}: exact_lower and exact_upper must be rationals, 'p/q', got {given}") from error
+    if exact_lower > exact_upper:
+        raise InputError(f"{where}: exact_lower must be at most exact_upper")
+    slack = AGREEMENT * max(abs(lower), abs(upper))
+    near = np.isfinite(slack) and all(
+        abs(exact - Fraction(bound)) <= slack for exact, bound in ((exact_lower, lower), (exact_upper, upper))
+    )
+    if not near:
+        raise InputError(f"{where}: exact_lower and exact_upper are not the bounds lower and upper, but for rounding")
+    return exact_lower, exact_upper
+
+
+DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha256": str}
+DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list, "parts": list, "rows": int}
+DRAWN: Keys = {"count": int, "seed": int, "sha256": str}, {"also": list}
+FORMED: Keys = {"count": int}, {"n_same": int, "n_other": int, "graph": bool, "sha256": str}
+MODALITIES: Keys = (
+    {"other": str, "preprocessing": list, "rows": str, "queries": str, "count": int, "sha256": str},
+    {},
+)
+PAIRS: Keys = {}, {"count": int, "seed": int, "sha256": str, "all": bool, "balanced": bool}
+PROJECTION: dict[str, type] = {"kind": str, "r": int}
+PROJECTION_RANDOM: dict[str, type] = {"seed": int, "sha256": str}
+BOUNDS: dict[str, type] = {
+    "lower": float,
+    "upper": float,
+    "solver": str,
+    "tol": float,
+    "iterations": int,
+    "version": str,
+}
+EXACT: dict[str, type] = {"exact_lower": str, "exact_upper": str}
+#: How near exact bounds are to the others, relative.
+AGREEMENT = 1e-7
+
+
+def _check(table: Mapping[str, Any], required: dict[str, type], optional: dict[str, type], where: str) -> None:
+    known = required | optional
+    for key in table:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    for key in required:
+        if key not in table:
+            raise InputError(f"{where}: the key {key!r} is missing")
+    for key, value in table.items():
+        kinds = (int, float) if known[key] is float else known[key]
+        if isinstance(value, bool) != (kinds is bool) or not isinstance(value, kinds):
+            raise InputError(f"{where}: {key} must be a {known[key].__name__}, got {value!r}")
+
+
+def _text(document: Mapping[str, Any], key: str, file: str) -> str:
+    _check({key: document[key]} if key in document else {}, {key: str}, {}, file)
+    return str(document[key])
+
+
+def _folder() -> Traversable:
+    """The folder of instances: inside an installed package, beside the package in a checkout."""
+    inside = files("convexmetric") / "problems"
+    return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / "problems"
+
+
+def _dataset(data: Mapping[str, Any]) -> Dataset:
+    dataset = load(data["set"])
+    _same(sha256(dataset), data["sha256"], f"[data]: the data set {dataset.name!r} found here is")
+    return dataset
+
+
+def _same(found: str, expected: str, subject: str) -> None:
+    """Refuse what has another hash than what the bounds speak of."""
+    if found != expected:
+        raise InputError(f"{subject} not what was certified: the sha256 is {found}, expected {expected}")
+
+
+def _rows(data: Mapping[str, Any]) -> Rows:
+    dataset = _dataset(data)
+    X, labels = dataset.X, _labels(dataset, data.get("labels"))
+    for name in data.get("without", []):
+        if name not in labels:
+            raise InputError(f"[data]: without names the class {name!r}, which no row has")
+    if "without" in data:
+        kept = np.flatnonzero(~np.isin(labels, data["without"]))
+        X, labels = X[kept], labels[kept]
+    if "parts" in data:
+        part = dataset.extras.get("part")
+        if part is None:
+            raise InputError(f"[data]: the data set {dataset.name!r} has no parts")
+        kept = np.flatnonzero(np.isin(part, data["parts"]))
+        X, labels = X[kept], labels[kept]
+    X = preprocess(X, data["preprocessing"])
+    if "rows" in data:
+        if not 0 < data["rows"] <= len(labels):
+            raise InputError(f"[data]: rows must be between 1 and {len(labels)}, got {data['rows']}")
+        kept = np.linspace(0, len(labels) - 1, data["rows"]).astype(np.int64)
+        X, labels = X[kept], labels[kept]
+    _check_shape(X, data)
+    return X, labels
+
+
+def _linked_rows(data: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Points after preprocessing, and the links between them; the labels, if any, are not asked for."""
+    dataset = _dataset(data)
+    adjacency = dataset.extras.get("adjacency")
+    if adjacency is None:
+        raise InputError(f"[triplets]: the data set {dataset.name!r} has no graph")
+    for key in DATA_OPTIONAL:
+        if key in data:
+            raise InputError(f"[data]: {key} does not go with graph = true, which is about all rows; leave it out")
+    X = preprocess(dataset.X, data["preprocessing"])
+    _check_shape(X, data)
+    return X, adjacency
+
+
+def _check_shape(X: Any, data: Mapping[str, Any]) -> None:
+    if list(X.shape) != data["shape"]:
+        raise InputError(f"[data]: shape is {data['shape']}, but preprocessing gave {list(X.shape)}")
+
+
+def _labels(dataset: Dataset, extra: str | None) -> NDArray[Any]:
+    """Names of the classes of all rows; one and the same where the data set has none."""
+    if extra is None and dataset.y is None:
+        return np.full(dataset.X.shape[0], "all")
+    if extra is None:
+        codes, names = dataset.y, dataset.target_names
+    else:
+        codes, names = dataset.extras.get(extra), dataset.extras.get(f"{extra}_names", ())
+    if codes is None or codes.ndim != 1 or not names:
+        kind = "classes, one a row" if extra is None else f"labels {extra!r}"
+        raise InputError(f"[data]: the data set {dataset.name!r} has no {kind}")
+    return np.array(names)[codes]
+
+
+def _ranking(instance: Instance) -> MetricProblem:
+    X, labels = instance.rows()
+    return RankingProblem.from_labels(X, labels, **instance.parameters)
+
+
+def _relative_comparisons(instance: Instance) -> MetricProblem:
+    X, labels = instance.rows()
+    wanted = instance.triplets or {}
+    triplets = triplets_from_labels(labels, wanted["count"], wanted["seed"], wanted.get("also", ()))
+    _same(_sha256(triplets), wanted["sha256"], "[triplets]: the triplets drawn here are")
+    return RelativeComparisonProblem(X, triplets, **instance.parameters)
+
+
+def _triplets(instance: Instance) -> MetricProblem:
+    formed = instance.triplets or {}
+    graph, numbers = formed.get("graph", False), [formed[key] for key in ("n_same", "n_other") if key in formed]
+    if len(numbers) != (0 if graph else 2):
+        raise InputError("[triplets]: either graph = true, or both n_same and n_other, 0 for all")
+    X, about = _linked_rows(instance.data) if graph else instance.rows()
+    options = {**instance.parameters, "projection": _projection(instance.projection, X)}
+    if graph:
+        problem = TripletProblem.from_graph(X, about, **options)
+    else:
+        problem = TripletProblem.from_labels(X, about, *(number or None for number in numbers), **options)
+    listed = [pairs.pairs for pairs in (problem.similar, problem.dissimilar) if isinstance(pairs, ListedPairs)]
+    if listed:
+        found = _sha256(np.concatenate([np.unique(pairs, axis=0) for pairs in listed]))
+        _same(found, formed.get("sha256", "none"), "[triplets]: the pairs found here are")
+    if problem.count != formed["count"]:
+        raise InputError(f"[triplets]: count is {formed['count']}, but there are {problem.count}")
+    return problem
+
+
+def _large_margin(instance: Instance) -> MetricProblem:
+    X, labels = instance.rows()
+    wanted, problem = instance.triplets or {}, LargeMarginProblem(X, labels, **instance.parameters)
+    _same(_sha256(np.unique(problem.targets, axis=0)), wanted["sha256"], "[triplets]: the target neighbours here are")
+    if problem.count != wanted["count"]:
+        raise InputError(f"[triplets]: count is {wanted['count']}, but there are {problem.count}")
+    return problem
+
+
+def _pairs(instance: Instance) -> MetricProblem:
+    wanted, options = dict(instance.pairs or {}), dict(instance.parameters)
+    everything, balanced = wanted.pop("all", False), wanted.pop("balanced", True)
+    if set(wanted) != (set() if everything else {"count", "seed", "sha256"}):
+        raise InputError("[pairs]: either all = true, or all of count, seed and sha256")
+    for key, least in (("count", 1), ("seed", 0)):
+        if wanted.get(key, least) < least:
+            raise InputError(f"[pairs]: {key} must be at least {least}, got {wanted[key]}")
+    if "margin" in options and "margins" in options:
+        raise InputError("[parameters]: margin and margins exclude each other; leave one of them out")
+    if "margins" in options:
+        options["margin"] = options.pop("margins")
+    X, labels = instance.rows()
+    if everything:
+        return PairMarginProblem.from_labels(X, labels, balanced=balanced, **options)
+    pairs, r = balanced_pairs(labels, wanted["count"], wanted["seed"], balanced=balanced)
+    _same(_sha256(np.column_stack([pairs, r])), wanted["sha256"], "[pairs]: the pairs drawn here are")
+    return PairMarginProblem(X, pairs, r, **options)
+
+
+def _cross_modal(instance: Instance) -> MetricProblem:
+    said, data = instance.modalities or {}, instance.data
+    for key in DATA_OPTIONAL:
+        if key in data:
+            raise InputError(f"[data]: {key} does not go with two modalities; leave it out")
+    dataset = _dataset(data)
+    other, rows = dataset.extras.get(said["other"]), dataset.extras.get(said["rows"])
+    if other is None or rows is None:
+        raise InputError(
+            f"[modalities]: the data set {dataset.name!r} has no extras {said['other']} and {said['rows']}"
+        )
+    if said["queries"] not in ("X", said["other"]):
+        raise InputError(f"[modalities]: queries must be 'X' or {said['other']!r}, got {said['queries']!r}")
+    X = preprocess(dataset.X[rows], data["preprocessing"])
+    _check_shape(X, data)
+    Y, labels = preprocess(other[rows], said["preprocessing"]), _labels(dataset, None)[rows]
+    first, second = (X, Y) if said["queries"] == "X" else (Y, X)
+    problem = CrossModalProblem(first, second, labels, labels, **instance.parameters)
+    numbers = np.concatenate([Y.ravel(), problem.representatives.items.ravel()])
+    _same(_sha256(np.rint(2.0**20 * numbers)), said["sha256"], "[modalities]: what represents the objects here is")
+    if problem.count != said["count"]:
+        raise InputError(f"[modalities]: count is {said['count']}, but there are {problem.count}")
+    return problem
+
+
+def _projection(wanted: Mapping[str, Any] | None, X: Any) -> Projection | None:
+    if wanted is None:
+        return None
+    made = make_projection(wanted["kind"], X, wanted["r"], wanted.get("seed"))
+    if made.kind != "pca":
+        if "seed" not in wanted:
+            raise InputError(f"[projection]: the key 'seed' is missing, which {made.kind!r} needs")
+        L = made.L if isinstance(made.L, np.ndarray) else made.L.toarray()
+        _same(_sha256(np.rint(2.0**30 * L)), wanted.get("sha256", "none"), "[projection]: the map drawn here is")
+    return made
+
+
+def _sha256(numbers: NDArray[Any]) -> str:
+    """Of the numbers as little-endian int64, in C order."""
+    return hashlib.sha256(numbers.astype("<i8").tobytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Method:
+    """How instances of one method are read: the builder, and the keys of the tables with their types."""
+
+    build: Callable[[Instance], MetricProblem]
+    parameters: dict[str, type]
+    optional: dict[str, type]
+    triplets: Keys | None = None
+    pairs: Keys | None = None
+    projection: bool = False
+    modalities: Keys | None = None
+
+
+METHODS: dict[str, Method] = {
+    "ranking": Method(_ranking, {"measure": str, "C": float}, {"k": int, "regularizer": str, "diagonal": bool}),
+    "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, DRAWN),
+    "triplets": Method(
+        _triplets,
+        {"reg": float},
+        {"margin": float, "intra": float, "inter": float, "diagonal": bool, "regularizer": str},
+        FORMED,
+        projection=True,
+    ),
+    "pairs": Method(
+        _pairs, {"reg": float}, {"margin": float, "margins": list, "norm": str, "kernel": str}, pairs=PAIRS
+    ),
+    "cross-modal": Method(
+        _cross_modal,
+        {"alpha": float, "beta": float, "n_clusters": int, "n_neighbors": int, "random_state": int},
+        {"n_far_clusters": int},
+        modalities=MODALITIES,
+    ),
+    "large-margin": Method(
+        _large_margin, {"n_neighbors": int, "push": float}, {"diagonal": bool}, ({"count": int, "sha256": str}, {})
+    ),
+}
+"""A new paper adds one entry here."""

@@ -1,0 +1,35 @@
+"""Bounds on the optimum and what proves them, in float64 and, from files, in exact arithmetic."""
+
+from convexmetric.certificates.certificate import Certificate, certify, relative_gap
+from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
+from convexmetric.certificates.contracts import check_problem
+from convexmetric.certificates.user_terms import Constraints, ExtraObjective, UserTerms, solve_conic
+from convexmetric.certificates.writer import (
+    Difference,
+    as_rational,
+    describe,
+    difference,
+    verify_instance,
+    write_certificate,
+)
+
+__all__ = [
+    "Ball",
+    "Certificate",
+    "CertificateError",
+    "Constraints",
+    "Difference",
+    "ExtraObjective",
+    "UserTerms",
+    "Verdict",
+    "as_rational",
+    "certify",
+    "check_problem",
+    "describe",
+    "difference",
+    "relative_gap",
+    "solve_conic",
+    "verify",
+    "verify_instance",
+    "write_certificate",
+]

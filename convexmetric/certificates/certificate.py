@@ -1,0 +1,275 @@
+r"""Proof of how far a metric is from optimal, made from the metric and a dual point alone.
+
+.. math:: \text{lower bound} \; \le \; \min_{M \in K} \text{objective}(M) \; \le \; \text{upper bound}
+
+The upper bound is the objective at the metric projected on the cone; the lower bound is weak duality at
+the dual point, clipped and shrunk to be feasible. Neither trusts the solver that made them.
+
+Grade *float*: both sides are evaluated in float64. How wrong that may be is estimated from the magnitudes met
+(:mod:`convexmetric.risks.rounding`): with e by how much squared distances under M may be wrong, W the sensitivity of
+the risk to them and :math:`\delta` by how much the dual matrix S may be,
+
+.. math:: \text{upper} = F(M) + W e + \epsilon (|R(M)| + |\langle G, M \rangle| + \Omega(M)), \qquad
+   \text{lower} = \text{bound}(v - \epsilon |v|, \; S + \mathrm{diag}(\delta)) - \epsilon \, |\text{bound}|.
+
+A lower bound above the upper one after that is no rounding, and an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.certificates.user_terms import Constraints, ExtraObjective, UserTerms
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array, norm_of
+from convexmetric.errors import CrossedBoundsError, InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import DualPoint
+from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, sum_error
+
+__all__ = ["Certificate", "certify", "relative_gap"]
+
+
+#: A positive lower bound below this is none: products behind it may have lost their digits by underflow.
+SMALLEST = 1e-290
+
+
+def relative_gap(upper_bound: float, lower_bound: float) -> float:
+    """``(upper - lower) / max(|upper|, |lower|)``; zero when both are zero, infinite when a bound is not finite."""
+    if not (np.isfinite(upper_bound) and np.isfinite(lower_bound)):
+        return np.inf
+    scale = max(abs(upper_bound), abs(lower_bound))
+    return (upper_bound - lower_bound) / scale if scale > 0.0 else 0.0
+
+
+def close_enough(certificate: Certificate, tol: float, atol: float) -> bool:
+    """Whether the relative gap is at most ``tol``, or the absolute one at most ``atol``."""
+    return certificate.gap <= tol or certificate.upper_bound - certificate.lower_bound <= atol
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds on the optimal value, with the points that prove them.
+
+    Attributes
+    ----------
+    upper_bound : float
+        Objective at ``M``, and what rounding may have taken from it.
+    lower_bound : float
+        What ``dual`` proves, less what rounding may have added to it.
+    M : array
+        The metric, in the cone.
+    dual : array or CutDual
+        The dual point, as it was given.
+    grade : str
+        ``"float"``: evaluated in float64. ``"conic"``: with constraints or terms of the user's own, part of the lower
+        bound is a conic solver's word (see :mod:`convexmetric.certificates.user_terms`).
+    violation : float
+        By how much the metric violates the user's constraints.
+    rounding : float
+        By how much the bounds were moved apart for rounding, both together: an estimate from the magnitudes met.
+    """
+
+    upper_bound: float
+    lower_bound: float
+    M: Array = field(repr=False)
+    dual: Any = field(repr=False)
+    grade: str = "float"
+    violation: float = 0.0
+    rounding: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Relative gap ``(upper - lower) / max(|upper|, |lower|)``."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+    def __str__(self) -> str:
+        bounds = (
+            f"{self.lower_bound:.10g} <= optimum <= {self.upper_bound:.10g}   "
+            f"(relative gap {self.gap:.1e}, grade {self.grade}, rounding {self.rounding:.0e})"
+        )
+        return f"{bounds}\n{self.rests_on}" if self.rests_on else bounds
+
+    @property
+    def rests_on(self) -> str:
+        """What the bounds rest on beside our own evaluation; empty if nothing."""
+        if self.grade != "conic":
+            return ""
+        return (
+            "the risk is bounded from below by our own dual point; that no metric does better on that bound plus your "
+            f"own terms is CLARABEL's word; the metric violates your constraints by {self.violation:.1e}"
+        )
+
+
+def certify(
+    problem: MetricProblem,
+    M: ArrayLike,
+    dual: Any,
+    constraints: Constraints | None = None,
+    extra_objective: ExtraObjective | None = None,
+) -> Certificate:
+    """Make a certificate for ``problem`` from a metric and a dual point, trusting neither.
+
+    ``M`` is projected on the cone and scaled to meet hard margins; ``dual`` is clipped and shrunk. Cuts are made
+    anew from their witnesses. With ``constraints`` or ``extra_objective`` (see :func:`solve`) the certificate has grade
+    ``"conic"`` and says what it rests on.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        What the bounds are on.
+    M : array
+        A metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one.
+    dual : array, CutDual or SmoothedPairs
+        Multipliers of the comparisons, weighted cuts, or slopes of smoothed hinges.
+    constraints, extra_objective : callable, optional
+        As for :func:`solve`.
+
+    Returns
+    -------
+    Certificate
+        ``upper_bound`` at the metric, ``lower_bound`` from the dual point; minus infinity where that proves nothing.
+
+    Raises
+    ------
+    InputError
+        If ``M`` has the wrong shape or entries that are not finite.
+    DualError
+        If the shape of ``dual`` does not fit the problem.
+
+    Examples
+    --------
+    A dual point proves a lower bound, whoever found it; here multipliers of two triplets, chosen by hand:
+
+    >>> import numpy as np
+    >>> import convexmetric as cm
+    >>> X = [[0.0, 0.0], [1.0, 3.0], [2.0, 0.5], [0.2, 2.0]]
+    >>> problem = cm.RelativeComparisonProblem(X, [[0, 3, 2], [1, 3, 2]], C=1.0)
+    >>> certificate = cm.certify(problem, [0.4, 0.2], np.array([0.1, 0.1]))
+    >>> print(f"{certificate.lower_bound:.4f} <= optimum <= {certificate.upper_bound:.4f}")
+    0.0956 <= optimum <= 0.2660
+    """
+    upper = certify_metric(problem, M)
+    if constraints is not None or extra_objective is not None:
+        return with_terms(problem, upper, UserTerms(problem.without_constant(), constraints, extra_objective), dual)
+    return with_dual(problem, upper, dual, problem.risk.dual_point(dual))
+
+
+def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: DualPoint | None) -> Certificate:
+    """The certificate of a metric, with the lower bound of a dual point that says ``point`` (None: nothing).
+
+    Raises
+    ------
+    CrossedBoundsError
+        If the lower bound is above the upper one.
+    """
+    lower, rounding = -np.inf, 0.0
+    if point is not None:
+        lower, rounding = _lower_bound(problem, point, upper.M)
+    made = replace(upper, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
+    if lower > upper.upper_bound:
+        raise CrossedBoundsError(
+            f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains "
+            f"{made.rounding:.1e} of it: a block of the problem is not what it says it is (check_problem tells which), "
+            "or its numbers are of sizes that float64 does not hold together (rescale them)"
+        )
+    return made
+
+
+def with_terms(problem: MetricProblem, upper: Certificate, terms: UserTerms, dual: Any) -> Certificate:
+    """The certificate of a problem with terms of the user's own, from that of its metric without them."""
+    point = problem.risk.dual_point(dual)
+    return replace(
+        upper,
+        upper_bound=upper.upper_bound + terms.value(upper.M),
+        lower_bound=-np.inf if point is None else terms.lower_bound(point) + problem.constant,
+        dual=dual,
+        grade="conic",
+        violation=terms.violation(upper.M),
+    )
+
+
+def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
+    """The half of a certificate that a metric alone gives: an upper bound, and minus infinity as the lower one.
+
+    Raises
+    ------
+    InputError
+        If ``M`` has the wrong shape or entries that are not finite.
+    """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    metric = problem.metric(M)
+    if problem.cone.violation(metric) > 0.0:
+        metric = problem.cone.project(metric)
+    metric = problem.risk.repair(metric)
+    value, rounding = _upper_bound(problem, metric)
+    return Certificate(value + rounding, -np.inf, metric, None, rounding=rounding)
+
+
+def _upper_bound(problem: MetricProblem, M: Array) -> tuple[float, float]:
+    """The objective at ``M``, and by how much the optimum may be above it because of rounding."""
+    cone, risk, G = problem.cone, problem.risk, problem.G
+    value, penalty = risk.value(M), problem.penalty(M)
+    if not np.isfinite(value + penalty):
+        return np.inf, 0.0
+    lifted = lift(cone, M)
+    error = _data_error(problem, M, value, lifted)
+    raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
+    omega = problem.regularizer.value(M, cone)
+    error += abs(problem.regularizer.value(raised, cone) - omega)
+    sizes = abs(omega) + abs(problem.constant)
+    if G is not None:
+        sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
+        error += float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
+    error += sum_error(M.size) * sizes
+    return (value + penalty, error) if np.isfinite(error) else (np.inf, 0.0)
+
+
+def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array) -> float:
+    """By how much ``R(M) = value`` may be wrong, ``M`` being wrong by ``lifted`` itself."""
+    risk = problem.risk
+    error = sum_error(risk.parts) * abs(value)
+    if risk.points:
+        distances = error_of_distances(risk.points, M) + 4.0 * largest_form(risk.points, lifted)
+        sensitivity = risk.sensitivity(M, distances)
+        if sensitivity is not None:
+            return error + (sensitivity * distances if sensitivity else 0.0)
+    # Nothing is known of such a risk but the tangent plane: the sizes of its terms.
+    cuts = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))
+    sizes = np.abs(cuts.offsets).sum() + np.abs(cuts.normals).sum(axis=0) @ np.abs(problem.cone.coordinates(M))
+    return error + sum_error(risk.parts + M.size) * float(sizes)
+
+
+def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple[float, float]:
+    """What a dual point proves after rounding, and how much that took."""
+    S = point.S
+    if not (np.isfinite(point.value) and np.isfinite(S).all()):
+        return -np.inf, 0.0
+    plain = problem.bound(point.value, S, problem.regularizer.sharpened(S, problem.G, hint))
+    if not np.isfinite(plain):
+        return -np.inf, 0.0
+    raised = S + _dual_error(problem, point)
+    value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
+    lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
+    lower -= sum_error(problem.cone.size) * (abs(lower) + abs(problem.constant))
+    if 0.0 < lower < SMALLEST:
+        lower = 0.0
+    return lower, plain - lower
+
+
+def _dual_error(problem: MetricProblem, point: DualPoint) -> Array:
+    """By how much S may be wrong, an element of the cone that is added to it."""
+    cone, S, G = problem.cone, point.S, problem.G
+    sums = np.zeros(cone.d)
+    if point.weight is not None and problem.risk.points:
+        sums = error_of_sums(problem.risk.points, point.weight, cone)
+    if isinstance(cone, NonnegativeDiagonal):
+        return sums + sum_error(cone.d) * (np.abs(S) if G is None else np.abs(S) + np.abs(G))
+    # Eigenvalues err by about this, whatever the scales of the coordinates are.
+    size = norm_of(S) + (0.0 if G is None else norm_of(G))
+    return np.diag(sums + sum_error(cone.d) * size)

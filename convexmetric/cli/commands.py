@@ -1,0 +1,561 @@
+"""The command ``convexmetric``: solve, verify, list, audit, bench, fit, demo.
+
+Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
+not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+import warnings
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from convexmetric import __version__
+from convexmetric.audit import (
+    Audit,
+    AuditTrail,
+    Iterates,
+    Reference,
+    audit_iterates,
+    read_iterates,
+    read_metric,
+    write_solution,
+)
+from convexmetric.audit import audit as audit_metric
+from convexmetric.benchmark import RUNS_FILE, Instance, Run, benchmark, list_problems, load_instance, read_runs
+from convexmetric.certificates import CertificateError, verify_instance, write_certificate
+from convexmetric.certificates import verify as verify_file
+from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
+from convexmetric.cli.reports import (
+    audit_record,
+    audit_table,
+    benchmark_markdown,
+    benchmark_table,
+    instance_record,
+    instances_table,
+    run_record,
+    solution_record,
+    solution_table,
+    trail_record,
+    trail_table,
+    verdict_record,
+    worst_table,
+)
+from convexmetric.datasets import preprocess, read_csv
+from convexmetric.errors import ConvexMetricError, GapWarning, InputError
+from convexmetric.estimators import MLR, OperatorMarginMetric, RandomProjectionMetric, RelativeComparisonMetric
+from convexmetric.files import check_solution_path, write_arrays
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Solution
+from convexmetric.solvers import SOLVERS
+from convexmetric.solvers import solve as solve_problem
+
+__all__ = ["app", "main"]
+
+NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+PICTURES = (".png", ".pdf", ".svg")
+#: What ``fit`` can learn from points with labels.
+METHODS = {
+    "mlr": MLR,
+    "relative": RelativeComparisonMetric,
+    "projection": RandomProjectionMetric,
+    "operator": OperatorMarginMetric,
+}
+#: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
+PIPE_WIDTH = 160
+
+app = typer.Typer(
+    name="convexmetric",
+    help="Exact metric learning: convex statements, certified optima.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _complete_name(incomplete: str) -> list[str]:
+    return [name for name in list_problems() if name.startswith(incomplete)]
+
+
+def _complete_solver(incomplete: str) -> list[str]:
+    return [name for name in SOLVERS if name.startswith(incomplete)]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="An instance: see 'convexmetric list'.", autocompletion=_complete_name, show_default=False
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the instances, with certified bounds on their optimal values."""
+    instances = [load_instance(name) for name in list_problems()]
+    if as_json:
+        _print_json([instance_record(instance) for instance in instances])
+    else:
+        _console().print(instances_table(instances))
+
+
+@app.command()
+def solve(
+    name: Name,
+    tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
+    as_json: AsJson = False,
+    save: Annotated[Path | None, typer.Option(help="Write metric, bounds and dual point to this .npz file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture to this .png, .pdf or .svg file.")] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(SOLVERS)}. Default: the first exact one that fits.",
+            autocompletion=_complete_solver,
+        ),
+    ] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
+    max_iter: Annotated[int | None, typer.Option(help="Limit on iterations (oracle passes).")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Write the state to this file as the solve goes on, and take it up from there.")
+    ] = None,
+    quiet: Quiet = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(help="Write a proof in exact arithmetic to this .npz file; see 'verify'."),
+    ] = None,
+) -> None:
+    """Solve an instance to a certified relative gap.
+
+    Ctrl-C ends the solve and keeps the best certified metric so far.
+    """
+    if save is not None:
+        check_solution_path(save)
+    if plot is not None:
+        _check_picture_path(plot)
+    if certificate is not None:
+        check_solution_path(certificate, "a certificate")
+    instance = load_instance(name)
+    problem = instance.problem()
+    if not as_json:
+        _console().print(str(problem) + "\n", markup=False, highlight=False)
+    limits = {"max_seconds": max_seconds, "max_iter": max_iter}
+    solution = _solved(problem, tol, quiet, solver=solver, checkpoint=checkpoint, **limits)
+    if as_json:
+        _print_json(solution_record(name, solution))
+    else:
+        _console().print(solution_table(solution))
+    if save is not None:
+        _say(f"solution: {write_solution(save, solution)}")
+    if plot is not None:
+        _plot(instance, solution, plot)
+        _say(f"picture: {plot}")
+    if certificate is not None:
+        verdict = write_certificate(certificate, problem, solution, instance.title)
+        _say(f"certificate: {certificate}\n{verdict}")
+    if solution.status != "optimal":
+        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
+
+
+@app.command()
+def audit(
+    name: Name,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="A metric: .npy, .npz, .csv or .mat. With --iterates .npz files or folders of iterates.",
+            show_default=False,
+        ),
+    ],
+    variable: Annotated[
+        str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
+    ] = None,
+    iterates: Annotated[
+        bool, typer.Option("--iterates", help="The files hold iterates of solvers: suboptimality against time.")
+    ] = False,
+    worst: Annotated[int, typer.Option(help="How many of the costliest parts of the risk to name.")] = 10,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture to this .png, .pdf or .svg file.")] = None,
+    as_json: AsJson = False,
+    tol: Annotated[
+        float | None, typer.Option(help="Fail (exit code 1) if the suboptimality is not certified to be at most this.")
+    ] = None,
+    re_solve: Annotated[
+        bool, typer.Option("--solve", help="Solve for the lower bound, to 'tol', instead of taking the committed one.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """How far are anybody's metrics from the optimum of an instance, and what is wrong with them?
+
+    With --solve losses and directions are compared with those of the optimum. Several files make a list of JSON, and
+    with --iterates one picture.
+    """
+    if tol is not None and not 0.0 < tol < 1.0:
+        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    if plot is not None:
+        _check_picture_path(plot)
+        if len(files) > 1 and not iterates:
+            raise InputError("a picture is of one metric: give one FILE, or files of iterates with --iterates")
+    if iterates and variable is not None:
+        raise InputError("--variable is for metrics; a file of iterates holds them as 'iterates'")
+    read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
+    instance = load_instance(name)
+    problem = instance.problem()
+    reference = _solved(problem, tol or 1e-6, quiet) if re_solve else None
+    against = Reference(instance.lower_bound, instance.upper_bound) if reference is None else reference
+    records: list[dict[str, Any]] = []
+    audits: list[Audit] = []
+    trails: list[AuditTrail] = []
+    near = True
+    for file, given in zip(files, read, strict=True):
+        if not as_json:
+            _console().print(f"{file} on {instance.title}", markup=False, highlight=False, soft_wrap=True)
+        if isinstance(given, Iterates):
+            trails.append(audit_iterates(problem, given.metrics, given.seconds, given.passes, against, file.stem))
+            near = near and bool(trails[-1].best_so_far[-1] <= (tol or np.inf))
+            records.append(trail_record(name, str(file), trails[-1]))
+            tables = [trail_table(trails[-1])]
+        else:
+            verdict = audit_metric(problem, given, against, worst)
+            audits.append(verdict)
+            near = near and verdict.feasible and verdict.suboptimality <= (tol or np.inf)
+            records.append(audit_record(name, str(file), verdict))
+            tables = [audit_table(verdict), *([worst_table(verdict)] if verdict.worst else [])]
+            if not as_json:
+                _console().print(verdict.verdict, markup=False, highlight=False, soft_wrap=True)
+        if not as_json:
+            for table in tables:
+                _console().print(table)
+    if as_json:
+        _print_json(records[0] if len(records) == 1 else records)
+    if plot is not None:
+        _plot_audit(problem, instance, trails, audits, reference, plot)
+        _say(f"picture: {plot}")
+    if reference is not None and reference.status == "interrupted":
+        _say("interrupted: the lower bound is the best one so far")
+        raise typer.Exit(INTERRUPTED)
+    if tol is not None and not near:
+        _say(f"not certified to be within {tol:g} of the optimum")
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate: .npz.", show_default=False)],
+    instance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Check also that it is about this instance, built anew here: the same numbers, bit by bit.",
+            autocompletion=_complete_name,
+        ),
+    ] = None,
+    instance_tolerance: Annotated[
+        float,
+        typer.Option(
+            metavar="RELATIVE",
+            help="Let floats differ by so much of their array's largest, and prove bounds for the instance built here.",
+        ),
+    ] = 0.0,
+    as_json: AsJson = False,
+    max_bytes: Annotated[int, typer.Option(help="Read no file that is larger, packed or unpacked.")] = MAX_BYTES,
+    max_work: Annotated[
+        float, typer.Option(help="Do no proof that takes more operations, each about a nanosecond.")
+    ] = MAX_WORK,
+) -> None:
+    """Prove the bounds of a certificate in exact arithmetic.
+
+    Exit code 0: proven; 1: not proven; 2: refused, no certificate or one about another problem.
+    """
+    if instance is None and instance_tolerance:
+        raise InputError("--instance-tolerance goes with --instance")
+    deviation = None
+    try:
+        if instance is None:
+            verdict = verify_file(file, max_bytes, max_work)
+        else:
+            problem = load_instance(instance).problem()
+            verdict, deviation = verify_instance(file, problem, instance_tolerance, max_bytes, max_work)
+        with refusals("the verdict"):
+            if as_json:
+                _print_json(verdict_record(str(file), verdict, instance, deviation))
+            else:
+                print(verdict)
+                if instance is not None:
+                    print(f"the problem is {instance}, built anew from its data{_deviating(deviation)}")
+            sys.stdout.flush()
+    except CertificateError as error:
+        _say(f"refused: {error}")
+        raise typer.Exit(WRONG_INPUT) from None
+    if not verdict.accepted:
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+def _deviating(deviation: float | None) -> str:
+    if not deviation:
+        return ""
+    return f"; the file's numbers differ by up to {deviation:.1e}, the bounds are proven for those built here"
+
+
+@app.command()
+def fit(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A CSV file with names of columns in its first line.", show_default=False),
+    ],
+    label: Annotated[str, typer.Option(help="The column of labels.")],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "mlr",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as C=10; may come again."),
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may come again.")] = None,
+    scale: Annotated[
+        bool,
+        typer.Option(help="Learn from columns of mean 0 and deviation 1. What is saved acts on the table as it is."),
+    ] = True,
+    tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-4,
+    max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write components, names of columns and bounds to this .npz file.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a metric from a labelled CSV file, with a certified optimum."""
+    if method not in METHODS:
+        raise InputError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
+    if save is not None:
+        check_solution_path(save)
+    estimator = METHODS[method](tol=tol, max_seconds=max_seconds, verbose=not quiet)
+    chosen = dict(_setting(text, estimator.get_params()) for text in settings or [])
+    if save is not None and chosen.get("kernel") is not None:
+        raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
+    data = read_csv(file, label, drop or [])
+    points = preprocess(data.X, ["zscore"]) if scale else data.X
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        estimator.set_params(**chosen).fit(points, np.array(data.target_names)[data.y])
+    for warning in caught:
+        # A gap is said in our own words, after the result.
+        if not issubclass(warning.category, GapWarning):
+            _say(f"note: {warning.message}")
+    solution = estimator.solution_
+    if as_json:
+        _print_json(solution_record(str(file), solution) | {"method": method, "columns": data.extras["columns"]})
+    else:
+        _console().print(f"{data.summary.split('; extras')[0]}\n\n{solution.problem}\n", markup=False, highlight=False)
+        _console().print(solution_table(solution))
+    if save is not None:
+        constant = data.X.min(axis=0) == data.X.max(axis=0)
+        deviation = np.where(constant, 1.0, data.X.std(axis=0)) if scale else np.ones(data.X.shape[1])
+        write_arrays(
+            save,
+            {
+                "components": estimator.components_ / deviation,
+                "columns": np.array(data.extras["columns"]),
+                "method": method,
+                "lower_bound": solution.lower_bound,
+                "upper_bound": solution.upper_bound,
+                "gap": solution.gap,
+                "tol": tol,
+                "status": solution.status,
+                "solver": solution.solver,
+            },
+        )
+        _say(f"components: {save}")
+    if solution.status != "optimal":
+        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
+
+
+@app.command()
+def demo(
+    plot: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("convexmetric-demo.png"),
+) -> None:
+    """Solve ranking on wine exactly, audit other metrics against the optimum, draw one picture."""
+    from convexmetric.cli.demo import run_demo
+
+    _check_picture_path(plot)
+    solution = run_demo(plot, _console())
+    if solution.status != "optimal":
+        raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
+
+
+@app.command()
+def bench(
+    solver: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A solver's name, or module:attribute for one of your own, whose code is imported and run. Repeat for "
+            "several. Default: exact.",
+            autocompletion=_complete_solver,
+        ),
+    ] = None,
+    instances: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Names of instances, or patterns such as 'ranking-*-wine-*'. Repeat for several. Default: quick ones.",
+            autocompletion=_complete_name,
+        ),
+    ] = None,
+    tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
+    max_seconds: Annotated[float, typer.Option(help="Limit on the wall time of a run.")] = 60.0,
+    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of each run.")] = 1,
+    output: Annotated[
+        Path, typer.Option(help="Folder of runs.csv, table.md and profile.png; runs in it are not made again.")
+    ] = Path("convexmetric-bench"),
+    plot_only: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="CSV", help="Run nothing: table and picture of this file. Repeat to merge several."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run solvers on instances, each run in a process of its own, and draw performance profiles.
+
+    Results are kept as soon as they are known: after Ctrl-C the same command goes on where it stopped.
+    """
+    if plot_only:
+        runs = read_runs(*plot_only)
+        runs = [run for run in runs if not solver or run.solver in solver]
+        runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
+        _write_benchmark(runs, tol, output, as_json)
+        return
+    try:
+        runs = benchmark(solver or ["exact"], instances, tol, max_seconds, jobs, threads, output, progress=not quiet)
+    except KeyboardInterrupt:
+        _say(f"interrupted: {output / RUNS_FILE} has what is known, and the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None
+    _write_benchmark(runs, tol, output, as_json)
+
+
+def main() -> None:
+    """Run the command; errors a user can cause are one line on standard error."""
+    try:
+        app()
+    except ConvexMetricError as error:
+        _say(f"error: {' '.join(str(error).split())}")
+        sys.exit(WRONG_INPUT)
+
+
+def _solved(problem: MetricProblem, tol: float, quiet: bool, **limits: Any) -> Solution:
+    with warnings.catch_warnings():
+        # Said in our own words, after the result.
+        warnings.simplefilter("ignore", GapWarning)
+        return solve_problem(problem, tol=tol, progress=not quiet, **limits)
+
+
+def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
+    """Name and value of a parameter: JSON where it is JSON, else text."""
+    name, mark, value = text.partition("=")
+    names = [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
+    if not mark or name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]}=...?" if close and mark else f"known: {', '.join(names)}"
+        raise InputError(f"--set takes NAME=VALUE with a parameter of the method, got {text!r}; {hint}")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def _plot(instance: Instance, solution: Solution, path: Path) -> None:
+    # Matplotlib takes a third of a second to import, which other commands need not wait for.
+    from convexmetric.plotting import plot_solution, save_picture
+
+    X, labels = instance.rows()
+    # With a kernel the metric acts on kernel values, which have no plane of their own to compare with.
+    figure = plot_solution(solution, X, labels) if X.shape[1] == len(solution.M) else plot_solution(solution)
+    figure.suptitle(instance.title)
+    save_picture(figure, path)
+
+
+def _plot_audit(
+    problem: MetricProblem,
+    instance: Instance,
+    trails: list[AuditTrail],
+    audits: list[Audit],
+    reference: Solution | None,
+    path: Path,
+) -> None:
+    from matplotlib.figure import Figure
+
+    from convexmetric.plotting import plot_audit, plot_trails, save_picture
+
+    if audits:
+        figure = plot_audit(problem, audits[0], reference)
+    else:
+        own = [] if reference is None else [AuditTrail.of_solution(reference)]
+        figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+        plot_trails([*trails, *own], figure.subplots(1, 2))
+    figure.suptitle(instance.title)
+    save_picture(figure, path)
+
+
+def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -> None:
+    from convexmetric.plotting import plot_benchmark, save_picture
+
+    table, picture = folder / "table.md", folder / "profile.png"
+    figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        table.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {table}: {error.strerror or error}") from error
+    save_picture(figure, picture)
+    if as_json:
+        _print_json([run_record(run) for run in runs])
+    else:
+        _console().print(benchmark_table(runs))
+    _say(f"table: {table}\npicture: {picture}")
+
+
+def _check_picture_path(path: Path) -> None:
+    if path.suffix.lower() not in PICTURES:
+        raise InputError(
+            f"{path}: a picture is written as {', '.join(PICTURES)}, not as {path.suffix or 'no suffix'!r}"
+        )
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}")
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)

@@ -1,0 +1,35 @@
+"""Scores on held-out points: rankings, curves of retrieval, pairs that are similar or not."""
+
+from convexmetric.evaluation.distances import listed_squared_distances, squared_distances, verdicts
+from convexmetric.evaluation.pairs import (
+    RocCurve,
+    balanced_error,
+    empirical_risk,
+    empirical_risk_from_labels,
+    roc_area,
+    roc_curve,
+    single_prototype_error,
+    verifier_errors,
+)
+from convexmetric.evaluation.rankings import RetrievalScores, knn_error, mean_scores, retrieval_scores
+from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
+
+__all__ = [
+    "RetrievalCurve",
+    "RetrievalScores",
+    "RocCurve",
+    "balanced_error",
+    "empirical_risk",
+    "empirical_risk_from_labels",
+    "knn_error",
+    "listed_squared_distances",
+    "mean_scores",
+    "retrieval_curve",
+    "retrieval_scores",
+    "roc_area",
+    "roc_curve",
+    "single_prototype_error",
+    "squared_distances",
+    "verdicts",
+    "verifier_errors",
+]

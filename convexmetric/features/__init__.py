@@ -1,0 +1,25 @@
+"""What points are described by: coordinates under a kernel, fewer features, a few items that stand for many."""
+
+from convexmetric.features.embeddings import Embedding, StorableEmbedding, embedding_from_arrays, storable
+from convexmetric.features.kernels import KERNELS, Kernel, KernelSpan, KernelValues, kernel_matrix, unit_rbf
+from convexmetric.features.projections import KINDS, Projection, make_projection
+from convexmetric.features.representatives import Representatives, all_items, representatives
+
+__all__ = [
+    "KERNELS",
+    "KINDS",
+    "Embedding",
+    "Kernel",
+    "KernelSpan",
+    "KernelValues",
+    "Projection",
+    "Representatives",
+    "StorableEmbedding",
+    "all_items",
+    "embedding_from_arrays",
+    "kernel_matrix",
+    "make_projection",
+    "representatives",
+    "storable",
+    "unit_rbf",
+]

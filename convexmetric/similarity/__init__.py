@@ -1,0 +1,28 @@
+"""Operators that say which points are similar (paper 4), bounds on their risk, and a choice among them."""
+
+from convexmetric.similarity.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
+from convexmetric.similarity.operators import SimilarityOperator
+from convexmetric.similarity.risk_bounds import (
+    RiskBound,
+    affine_risk_bound,
+    independent_pairs,
+    risk_bound,
+    transfer_bound,
+)
+from convexmetric.similarity.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
+
+__all__ = [
+    "HyperbolicPCA",
+    "OperatorChoice",
+    "PairSample",
+    "RiskBound",
+    "SimilarityOperator",
+    "affine_risk_bound",
+    "choose_operator",
+    "concatenate_tasks",
+    "hyperbolic_pca",
+    "hyperbolic_pca_from_labels",
+    "independent_pairs",
+    "risk_bound",
+    "transfer_bound",
+]

@@ -1,0 +1,236 @@
+r"""The master problem of cutting planes: the penalty plus the cuts in hand, a slack for each group.
+
+.. math:: \min_{M \in K, \; \xi \ge 0} \; \Omega(M) + \langle G, M \rangle + \sum_g \xi_g \quad \text{s.t.} \quad
+   \xi_g \ge b_t - \langle \Psi_t, M \rangle \;\; \text{for every cut t of group g}
+
+Each master differs from the last by a few cuts, so it starts from the last one's interior path.
+
+Many features: a matrix metric that a trace or a norm keeps small has low rank, and the work is done on
+:math:`M = V U V^\top` with few orthonormal columns V. The multipliers of that smaller program are multipliers of the
+whole one; they are optimal for it exactly when
+
+.. math:: Z = C + L(M) - \sum_t a_t \Psi_t
+
+has no negative eigenvalue. Otherwise the eigenvectors of the negative ones join V, those that U has no use for leave
+it, and the program is solved again from where it stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexmetric.certificates import relative_gap
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.cones.psd import PSDCone
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import DualPoint
+from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, heavy_start, interior_point, warm_start
+
+__all__ = ["Master", "MasterPoint", "master_rows"]
+
+#: Features from which matrix metrics are worked on in a subspace.
+SUBSPACE_FROM = 48
+#: Columns to begin with, and the most that join at a time.
+FIRST, JOINING = 16, 12
+#: The smallest eigenvalues leave as long as their sum is below this share of the tolerance.
+LEAVING = 0.1
+#: Rounds of enlarging the subspace in one master.
+ROUNDS = 8
+#: Elements of products with cuts that are held at a time.
+CHUNK = 2**22
+
+
+@dataclass(frozen=True)
+class MasterPoint:
+    """A solution of the master to some gap.
+
+    Attributes
+    ----------
+    M : array
+        Metric, in the cone.
+    a : (k,) array
+        Multipliers of the cuts, feasible.
+    sums : DualPoint
+        What they say: ``sum a b`` and ``sum a Psi``.
+    upper_bound, lower_bound : float
+        Of the master's value; the lower one also bounds the problem.
+    iterations : int
+        Interior-point steps taken.
+    """
+
+    M: Array
+    a: Array
+    sums: DualPoint
+    upper_bound: float
+    lower_bound: float
+    iterations: int
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the bounds."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+
+def works_in_subspace(cone: Cone) -> bool:
+    """Whether masters on this cone are solved in a subspace."""
+    return isinstance(cone, PSDCone) and cone.d >= SUBSPACE_FROM
+
+
+def master_rows(cone: Cone, normals: Array) -> Array:
+    """Normals as the master takes them: in coordinates, or as d^2 entries of matrices for work in a subspace."""
+    return cone.from_coordinates(normals).reshape(len(normals), -1) if works_in_subspace(cone) else normals
+
+
+class Master:
+    """Solves a growing and shrinking master again and again.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        Gives the cone, the penalty and the lower bounds that multipliers prove.
+    """
+
+    def __init__(self, problem: MetricProblem) -> None:
+        self.problem = problem
+        self.path: list[tuple[Array, Array]] = []
+        self.subspace = _Subspace(problem) if works_in_subspace(problem.cone) else None
+
+    def solve(
+        self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
+    ) -> MasterPoint:
+        """Solve with the cuts ``offsets - <normals, M>`` to relative gap ``tol``, or as far as float64 carries."""
+        if self.subspace is not None:
+            return self.subspace.solve(normals, offsets, group, C, tol, stop)
+        qp = ConicQP(self.problem, normals, offsets, group, C)
+        outcome, self.path, iterations = follow(qp, self.path, tol, stop)
+        a = outcome.a
+        sums = DualPoint(float(offsets @ a), self.problem.cone.from_coordinates(normals.T @ a))
+        return MasterPoint(outcome.U, a, sums, outcome.upper_bound, outcome.lower_bound, iterations)
+
+
+def follow(
+    qp: ConicQP, path: list[tuple[Array, Array]], tol: float, stop: Callable[[], bool]
+) -> tuple[Outcome, list[tuple[Array, Array]], int]:
+    """Solve from the path of a related program; if that fails from the usual start, and then from a heavy one."""
+
+    def watch(*_: object) -> bool:
+        return stop()
+
+    start, place = warm_start(qp, path)
+    outcome = interior_point(qp, tol, start=start, watch=watch)
+    path = path[: place + 1] + outcome.path
+    iterations = outcome.iterations
+    if outcome.gap > tol and start is not None:
+        outcome = interior_point(qp, tol, watch=watch)
+        path = outcome.path
+        iterations += outcome.iterations
+    if outcome.gap > tol and not stop():
+        again = interior_point(qp, tol, start=heavy_start(qp), watch=watch)
+        iterations += again.iterations
+        if again.gap < outcome.gap:
+            outcome, path = again, again.path
+    return outcome, path, iterations
+
+
+class _Face:
+    """The penalty of a problem on the metrics ``V U V^T``."""
+
+    def __init__(self, problem: MetricProblem, V: Array) -> None:
+        self.problem = problem
+        self.V = V
+        self.cone = PSDCone(V.shape[1])
+        self.G = None if problem.G is None else V.T @ problem.G @ V
+
+    def linear(self) -> Array:
+        return self.cone.coordinates(self.V.T @ self.problem.cone.from_coordinates(self.problem.linear()) @ self.V)
+
+    def quadratic(self) -> float | Array | None:
+        return self.problem.quadratic()
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        return self.problem.regularizer.bound(value, S, self.G, self.cone, hint)
+
+    def rows(self, normals: Array) -> Array:
+        """``V^T Psi V`` in coordinates for every cut, given as its d^2 entries."""
+        d, s = self.V.shape
+        rows = np.empty((len(normals), self.cone.size))
+        step = max(1, CHUNK // (d * s))
+        for first in range(0, len(normals), step):
+            half = (normals[first : first + step].reshape(-1, d) @ self.V).reshape(-1, d, s)
+            rows[first : first + step] = self.cone.coordinates(np.matmul(self.V.T, half))
+        return rows
+
+
+class _Subspace:
+    """The columns V, and the interior path in the coordinates they give."""
+
+    def __init__(self, problem: MetricProblem) -> None:
+        self.problem = problem
+        self.V: Array | None = None
+        self.path: list[tuple[Array, Array]] = []
+
+    def solve(
+        self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
+    ) -> MasterPoint:
+        problem, cone = self.problem, self.problem.cone
+        linear = cone.from_coordinates(problem.linear())
+        curvature = problem.quadratic()
+        assert isinstance(curvature, float), "matrix metrics have no full quadratic form"
+        if self.V is None:
+            pull = normals.sum(axis=0).reshape(cone.shape) - linear
+            self.V = np.linalg.eigh(pull)[1][:, -FIRST:]
+        best: MasterPoint | None = None
+        iterations = 0
+        for _ in range(ROUNDS):
+            face = _Face(problem, self.V)
+            qp = ConicQP(face, face.rows(normals), offsets, group, C)
+            outcome, self.path, steps = follow(qp, self.path, 0.5 * tol, stop)
+            iterations += steps
+            M = self.V @ outcome.U @ self.V.T
+            S = (normals.T @ outcome.a).reshape(cone.shape)
+            sums = DualPoint(float(offsets @ outcome.a), 0.5 * (S + S.T))
+            lower = problem.bound(sums.value, sums.S, M)
+            if best is None or lower > best.lower_bound:
+                best = MasterPoint(M, outcome.a, sums, outcome.upper_bound, lower, iterations)
+            Z = linear + curvature * M - S
+            done = relative_gap(outcome.upper_bound, lower) <= tol or stop()
+            # Columns leave between masters only: dropped within one they may come and go for ever.
+            self._renew(outcome.U, Z, LEAVING * tol if done else 0.0)
+            if done:
+                break
+        assert best is not None
+        return best
+
+    def _renew(self, U: Array, Z: Array, share: float) -> None:
+        """Let the eigenvectors of negative eigenvalues of Z join, and those that U hardly uses leave."""
+        assert self.V is not None
+        values, Q = np.linalg.eigh(U)
+        keep = Q[:, np.cumsum(np.maximum(values, 0.0)) > share * values.sum()] if share else Q
+        kept = self.V @ keep
+        negative, vectors = np.linalg.eigh(Z)
+        joining = vectors[:, :JOINING][:, negative[:JOINING] < 0.0]
+        # All columns anew, so that rounding never adds up: those that stay come out as they are, but for the sign.
+        columns, R = np.linalg.qr(np.hstack([kept, joining]))
+        columns *= np.where(np.diag(R) < 0.0, -1.0, 1.0)
+        new = np.abs(np.diag(R)) > 1e-3
+        self.V = columns[:, new]
+        count = int(new.sum()) - kept.shape[1]
+        self.path = [_extended(keep.T @ u @ keep, keep.T @ z @ keep, count) for u, z in self.path]
+
+
+def _extended(U: Array, Z: Array, count: int) -> tuple[Array, Array]:
+    """A point of the interior path with new columns, as central as it was."""
+    if count == 0:
+        return U, Z
+    s = len(U)
+    mu = float(np.vdot(U, Z)) / s
+    zeta = float(np.trace(Z)) / s
+    wider_u, wider_z = np.zeros((s + count, s + count)), np.zeros((s + count, s + count))
+    wider_u[:s, :s], wider_z[:s, :s] = U, Z
+    new = np.arange(s, s + count)
+    wider_u[new, new], wider_z[new, new] = mu / zeta, zeta
+    return wider_u, wider_z

@@ -1,0 +1,12 @@
+"""Newton's method on hinges of pairs of distances that are never listed, and the hinges that a certificate decides."""
+
+from convexmetric.solvers.hinges.screening import Screened, screen
+from convexmetric.solvers.hinges.semismooth_newton import SemismoothNewton
+from convexmetric.solvers.hinges.smoothed_newton import SmoothedNewton
+
+__all__ = [
+    "Screened",
+    "SemismoothNewton",
+    "SmoothedNewton",
+    "screen",
+]

@@ -1,0 +1,426 @@
+r"""Semismooth Newton on smoothed hinges with a squared Frobenius norm, for any number of comparisons.
+
+.. math:: \min_{M \in K} \; \tfrac{\lambda}{2} \|M\|_F^2 + \langle G, M \rangle
+          + \sum_t c_t h_w(\mu - \langle D_t, M \rangle)
+
+With the gradient :math:`E(M) = \lambda M + G - S(M)`, where :math:`S = \sum_t c_t a_t D_t` comes from the slopes a of
+the hinges smoothed over a width w, the optimum is a metric M with :math:`E(M) = Z`, Z in the cone, :math:`\langle M, Z
+\rangle = 0`. Both are the parts of one symmetric matrix, :math:`M = [W]_+ / \sigma, \; Z = [-W]_+` for any
+:math:`\sigma > 0`, so that it remains to solve :math:`E([W]_+ / \sigma) = [-W]_+` in W. Its Newton equation is, with
+:math:`\Pi` the derivative of the projection and the kinks (:math:`0 < a_t < 1`) in the rows of H,
+
+.. math:: \Big(I + \big((\lambda / \sigma - 1) I + \tfrac{1}{\sigma} H^\top \mathrm{diag}(c / w) H \big) \Pi \Big) dW
+   = [-W]_+ - E,
+
+symmetric and positive definite in :math:`\Pi^{1/2} dW`, and every solution descends the smoothed objective. Four
+things make it fast:
+
+- sums over all comparisons come from sorted distances; only a sample of the kinks is listed, as long as there are many;
+- in the eigenvectors of W only the block of positive eigenvalues and its border matter;
+- sigma keeps both parts of W at one scale; with the plain choice lambda problems of small lambda do not converge;
+- when the width shrinks, the slopes are held and the metric is moved: comparisons on the kink stay on it.
+
+Where few kinks are left and steps get short, because comparisons enter and leave the kink, the slopes of those near it
+become variables of a primal-dual interior point method, and all others keep their sides: a handful of steps to full
+accuracy. The dual point is then a metric for the sides, and exceptions to them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.risks import DualPoint, PairwiseRisk, Smoothed, SmoothedPairs
+from convexmetric.solvers.hinges.faces import Face, Factorised, Kinks, face_of, solve_newton
+from convexmetric.solvers.hinges.screening import Screening
+from convexmetric.solvers.run import Monitor, Solver
+
+__all__ = ["SemismoothNewton"]
+
+#: Kinks listed at most, while there are more.
+SAMPLE = 20_000
+#: First width in margins, and the factor by which it shrinks once the smoothed problem is solved to CENTRED of what
+#: smoothing costs.
+FIRST_WIDTH, SHRINK, CENTRED = 20.0, 0.4, 0.3
+#: Z is kept at BALANCE times the size of sigma M, within a factor SLACK.
+BALANCE, SLACK = 10.0, 3.0
+#: The largest sigma, in units of lambda.
+LARGEST = 1e10
+#: Short steps in a row with all kinks listed after which the interior point takes over, for at most MOST_FREE kinks.
+SHORT_STEPS, MOST_FREE = 3, 8_000
+#: Where it does not close the gap, this many short steps more before it is tried again.
+PATIENCE = 10
+#: Rounds of the interior point, and steps of each.
+MOST_ROUNDS, ROUND_STEPS = 12, 40
+#: Slopes start at least so far from 0 and 1.
+LEAST = 0.02
+#: An interior point ends at this share of the gap, and steps go so far to the boundary.
+ENOUGH, BOUNDARY = 0.03, 0.99
+#: Gap at which the point is kept from which a neighbouring problem starts.
+WARM_GAP = 1e-4
+
+
+@dataclass(frozen=True)
+class SemismoothNewton(Solver):
+    """Exact for hinges over pairs of near and far items, with a squared Frobenius norm.
+
+    Parameters
+    ----------
+    max_steps : int
+        Newton steps after which it gives up; what it found is kept.
+    screen : bool
+        Count the hinges whose side at the optimum is certain each time the gap fell by a factor of ten, and leave them
+        out of the last phase; the number is the entry "decided" of the history.
+    """
+
+    name: ClassVar[str] = "semismooth-newton"
+
+    max_steps: int = 500
+    screen: bool = False
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a pairwise risk and a squared Frobenius norm."""
+        if not isinstance(problem.risk, PairwiseRisk):
+            return "its risk is not a sum of hinges over pairs of near and far items"
+        if not isinstance(problem.regularizer, SquaredFrobenius):
+            return "its regularizer is not a squared Frobenius norm"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Narrow the width until the certified gap closes."""
+        self.follow(problem, monitor, _left(monitor, problem))
+
+    def follow(self, problem: MetricProblem, monitor: Monitor, warm: Warm | None) -> Warm | None:
+        """The same from where a neighbouring problem's solve left off; returns where to go on for the next."""
+        risk, regularizer = problem.risk, problem.regularizer
+        if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, SquaredFrobenius):
+            raise SolverError("semismooth Newton needs a pairwise risk and a squared Frobenius norm")
+        run = _Run(problem, risk, float(regularizer.reg), monitor, self.max_steps)
+        monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
+        run.screening = Screening(problem) if self.screen else None
+        with suppress(np.linalg.LinAlgError):
+            # Numbers that left the range of floats end the run; what it found stays.
+            run.follow(warm)
+        return run.warm
+
+
+@dataclass(frozen=True)
+class Warm:
+    """A point near the optimum of a problem: for its neighbours on a path."""
+
+    W: Array
+    sigma: float
+    width: float
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For a checkpoint."""
+        return {"W": self.W, "sigma": np.array(self.sigma), "width": np.array(self.width)}
+
+
+def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
+    """Where an earlier run stood, if there was one."""
+    left = monitor.left_by(SemismoothNewton.name)
+    if not left:
+        return None
+    try:
+        warm = Warm(problem.metric(left["W"]), float(left["sigma"]), float(left["width"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the checkpoint's point is damaged ({error}); remove it to start again") from error
+    if not (0.0 < warm.sigma < np.inf and 0.0 < warm.width < np.inf):
+        raise InputError("the checkpoint's point is damaged (sigma or width); remove it to start again")
+    return warm
+
+
+@dataclass
+class _Point:
+    """An iterate with its parts and what a pass says of it."""
+
+    face: Face
+    sigma: float
+    here: Smoothed
+    Y: Array
+    value: float
+
+    @property
+    def M(self) -> Array:
+        return self.face.positive / self.sigma
+
+    @property
+    def complete(self) -> bool:
+        """Whether every kink is listed."""
+        return len(self.here.sample) == self.here.kinks
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(
+        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, max_steps: int
+    ) -> None:
+        self.problem, self.risk, self.reg, self.monitor, self.left = problem, risk, reg, monitor, max_steps
+        self.cone = problem.cone
+        self.G = self.cone.zeros() if problem.G is None else problem.G
+        self.width = FIRST_WIDTH * risk.margin
+        self.stride = 1.0
+        self.most = int(min(4 * SAMPLE // risk.parts + 16, risk.pairs.max()))
+        self.warm: Warm | None = None
+        self.screening: Screening | None = None
+
+    def follow(self, warm: Warm | None) -> None:
+        """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
+        at, held, short = self._start(warm), warm is not None, 0
+        while True:
+            unsolved = self._look(at)
+            if self.stopped:
+                return
+            kinks, Y = Kinks(self.risk, at.here.sample, at.here.curvature), at.Y
+            if not held and unsolved < CENTRED:
+                short = 0
+                if not at.complete:
+                    self.width *= SHRINK
+                    self.stride = max(1.0, at.here.kinks * SHRINK / SAMPLE)
+                    at = self._pass(at.face, at.sigma)
+                    continue
+                held = True
+                Y, kinks = self._narrowed(at, kinks)
+            face, sigma = balanced(at.face, at.sigma, self.reg)
+            at = replace(at, face=face, sigma=sigma)
+            move, slope = self._direction(at, Y, kinks)
+            there, step = self._moved(at, move, slope, search=not held)
+            short = short + 1 if step < 1.0 and there.complete else 0
+            held = False
+            if (step == 0.0 or short >= SHORT_STEPS) and there.complete and there.here.kinks <= MOST_FREE:
+                _Polish(self, there).run()
+                short = -PATIENCE
+            if self.stopped or step == 0.0:
+                return
+            at = there
+
+    def _start(self, warm: Warm | None) -> _Point:
+        """The best equal slopes: the dual is a parabola in their size while no eigenvalue changes sign."""
+        if warm is not None:
+            self.width = warm.width
+            return self._pass(face_of(self.cone, warm.W), warm.sigma)
+        zero = self.risk.smoothed(self.cone.zeros(), self.width * 1e-3)
+        S = zero.point.S
+        M = self.cone.project(S - self.G) / self.reg
+        square = self.reg * self.cone.inner(M, M)
+        size = min(1.0, zero.point.value / square) if square > 0.0 else 1.0
+        return self._pass(face_of(self.cone, size * S - self.G), self.reg)
+
+    def _pass(self, face: Face, sigma: float) -> _Point:
+        M = face.positive / sigma
+        here = self.risk.smoothed(M, self.width, self.stride, self.most, seed=self.left)
+        self.stride = max(1.0, here.kinks / SAMPLE)
+        return _Point(face, sigma, here, here.point.S - self.G, here.value + self.problem.penalty(M))
+
+    def _look(self, at: _Point) -> float:
+        """Offer what a point proves; how far it is from solving the smoothed problem, in units of the gap it proves."""
+        M, width = at.M, self.width
+        exact = at.here.exact + self.problem.penalty(M)
+        positive = self.cone.project(at.Y)
+        conjugate = 0.5 * self.cone.inner(positive, positive) / self.reg
+        self.monitor.primal(M, exact)
+        bound = self.problem.bound(at.here.point.value, at.here.point.S, M)
+        self.monitor.dual(bound, lambda: SmoothedPairs(M, width), at.here.point)
+        if self.warm is None or self.monitor.gap > WARM_GAP:
+            self.warm = Warm(at.face.W, at.sigma, width)
+        unsolved = 0.5 * self.reg * self.cone.inner(M, M) - self.cone.inner(M, at.Y) + conjugate
+        self.count(kinks=at.here.kinks, width=width)
+        return unsolved / max(exact - at.here.point.value + conjugate, np.finfo(float).tiny)
+
+    def count(self, **details: float) -> bool:
+        """Count an iteration; True if the solve must stop."""
+        self.left -= 1
+        if self.screening is not None:
+            details |= self.screening.look(self.monitor)
+        self.stopped = self.monitor.iterate(**details) or self.left <= 0
+        return self.stopped
+
+    def _narrowed(self, at: _Point, kinks: Kinks) -> tuple[Array, Kinks]:
+        """Gradient and kinks at a narrower width, the slopes of the kinks prolonged beyond 0 and 1."""
+        before = self.width
+        self.width *= SHRINK
+        t = self.risk.margin - kinks.margins(at.M)
+        Y = at.Y + kinks.adjoint(kinks.weights * t * (1.0 / self.width - 1.0 / before))
+        return Y, Kinks(self.risk, kinks.sample, kinks.weights / self.width)
+
+    def _direction(self, at: _Point, Y: Array, kinks: Kinks) -> tuple[Array, float]:
+        """Newton step in W, and the slope of the smoothed objective along it."""
+        face, sigma = at.face, at.sigma
+        residual = self.reg * at.M - Y - face.negative
+        b = -face.into(residual)
+        diagonal = (1.0 - face.omega) + self.reg / sigma * face.omega
+        v = solve_newton(face, kinks, diagonal, b, sigma)
+        moved = face.out(v)
+        curved = kinks.adjoint(kinks.curvature * kinks.margins(moved)) / sigma
+        return -residual - (self.reg / sigma - 1.0) * moved - curved, -float(np.vdot(b, v)) / sigma
+
+    def _moved(self, at: _Point, move: Array, slope: float, search: bool) -> tuple[_Point, float]:
+        """A step that descends the smoothed objective, or the whole step where the width has just changed."""
+        step = 1.0
+        while True:
+            there = self._pass(face_of(self.cone, at.face.W + step * move), at.sigma)
+            if not search or there.value <= at.value + 1e-4 * step * slope:
+                return there, step
+            step *= 0.4
+            if step < 1e-4:
+                return there, 0.0
+
+
+class _Polish:
+    """Interior point over the slopes near the kink, all others on the side where one metric has them.
+
+    That metric stays the same: sides that follow the iterates turn back and forth for ever. Comparisons that the last
+    iterate has on the other side become free instead.
+    """
+
+    def __init__(self, run: _Run, at: _Point) -> None:
+        self.run_, self.risk, self.cone, self.reg, self.G = run, run.risk, run.cone, run.reg, run.G
+        self.face, self.sigma, self.M0 = at.face, at.sigma, at.M
+        order = np.lexsort(at.here.places.T[::-1])
+        if run.screening is not None:
+            order = order[run.screening.undecided(at.here.sample[order], self.M0)]
+        self.places, self.kinks = at.here.places[order], Kinks(run.risk, at.here.sample[order], np.empty(0))
+        t = run.risk.margin - self.kinks.margins(self.M0)
+        self.z = np.clip(0.5 + t / run.width, LEAST, 1.0 - LEAST)
+        self.mu = 0.1 * run.width
+
+    def run(self) -> None:
+        """Rounds of interior points, each with the comparisons that the last one turned."""
+        for _ in range(MOST_ROUNDS):
+            self.others = self.risk.with_exceptions(self.M0, self.places, np.zeros(len(self.places)))
+            if (len(self.places) and self._round()) or not self._grow():
+                return
+
+    def _grow(self) -> bool:
+        """Free the comparisons that turned; False if there are none, or too many."""
+        M = self.face.positive / self.sigma
+        places, sample = self.risk.turned(self.M0, M)
+        if self.run_.screening is not None:
+            free = self.run_.screening.undecided(sample, self.M0)
+            places, sample = places[free], sample[free]
+        joined = np.concatenate([self.places, places])
+        together, first = np.unique(joined, axis=0, return_index=True)
+        if not len(self.places) < len(together) <= MOST_FREE:
+            return False
+        new = Kinks(self.risk, sample, np.empty(0))
+        t, before = (self.risk.margin - new.margins(metric) for metric in (M, self.M0))
+        z = np.concatenate([self.z, np.where(before > 0.0, 1.0, 0.0)])[first]
+        self.mu = 0.1 * float(np.median(np.abs(t[first[first >= len(self.places)] - len(self.places)])))
+        self.z = np.clip(z, LEAST, 1.0 - LEAST)
+        self.kinks = Kinks(self.risk, np.concatenate([self.kinks.sample, sample])[first], np.empty(0))
+        self.places = together
+        return True
+
+    def _round(self) -> bool:
+        """One interior point; True if the solve must stop."""
+        run, kinks, c = self.run_, self.kinks, self.kinks.weights
+        # So far from the end that there is room to move: the products sum up to the gap.
+        gap = run.monitor.upper_bound - run.monitor.lower_bound
+        mu = max(self.mu, 0.5 * gap / float(c.sum()))
+        s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
+        for _ in range(ROUND_STEPS):
+            M = self.face.positive / self.sigma
+            S = self.others.S + kinks.adjoint(c * s.z)
+            value = self.others.value + self.risk.margin * float(c @ s.z)
+            run.monitor.primal(M, run.problem.objective(M))
+            dual = SmoothedPairs(self.M0, 0.0, self.places, s.z)
+            run.monitor.dual(run.problem.bound(value, S, M), partial(_same, dual), DualPoint(value, S))
+            self.z = s.z
+            if run.count(kinks=len(s.z), width=0.0):
+                return True
+            if float(c @ s.products()) < ENOUGH * (run.monitor.upper_bound - run.monitor.lower_bound):
+                break
+            self.face, self.sigma = balanced(self.face, self.sigma, self.reg)
+            s = self._step(M, S, s)
+        return False
+
+    def _step(self, M: Array, S: Array, s: _Slopes) -> _Slopes:
+        """A predictor and a corrector step of the slopes and of W."""
+        kinks, c, face, sigma = self.kinks, self.kinks.weights, self.face, self.sigma
+        residual = self.reg * M - (S - self.G) - face.negative
+        theta = 1.0 / (s.above / (1.0 - s.z) + s.below / s.z)
+        kinks.curvature = c * theta
+        shift = self.reg / sigma - 1.0
+        system = Factorised(face, kinks, (1.0 - face.omega) + self.reg / sigma * face.omega, sigma)
+        t = self.risk.margin - kinks.margins(M)
+
+        def solved(q: Array) -> tuple[Array, Array]:
+            v = face.out(system.solve(face.into(kinks.adjoint(c * theta * q) - residual)))
+            dz = theta * (q - kinks.margins(v) / sigma)
+            return dz, -residual - shift * v + kinks.adjoint(c * dz)
+
+        mean = 0.5 * float(np.mean(s.products()))
+        dz, _ = solved(t)
+        predicted = s.changes(dz, 0.0, 0.0)
+        after = s.moved(predicted, min(1.0, s.longest(predicted)))
+        mu = mean * (0.5 * float(np.mean(after.products())) / mean) ** 3
+        up, down = mu + dz * predicted.above, mu - dz * predicted.below
+        dz, dW = solved(t - up / (1.0 - s.z) + down / s.z)
+        change = s.changes(dz, up, down)
+        length = min(1.0, BOUNDARY * s.longest(change))
+        self.face = face_of(self.cone, face.W + length * dW)
+        return s.moved(change, length)
+
+
+@dataclass(frozen=True)
+class _Slopes:
+    """Slopes in (0, 1), and the multipliers of their upper and lower ends."""
+
+    z: Array
+    above: Array
+    below: Array
+
+    def products(self) -> Array:
+        """What is to become zero."""
+        return self.above * (1.0 - self.z) + self.below * self.z
+
+    def changes(self, dz: Array, up: Array | float, down: Array | float) -> _Slopes:
+        """Changes of all three that bring the products to ``up`` and ``down`` to first order."""
+        above = (up - self.above * (1.0 - self.z) + self.above * dz) / (1.0 - self.z)
+        below = (down - self.below * self.z - self.below * dz) / self.z
+        return _Slopes(dz, above, below)
+
+    def moved(self, change: _Slopes, length: float) -> _Slopes:
+        """After a step."""
+        return _Slopes(
+            self.z + length * change.z, self.above + length * change.above, self.below + length * change.below
+        )
+
+    def longest(self, change: _Slopes) -> float:
+        """Longest step that keeps slopes and multipliers in their range."""
+        return min(
+            _longest(self.z, change.z),
+            _longest(1.0 - self.z, -change.z),
+            _longest(self.above, change.above),
+            _longest(self.below, change.below),
+        )
+
+
+def _longest(values: Array, changes: Array) -> float:
+    falling = changes < 0.0
+    return float(np.min(-values[falling] / changes[falling])) if falling.any() else np.inf
+
+
+def _same(dual: SmoothedPairs) -> SmoothedPairs:
+    return dual
+
+
+def balanced(face: Face, sigma: float, reg: float) -> tuple[Face, float]:
+    """The same metric and the same Z with another sigma, where the parts of W are of different size."""
+    ratio = face.imbalance
+    if not 0.0 < ratio < np.inf:
+        return face, sigma
+    wanted = min(max(reg, BALANCE * sigma * ratio), LARGEST * reg)
+    if sigma / SLACK <= wanted <= sigma * SLACK:
+        return face, sigma
+    return face.scaled(wanted / sigma), wanted

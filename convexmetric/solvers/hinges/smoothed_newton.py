@@ -1,0 +1,234 @@
+r"""Newton's method on smoothed hinges along the central path, for rankings whose risk decomposes over pairs.
+
+.. math:: \min_{M \succ 0} \; \langle C, M \rangle + \sum_{qij} c_q h_w(t_{qij}) - \mu \log \det M
+
+with hinges smoothed over a width w and the barrier of the cone, for w and mu going to zero together: the smoothing is
+wrong by the order of w^2 and the barrier by mu d, so w goes about with the square root of mu. Gradient and value are
+exact, over all pairs; the second derivative comes from a systematic sample of the pairs on the kink, some times more of
+them than coordinates of the metric. Where :math:`Z = C - S`, the gradient without the barrier, lies in the cone, the
+barrier's second derivative is replaced by the Nesterov-Todd scaling of (M, Z), with which a step survives a much
+smaller mu.
+
+Every pass gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed hinges prove
+as multipliers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.cones.psd import PSDCone
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import RankingRisk, Smoothed, SmoothedPairs
+from convexmetric.solvers.numerics.conic_qp import DiagonalScaling, MatrixScaling
+from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run.base import check_counts
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["SmoothedNewton"]
+
+#: Pairs in the sample: at least, and for each coordinate.
+SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 8
+#: mu is multiplied by this once the Newton decrement is below CENTRED mu, the width by that to the power NARROW.
+SHRINK, CENTRED, NARROW = 0.15, 0.3, 0.45
+#: Share of the way to the boundary of the cone that a step may go.
+STEP = 0.9
+#: Steps after which mu shrinks even if Z is not in the cone.
+STAGE = 12
+
+
+@dataclass(frozen=True)
+class SmoothedNewton(Solver):
+    """Exact for rankings by a pairwise measure (AUC) with a trace, up to some seventy features.
+
+    Parameters
+    ----------
+    max_passes : int
+        Passes after which it gives up; what it found is kept.
+    most : int
+        Coordinates of the metric up to which the Newton matrix is built.
+    """
+
+    name: ClassVar[str] = "smoothed-newton"
+
+    max_passes: int = 150
+    most: int = 2_500
+
+    def __post_init__(self) -> None:
+        check_counts(self, "max_passes", "most")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a pairwise ranking risk and a linear penalty on few coordinates."""
+        if not (isinstance(problem.risk, RankingRisk) and problem.risk.measure.pairwise):
+            return "its risk does not decompose over pairs of items"
+        quadratic = problem.quadratic()
+        if isinstance(quadratic, np.ndarray) or quadratic != 0.0:
+            return "its penalty is not linear"
+        if problem.cone.smallest(problem.cone.from_coordinates(problem.linear())) <= 0.0:
+            return "its penalty is not positive definite"
+        if problem.cone.size > self.most:
+            return f"its metric has more than {self.most} coordinates"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Follow the central path until the certified gap closes."""
+        if not isinstance(problem.risk, RankingRisk):
+            raise SolverError("the smoothed Newton method needs a ranking risk")
+        with suppress(la.LinAlgError):
+            # Numbers that left the range of floats end the path; what it found stays.
+            _Path(problem, problem.risk, monitor, self.max_passes).follow()
+
+
+class _Path:
+    """The state of one run."""
+
+    def __init__(self, problem: MetricProblem, risk: RankingRisk, monitor: Monitor, max_passes: int) -> None:
+        self.problem, self.risk, self.monitor, self.left = problem, risk, monitor, max_passes
+        self.cone = problem.cone
+        self.C = self.cone.from_coordinates(problem.linear())
+        self.target = max(SAMPLE_LEAST, SAMPLE_FACTOR * self.cone.size)
+        self.stride = np.inf
+        self.done = False
+
+    def follow(self) -> None:
+        """From the best multiple of the identity on, or from where a checkpoint was left."""
+        cone = self.cone
+        left = self._left()
+        if left is None:
+            # Where no metric gains what it costs, this is the optimum and its proof.
+            self._pass(cone.zeros(), 0.5)
+            if self.done:
+                return
+        steps = 0
+        U, mu, width = left or self._start()
+        self.monitor.state = lambda: {"U": U, "mu": np.array(mu), "width": np.array(width)}
+        # Twice: the first pass counts the kinks, so that the second can sample them.
+        self._pass(U, width, count=False)
+        here = self._pass(U, width)
+        while not self.done:
+            Z = self.C - here.point.S
+            scaling, v, decrement = self._direction(U, Z, here, mu)
+            steps += 1
+            # A small decrement alone says little: along sampled pairs the second derivative is huge.
+            centred = decrement <= CENTRED * mu and cone.smallest(Z) > 0.0
+            if centred or steps > STAGE:
+                steps = 0
+                mu *= SHRINK
+                width *= SHRINK**NARROW
+                self.stride = max(1.0, self.stride * SHRINK**NARROW)
+                here = self._pass(U, width)
+                continue
+            step = min(1.0, STEP * scaling.longest(v))
+            before = self._merit(U, here, mu)
+            move = scaling.primal_step(v)
+            while not self.done:
+                trial = U + step * move
+                there = self._pass(trial, width)
+                if self._merit(trial, there, mu) <= before - 1e-4 * step * decrement:
+                    break
+                step *= 0.4
+                if step < 1e-3:
+                    # Rounding, or a sample too thin: the path goes no further.
+                    return
+            U, here = trial, there
+
+    def _left(self) -> tuple[Array, float, float] | None:
+        """Point, barrier and width of an earlier run, if there was one."""
+        left = self.monitor.left_by(SmoothedNewton.name)
+        if not left:
+            return None
+        try:
+            U = self.problem.metric(left["U"])
+            mu, width = float(left["mu"]), float(left["width"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the checkpoint's path is damaged ({error}); remove it to start again") from error
+        if not (self.cone.smallest(U) > 0.0 and 0.0 < mu < np.inf and 0.0 < width < np.inf):
+            raise InputError("the checkpoint's path is damaged (a point outside the cone); remove it to start again")
+        return U, mu, width
+
+    def _start(self) -> tuple[Array, float, float]:
+        """The best multiple of the identity among powers of ten, by their objectives, with a barrier to suit."""
+        identity = self.cone.identity()
+        values = {}
+        for t in 10.0 ** np.arange(-4.0, 2.1, 0.5):
+            values[t] = self.problem.objective(t * identity)
+            if self.monitor.primal(t * identity, values[t]) is False and values[t] > 10.0 * min(values.values()):
+                break
+        best = min(values, key=values.__getitem__)
+        return best * identity, 0.3 * values[best] / self.cone.d, 0.5
+
+    def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
+        """Evaluate, offer what it proves, and count the pass."""
+        most = -(-4 * self.target // len(self.risk.rankings)) + 16 if np.isfinite(self.stride) else 0
+        here = self.risk.pairs.smoothed(U, width, self.stride, most, seed=self.left)
+        self.stride = max(1.0, here.kinks / self.target)
+        self.monitor.primal(U, here.exact + self.problem.penalty(U))
+        bound = self.problem.bound(here.point.value, here.point.S, U)
+        self.monitor.dual(bound, _dual(U, width), here.point)
+        self.left -= 1
+        if count:
+            stopped = self.monitor.iterate(kinks=here.kinks, width=width)
+            self.done = stopped or self.left <= 0
+        return here
+
+    def _merit(self, U: Array, here: Smoothed, mu: float) -> float:
+        """Smoothed objective with the barrier; infinite outside the cone."""
+        spectrum = self.cone.spectrum(U)
+        if spectrum[-1] <= 0.0:
+            return np.inf
+        return here.value + self.problem.penalty(U) - mu * float(np.log(spectrum).sum())
+
+    def _direction(self, U: Array, Z: Array, here: Smoothed, mu: float) -> tuple[Any, Array, float]:
+        """Scaling, Newton step in its coordinates, and the decrement."""
+        inside = self.cone.smallest(Z) > 1e-12 * self.cone.largest(self.C)
+        # Outside, mu U^-1 stands in for Z: its scaling is the second derivative of the barrier.
+        dual = Z if inside else mu * self._inverse(U)
+        scaling: Any = (
+            DiagonalScaling(U, dual, 0.0)
+            if isinstance(self.cone, NonnegativeDiagonal)
+            else MatrixScaling(self.cone, U, dual, 0.0)  # type: ignore[arg-type]
+        )
+        gradient = scaling.dual(Z - mu * self._inverse(U))
+        J = self._rows(scaling, here)
+        with blas_threads_for(float(len(J)) * self.cone.size**2):
+            H = J.T @ J
+            H[np.diag_indices_from(H)] += 1.0
+            v = -la.cho_solve(la.cho_factor(H, lower=True, check_finite=False), gradient, check_finite=False)
+        return scaling, v, float(-gradient @ v)
+
+    def _inverse(self, U: Array) -> Array:
+        if isinstance(self.cone, NonnegativeDiagonal):
+            return 1.0 / U
+        inverse = la.inv(U, check_finite=False)
+        return 0.5 * (inverse + inverse.T)
+
+    def _rows(self, scaling: Any, here: Smoothed) -> Array:
+        """Sampled second derivative ``J^T J`` in scaled coordinates: a row a pair."""
+        rankings = self.risk.rankings
+        q, i, j = here.sample.T
+        points = rankings.Q[rankings.rows(q)]
+        near, far = points - rankings.X[i], points - rankings.X[j]
+        if sp.issparse(near):
+            near, far = near.toarray(), far.toarray()
+        if isinstance(self.cone, NonnegativeDiagonal):
+            rows = (far**2 - near**2) * scaling.g
+        else:
+            assert isinstance(self.cone, PSDCone)
+            near, far = near @ scaling.G, far @ scaling.G
+            rows = self.cone.outer_rows(far) - self.cone.outer_rows(near)
+        rows *= np.sqrt(here.curvature)[:, None]
+        return rows
+
+
+def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:
+    return lambda: SmoothedPairs(M, width)

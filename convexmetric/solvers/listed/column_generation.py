@@ -1,0 +1,381 @@
+r"""Working sets of columns and rows for hinge losses of listed comparisons under diagonal metrics.
+
+.. math:: \min_{w \ge 0} \; \tfrac12 w^\top L w + \langle G, w \rangle + C \sum_t \max(0, \mu - s_t), \qquad s = D w
+
+At the optimum most weights are zero, and most margins are far from :math:`\mu`, so that their multiplier is 0 or C. Two
+phases look for the few that are neither, and never form D:
+
+1. *Smoothed hinges.* With :math:`a_t = C \, \mathrm{clip}(\tfrac12 + (\mu - s_t) / \varepsilon, 0, 1)` the gradient
+   :math:`L w + G - D^\top a` is continuous. Newton's method on the weights that are positive or want to be, with the
+   second derivative :math:`L + \tfrac{C}{\varepsilon} B^\top B` from a sample of the rows B on the kink
+   (:math:`0 < a_t < C`); each solved width is followed by a smaller one, until smoothing costs a thousandth of the
+   objective.
+2. *Working sets.* Rows far from the kink are frozen at multiplier 0 or C, their share of :math:`D^\top a` becomes
+   part of the linear term, and an interior point solves what is left to the end. Then all columns and rows are
+   priced: columns with :math:`(L w + G - D^\top a)_f < 0` and rows on the wrong side join, columns never leave. A round
+   that does not halve the gap makes room for twice as many rows.
+
+Both bounds are those of the whole problem in every step: the objective at w, and what all multipliers prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from scipy.linalg.blas import dsymv
+
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.losses import Hinge
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Regularizer
+from convexmetric.risks import SeparableRisk
+from convexmetric.solvers.numerics.conic_qp import ConicQP, cholesky, cholesky_solve, interior_point, warm_start
+from convexmetric.solvers.numerics.sparse_gram import sparse_gram
+from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.threads import blas_threads_for
+
+__all__ = ["ColumnGeneration"]
+
+#: Columns that join in one Newton step, those with the steepest slope first: a tenth of the rows, between these.
+JOINING_LEAST, JOINING = 50, 500
+#: Rows in the second derivative: at least, and for each column.
+SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 6
+#: The width of the smoothing is multiplied by this once the Newton decrement is below SETTLED of what smoothing costs.
+NARROWER, SETTLED = 1.0 / 3.0, 0.2
+#: Newton steps for one width, and share of the objective that smoothing may still cost when working sets take over.
+STEPS, SMOOTH_ENOUGH = 12, 1e-3
+#: Widths tried; halvings and accuracy of the search along a step.
+MAX_WIDTHS, BISECTIONS, EXACT = 12, 60, 0.1
+#: Exchanges without gain after which a Newton step is taken as it is.
+PATIENCE = 3
+#: Gap of the program on a working set, relative to the tolerance or to the gap so far; limit on its steps.
+INNER, ROUGH, MAX_ITER = 0.2, 1e-3, 100
+#: Share of C from which a multiplier counts as neither 0 nor C.
+INTERIOR = 1e-3
+
+
+@dataclass(frozen=True)
+class ColumnGeneration(Solver):
+    """Exact for hundreds of thousands of comparisons where few weights are positive.
+
+    Parameters
+    ----------
+    rows : int
+        Comparisons in the first working set; doubled when a round does not pay.
+    least : int
+        Problems with fewer comparisons are left to other solvers.
+    """
+
+    name: ClassVar[str] = "column-generation"
+
+    rows: int = 4_000
+    least: int = 1
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.least < 1:
+            raise InputError("rows and least must be at least 1")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs soft hinge losses of listed comparisons, a diagonal metric and a quadratic regularizer."""
+        risk = problem.risk
+        if not isinstance(problem.cone, NonnegativeDiagonal):
+            return "its metric is not diagonal"
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge) or risk.loss.hard:
+            return "its risk is not a sum of soft hinge losses of listed comparisons"
+        quadratic = problem.quadratic()
+        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
+            return "its regularizer is not quadratic"
+        if risk.parts < self.least:
+            return f"it has fewer than {self.least} comparisons"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Smoothed hinges first, then working sets until the certified gap closes."""
+        run = _Run(problem, monitor)
+        few = run.s.size <= self.rows
+        if few and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
+            run.move(monitor.M)
+            run.a = run.loss.clip(monitor.dual_point)
+        elif _follow_smoothing(run):
+            return
+        _WorkingSets(run, self.rows).solve()
+
+
+class _Run:
+    """The problem in the letters of the module, and where the solver stands: weights, margins, multipliers."""
+
+    def __init__(self, problem: MetricProblem, monitor: Monitor) -> None:
+        risk, quadratic = problem.risk, problem.quadratic()
+        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge) or quadratic is None:
+            raise SolverError("column generation needs hinge losses of listed comparisons and a quadratic regularizer")
+        self.problem, self.monitor = problem, monitor
+        self.comparisons, self.loss = risk.comparisons, risk.loss
+        self.L: float | Array = quadratic
+        self.G = problem.linear()
+        self.w = np.zeros(problem.cone.size)
+        self.s = np.zeros(risk.parts)
+        self.a = self.loss.subgradient(self.s)
+
+    def move(self, w: Array) -> None:
+        """Go to other weights."""
+        self.w, self.s = w, self.comparisons.forward(w)
+
+    def times_L(self, v: Array) -> Array:
+        """``L v``."""
+        return self.L @ v if isinstance(self.L, np.ndarray) else self.L * v
+
+    def price(self, *, sharpen: bool) -> Array:
+        """``L w + G - D^T a`` in all columns; both bounds go to the monitor on the way."""
+        problem, a, S = self.problem, self.a, self.comparisons.adjoint(self.a)
+        self.monitor.primal(self.w, self.loss.value(self.s) + problem.penalty(self.w))
+        hint = problem.regularizer.sharpened(S, problem.G, self.w) if sharpen else self.w
+        self.monitor.dual(problem.bound(self.loss.dual_value(a), S, hint), lambda: a)
+        return self.times_L(self.w) + self.G - S
+
+
+def _follow_smoothing(run: _Run) -> bool:
+    """The first phase; True if the monitor says stop.
+
+    It ends early at a width that does not settle, and where fewer rows are on the kink than columns are free: there
+    the second derivative says little about steps of any length.
+    """
+    width = run.loss.margin
+    rng = np.random.default_rng(0)
+    for _ in range(MAX_WIDTHS):
+        for _ in range(STEPS):
+            run.a = _slopes(run, run.s, width)
+            gradient = run.price(sharpen=False)
+            if run.monitor.iterate(width=width):
+                return True
+            try:
+                step = _newton_step(run, gradient, width, rng)
+            except la.LinAlgError:
+                return False
+            slope = float(gradient @ step)
+            cost = _cost_of_smoothing(run, width)
+            if -slope <= SETTLED * cost:
+                break
+            if not slope < 0.0:
+                return False
+            _advance(run, step, slope, width)
+        else:
+            return False
+        kink = np.count_nonzero((run.a > 0.0) & (run.a < run.loss.C))
+        if cost <= SMOOTH_ENOUGH * run.monitor.upper_bound or kink < np.count_nonzero(run.w):
+            break
+        width *= NARROWER
+    return False
+
+
+def _slopes(run: _Run, s: Array, width: float) -> Array:
+    """Slopes ``a`` of the hinges smoothed over a width."""
+    return run.loss.C * np.clip(0.5 + (run.loss.margin - s) / width, 0.0, 1.0)
+
+
+def _cost_of_smoothing(run: _Run, width: float) -> float:
+    """By how much the smoothed hinges exceed the hinges: at most ``C width / 8`` each."""
+    a = run.a
+    smoothed = float(a @ (run.loss.margin - run.s)) + 0.5 * width * float(a @ (1.0 - a / run.loss.C))
+    return smoothed - run.loss.value(run.s)
+
+
+def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Generator) -> Array:
+    """Newton's step for the smoothed objective, in the columns that are positive or want to be."""
+    a, C = run.a, run.loss.C
+    joining = min(JOINING, max(JOINING_LEAST, run.s.size // 10))
+    free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, joining))
+    rows = np.flatnonzero((a > 0.0) & (a < C))
+    sample = max(SAMPLE_LEAST, SAMPLE_FACTOR * free.size)
+    weight = C / width
+    if rows.size > sample:
+        weight *= rows.size / sample
+        rows = np.sort(rng.choice(rows, sample, replace=False))
+    step = np.zeros_like(run.w)
+    if not rows.size:
+        # L alone may be singular. Its entries are not negative, so that the diagonal of its row sums is no smaller.
+        sums = run.times_L(np.ones_like(run.w))[free].clip(np.finfo(float).tiny)
+        step[free] = np.maximum(-gradient[free] / sums, -run.w[free])
+        return step
+    with blas_threads_for(float(rows.size) * free.size**2):
+        H = weight * _gram_of_columns(run.comparisons.block(rows, free))
+        if isinstance(run.L, np.ndarray):
+            H += run.L[np.ix_(free, free)]
+        else:
+            H[np.diag_indices_from(H)] += run.L
+        step[free] = _nonnegative_step(H, gradient[free], run.w[free])
+    return step
+
+
+def _steepest(gradient: Array, most: int) -> np.ndarray:
+    """Which columns have the most negative slopes, ``most`` of them at most."""
+    steepest = gradient < 0.0
+    if np.count_nonzero(steepest) > most:
+        steepest[np.argpartition(gradient, most)[most:]] = False
+    return steepest
+
+
+def _gram_of_columns(B: Any) -> Array:
+    """``B^T B``, its lower triangle at least."""
+    return B.T @ B if isinstance(B, np.ndarray) else sparse_gram(sp.csr_array(B.T))
+
+
+def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
+    """The step ``d`` with ``w + d >= 0`` that minimises ``<gradient, d> + 1/2 <d, H d>``; H by its lower triangle.
+
+    Block pivoting on ``y = w + d``: all weights of the wrong sign and all slopes of the wrong sign change sides at
+    once. That may run in circles, so after some exchanges that mend nothing the rest stays as it is.
+    """
+    H = np.asfortranarray(H)
+    q = gradient - dsymv(1.0, H, w, lower=1)
+    tiny = 1e-12 * np.abs(q).max(initial=0.0)
+    free = np.ones(w.size, dtype=bool)
+    y, fewest, patience = np.zeros_like(w), w.size + 1, PATIENCE
+    while True:
+        inside = np.flatnonzero(free)
+        y[:] = 0.0
+        if inside.size:
+            y[inside] = cholesky_solve(cholesky(H[np.ix_(inside, inside)]), -q[inside])
+        wrong = np.where(free, y < 0.0, dsymv(1.0, H, y, lower=1) + q < -tiny)
+        count = int(np.count_nonzero(wrong))
+        patience = PATIENCE if count < fewest else patience - 1
+        fewest = min(fewest, count)
+        if count == 0 or patience < 0:
+            return np.maximum(y, 0.0) - w
+        free ^= wrong
+
+
+def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
+    """Move to about the lowest point of the smoothed objective on the way to ``w + step``."""
+    ds = run.comparisons.forward(step)
+    start, curvature = float((run.times_L(run.w) + run.G) @ step), float(step @ run.times_L(step))
+
+    def slope_at(t: float) -> float:
+        a = _slopes(run, run.s + t * ds, width)
+        return start + t * curvature - float(a @ ds)
+
+    t = _lowest(slope_at, EXACT * abs(slope))
+    run.move(np.maximum(run.w + t * step, 0.0))
+
+
+def _lowest(slope_at: Callable[[float], float], flat: float) -> float:
+    """Where in (0, 1] an increasing function is nearly zero, 1 if it is negative all the way."""
+    if slope_at(1.0) <= 0.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        t = 0.5 * (low + high)
+        here = slope_at(t)
+        if abs(here) <= flat:
+            break
+        low, high = (t, high) if here < 0.0 else (low, t)
+    return t
+
+
+class _Face:
+    """The penalty of the problem on some columns, with the frozen rows' share of ``D^T a`` in its linear term."""
+
+    def __init__(self, regularizer: Regularizer, g: Array) -> None:
+        self.regularizer, self.g = regularizer, g
+        self.cone = NonnegativeDiagonal(g.size)
+
+    def linear(self) -> Array:
+        """``G - D^T a`` of the frozen rows."""
+        return self.g
+
+    def quadratic(self) -> float | Array | None:
+        """L on the columns."""
+        return self.regularizer.quadratic(self.cone)
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        """What multipliers of the other rows prove, on these columns only."""
+        return self.regularizer.bound(value, S, self.g, self.cone, hint)
+
+
+class _WorkingSets:
+    """The second phase: its columns, and the path of the last interior point, from which the next one starts."""
+
+    def __init__(self, run: _Run, room: int) -> None:
+        self.run, self.room = run, room
+        self.columns = np.flatnonzero(run.w > 0.0)
+        self.path: list[tuple[Array, Array]] = []
+
+    def solve(self) -> None:
+        """Rounds of solving and pricing."""
+        run, monitor = self.run, self.run.monitor
+        gradient = run.price(sharpen=False)
+        run.a = run.loss.subgradient(run.s)
+        while True:
+            before = monitor.gap
+            rows = self._rows()
+            self._join(gradient < 0.0)
+            run.a = self._multipliers(rows)
+            gradient = run.price(sharpen=True)
+            if monitor.iterate(rows=rows.size, columns=self.columns.size):
+                return
+            if not monitor.gap < 0.5 * before and not (np.delete(gradient, self.columns) < 0.0).any():
+                if rows.size == run.s.size:
+                    return
+                self.room *= 2
+
+    def _rows(self) -> np.ndarray:
+        """Rows whose multiplier is neither 0 nor C or on the wrong side, and those nearest to the kink."""
+        run, C = self.run, self.run.loss.C
+        away = run.loss.margin - run.s
+        undecided = (run.a > INTERIOR * C) & (run.a < (1.0 - INTERIOR) * C)
+        wrong = (away > 0.0) != (run.a > 0.5 * C)
+        distance = np.where(undecided | wrong, 0.0, np.abs(away))
+        room = max(self.room, int(np.count_nonzero(distance == 0.0)))
+        if room >= distance.size:
+            return np.arange(distance.size)
+        return np.sort(np.argpartition(distance, room)[:room])
+
+    def _join(self, wanted: np.ndarray) -> None:
+        """Let columns in, and carry the path over.
+
+        In the new columns weight and slope are equal, and as centred as the rest.
+        """
+        columns = np.union1d(self.columns, np.flatnonzero(wanted))
+        old = np.searchsorted(columns, self.columns)
+        carried = []
+        for w, z in self.path:
+            filler = np.full(columns.size, np.sqrt(w @ z / w.size))
+            carried.append((filler, filler.copy()))
+            carried[-1][0][old], carried[-1][1][old] = w, z
+        self.columns, self.path = columns, carried
+
+    def _multipliers(self, rows: np.ndarray) -> Array:
+        """Solve for the columns and some rows, others frozen where their margins say; moves the weights."""
+        run, monitor, loss = self.run, self.run.monitor, self.run.loss
+        a = loss.subgradient(run.s)
+        a[rows] = 0.0
+        g = run.G - run.comparisons.adjoint(a)
+        w = np.zeros_like(run.w)
+        if self.columns.size:
+            qp = ConicQP(
+                _Face(run.problem.regularizer.restricted(self.columns), g[self.columns]),
+                A=run.comparisons.block(rows, self.columns),
+                b=np.full(rows.size, loss.margin),
+                group=np.arange(rows.size),
+                C=np.full(rows.size, loss.C),
+            )
+            target = max(INNER * monitor.tol, ROUGH * min(1.0, monitor.gap)) * abs(monitor.upper_bound)
+
+            def watch(iteration: int, w: Array, multipliers: Array, upper: float, lower: float) -> bool:
+                return upper - lower <= target or monitor.out_of_time
+
+            start, _ = warm_start(qp, self.path)
+            outcome = interior_point(qp, 0.0, start=start, max_iter=MAX_ITER, watch=watch)
+            self.path = outcome.path
+            a[rows] = outcome.a
+            w[self.columns] = outcome.U
+        else:
+            a[rows] = loss.C
+        run.move(w)
+        return a

@@ -1,0 +1,375 @@
+r"""Newton's method on the dual, for listed pairs under full metrics and a Frobenius norm, squared or not.
+
+.. math:: \max_{u \in \text{box}} \; \sum_t \mu_t u_t - \tfrac12 \kappa_t u_t^2
+   \quad \text{s.t.} \quad \|[S(u)]_+\|_F \le \lambda, \qquad S(u) = \sum_t u_t D_t - G
+
+At the optimum :math:`M = \eta [S]_+`, with a multiplier eta of the constraint. So u and eta solve, over the multipliers
+that are free to move,
+
+.. math:: F_t = \mu_t - \kappa_t u_t - \eta \langle D_t, [S]_+ \rangle = 0, \qquad \|[S]_+\|_F = \lambda
+
+and a Newton step in both takes two linear systems with the matrix :math:`\kappa + \eta K`, :math:`K_{ts} = \langle D_t,
+\Pi D_s \rangle`, Pi the derivative of the projection: in the eigenvectors of S, entries (k, l) are weighted by 1, by
+:math:`w_k / (w_k + |w_l|)` or by 0. Conjugate gradients need products of the differences in these eigenvectors only.
+Multipliers that leave the box stop at its end. For the squared norm :math:`\eta = 1 / \lambda` is known.
+
+Lower bounds come from u after scaling down those multipliers that add to S, to the root of :math:`\|[t S_+ - S_-]_+\| =
+\lambda`, rather than all of them; upper bounds from :math:`[S]_+` at its best scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numba
+import numpy as np
+
+from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.pair_distances import symmetric
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import SolverError
+from convexmetric.losses import BoxLoss
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Frobenius, SquaredFrobenius
+from convexmetric.risks import DualPoint, boxed_pairs
+from convexmetric.solvers.run import Monitor, Solver
+
+__all__ = ["DualNewton"]
+
+#: The norm at the start is at most so many times too large, if it takes no more steps to get there.
+START, START_STEPS = 2.0, 8
+#: Pairs at a time.
+BLOCK = 4_096
+#: Gap down to which multipliers are scaled down all together, which takes no eigenvalues.
+ROUGH = 0.1
+#: Accuracy of the linear systems, a share of the gap between two limits, and steps after which they end.
+ACCURACY, FINEST, COARSEST, CG_STEPS = 0.3, 1e-3, 3e-2, 100
+#: Largest factor by which eta changes in a step.
+FACTOR = 4.0
+#: Proximal term in units of the largest diagonal entry: where it starts, its largest value, and the factors by which it
+#: grows when a step fails and shrinks when one succeeds.
+RIDGE, LARGEST_RIDGE, GROWTH, DECAY = 1e-9, 1e3, 30.0, 0.1
+#: Part of what the gradient promises that a step must gain, and the shortest step.
+GAIN, SHORTEST = 1e-4, 0.02
+
+
+@dataclass(frozen=True)
+class DualNewton(Solver):
+    """Exact for some thousand pairs in a thousand features and more.
+
+    Parameters
+    ----------
+    max_steps : int
+        Newton steps after which it gives up; what it found is kept.
+    crowded : bool
+        Take problems with more pairs than a metric has coordinates, whose multipliers are not unique: slower there.
+    """
+
+    name: ClassVar[str] = "dual-newton"
+
+    max_steps: int = 100
+    crowded: bool = True
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm."""
+        if boxed_pairs(problem.risk) is None:
+            return "its risk is not a sum of losses of listed pairs with bounded or quadratic conjugates"
+        if not isinstance(problem.cone, PSDCone):
+            return "its metrics are diagonal"
+        if not isinstance(problem.regularizer, Frobenius | SquaredFrobenius):
+            return "its regularizer is not a Frobenius norm"
+        if not self.crowded and problem.risk.parts > problem.cone.size:
+            return "it has more pairs than a metric has coordinates"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Newton steps until the certified gap closes."""
+        parts = boxed_pairs(problem.risk)
+        if parts is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius):
+            raise SolverError("Newton's method on the dual needs listed pairs and a Frobenius norm")
+        _Run(problem, *parts, problem.regularizer, monitor, self.max_steps).follow()
+
+
+@dataclass
+class _Point:
+    """Multipliers with the eigenvectors of their S."""
+
+    u: Array
+    values: Array
+    vectors: Array
+    p: int
+    near: Array
+    q: Array
+
+    @property
+    def norm(self) -> float:
+        """``||[S]_+||_F``."""
+        return float(np.linalg.norm(self.values[: self.p]))
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(
+        self,
+        problem: MetricProblem,
+        pairs: PairDistances,
+        loss: BoxLoss,
+        regularizer: Frobenius | SquaredFrobenius,
+        monitor: Monitor,
+        max_steps: int,
+    ) -> None:
+        self.problem, self.pairs, self.loss = problem, pairs, loss
+        self.monitor, self.max_steps = monitor, max_steps
+        self.squared = isinstance(regularizer, SquaredFrobenius)
+        self.reg = float(regularizer.reg)
+        self.movable = loss.low < loss.high
+        self.ridge, self.free = RIDGE, 0
+
+    def at(self, u: Array) -> _Point:
+        """Eigenvectors, largest eigenvalue first, and ``<D_t, [S]_+>``."""
+        S = self.pairs.adjoint(u)
+        if self.problem.G is not None:
+            S = S - self.problem.G
+        values, vectors = np.linalg.eigh(S)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        p = int((values > 0.0).sum())
+        near = self.pairs.X @ vectors[:, :p]
+        q = self.pairs.between(near * np.sqrt(values[:p]))
+        return _Point(u, values, np.ascontiguousarray(vectors), p, near, q)
+
+    def dual_value(self, at: _Point, eta: float) -> float:
+        """The Lagrangian at a fixed eta, which Newton steps in u ascend."""
+        constant = 0.0 if self.squared else 0.5 * eta * self.reg * self.reg
+        return self.loss.dual_value(at.u) - 0.5 * eta * at.norm * at.norm + constant
+
+    def follow(self) -> None:
+        self.here = self._start()
+        self.eta = 1.0 / self.reg if self.squared else self._scale(self.here)
+        for _ in range(self.max_steps):
+            if self._look():
+                return
+            if not self._step():
+                return
+
+    def _start(self) -> _Point:
+        """Multipliers at one share of their boxes, such that the norm is somewhat too large."""
+        loss = self.loss
+        parabola = np.abs(loss.offset) / np.maximum(loss.curvature, np.finfo(float).tiny)
+        size = np.where(np.isfinite(loss.high), loss.high, parabola)
+        least = loss.clip(np.zeros_like(loss.low))
+        share, here = 1.0, self.at(size)
+        for _ in range(START_STEPS):
+            if self.squared or here.norm <= START * self.reg:
+                break
+            # The norm is convex in the share, and these are Newton steps towards a smaller one.
+            slope = float(here.q @ (size - least)) / here.norm
+            share = max(0.0, share - (here.norm - self.reg) / slope) if slope > 0.0 else 0.0
+            here = self.at(least + share * (size - least))
+        return here
+
+    def _scale(self, at: _Point) -> float:
+        """The best multiple of ``[S]_+`` as a metric."""
+        if at.norm == 0.0:
+            return 1.0
+        slope = self.reg * at.norm
+
+        def falls(scale: float) -> bool:
+            u = self.loss.subgradient(scale * at.q)
+            return float(u @ at.q) > slope
+
+        # Distances of the size of the margins, in any units of the points.
+        size, reach = np.abs(self.loss.offset).max(), np.abs(at.q).max()
+        low, high = 0.0, float(size / reach) if 0.0 < size < np.inf and 0.0 < reach < np.inf else 1.0 / at.norm
+        while falls(high) and high < 1e200:
+            low, high = high, 4.0 * high
+        for _ in range(100):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if falls(middle) else (low, middle)
+            if high - low <= 1e-15 * high:
+                break
+        return high
+
+    def _metric(self, at: _Point, scale: float) -> Array:
+        U = at.vectors[:, : at.p] * np.sqrt(scale * at.values[: at.p])
+        return np.asarray(U @ U.T)
+
+    def _look(self) -> bool:
+        here, problem = self.here, self.problem
+        scale = self.eta if self.squared else self._scale(here)
+        value = self.loss.value(scale * here.q)
+        norm = scale * here.norm
+        M = self._metric(here, scale)
+        if problem.G is None:
+            value += 0.5 * self.reg * norm * norm if self.squared else self.reg * norm
+        else:
+            value += problem.penalty(M)
+        self.monitor.primal(M, value)
+        if not self.squared and problem.G is None and self.monitor.gap > ROUGH:
+            share = 1.0 if here.norm <= self.reg else self.reg / here.norm
+            bound = share * max(0.0, self.loss.dual_value(here.u))
+            self.monitor.dual(bound, lambda: here.u)
+            return self._count()
+        u = self._repaired(here)
+        point = DualPoint(self.loss.dual_value(u), self.pairs.adjoint(u))
+        self.monitor.dual(problem.bound(point.value, point.S, M), lambda: u, point)
+        return self._count()
+
+    def _count(self) -> bool:
+        return self.monitor.iterate(rank=self.here.p, norm=self.here.norm / self.reg, free=float(self.free))
+
+    def _repaired(self, at: _Point) -> Array:
+        """One Newton step for the scale of the multipliers that add to S."""
+        if self.squared or at.norm <= self.reg:
+            return at.u
+        adding = self.pairs.signs * at.u > 0.0
+        slope = float(at.q[adding] @ at.u[adding]) / at.norm
+        t = max(0.0, 1.0 - (at.norm - self.reg) / slope) if slope > 0.0 else 0.0
+        return np.where(adding, self.loss.clip(t * at.u), at.u)
+
+    def _step(self) -> bool:
+        """One Newton step in u and eta, and a search along it; False if nothing moves."""
+        here, loss, eta = self.here, self.loss, self.eta
+        F = loss.offset - loss.curvature * here.u - eta * here.q
+        inside = (here.u > loss.low) & (here.u < loss.high)
+        inward = ((here.u <= loss.low) & (F > 0.0)) | ((here.u >= loss.high) & (F < 0.0))
+        free = np.flatnonzero(self.movable & (inside | inward))
+        self.free = len(free)
+        if not free.size:
+            return False
+        system = _System(here, self.pairs, free, loss.curvature[free], eta)
+        if not system.diagonal.max() > 0.0:
+            # Nothing of S is positive: its norm says nothing about the length of a step.
+            return False
+        while self.ridge <= LARGEST_RIDGE:
+            if self._searched(system, free, F):
+                self.ridge = max(RIDGE, DECAY * self.ridge)
+                return True
+            self.ridge *= GROWTH
+        return False
+
+    def _searched(self, system: _System, free: np.ndarray, F: Array) -> bool:
+        """Take the step of a system, shortened until it ascends; False if it does not."""
+        here, loss, eta = self.here, self.loss, self.eta
+        system.ridge = self.ridge * system.diagonal.max()
+        system.accuracy = min(COARSEST, max(FINEST, ACCURACY * self.monitor.gap))
+        x1 = system.solve(F[free])
+        if self.squared:
+            wanted, move = eta, x1
+        else:
+            q = here.q[free]
+            x2 = system.solve(q)
+            bend = float(q @ x2)
+            if not bend > 0.0:
+                return False
+            change = (float(q @ x1) + 0.5 * (here.norm * here.norm - self.reg * self.reg)) / bend
+            wanted = min(max(eta + change, eta / FACTOR), eta * FACTOR)
+            move = x1 - (wanted - eta) * x2
+        du = np.zeros_like(here.u)
+        du[free] = move
+        before = self.dual_value(here, wanted)
+        gradient = loss.offset - loss.curvature * here.u - wanted * here.q
+        length = 1.0
+        while length >= SHORTEST:
+            there = self.at(loss.clip(here.u + length * du))
+            promised = float(gradient @ (there.u - here.u))
+            gained = self.dual_value(there, wanted) - before
+            if there.p > 0 and promised > 0.0 and gained >= GAIN * promised:
+                self.here, self.eta = there, wanted
+                return True
+            length *= 0.3
+        return False
+
+
+class _System:
+    """``(kappa + eta K) x = b`` over the free multipliers.
+
+    Products run over the differences of the free pairs, or over the points where these are fewer.
+    """
+
+    def __init__(self, at: _Point, pairs: PairDistances, free: np.ndarray, curvature: Array, eta: float) -> None:
+        p = at.p
+        self.signs, self.curvature = pairs.signs[free].astype(np.float32), curvature
+        self.i, self.j = pairs.pairs[free].T
+        self.by_pair = len(free) <= len(pairs.X)
+        near, far = at.near, at.vectors[:, p:]
+        if self.by_pair:
+            near, far = near[self.i] - near[self.j], (pairs.X[self.i] - pairs.X[self.j]) @ far
+        else:
+            far = pairs.X @ far
+        # Of size one: fourth powers of single precision reach from 1e-9 to 1e9.
+        unit = 2.0 ** np.frexp(max(np.abs(part).max(initial=0.0) for part in (near, far)))[1]
+        self.near, self.far = (near / unit).astype(np.float32), (far / unit).astype(np.float32)
+        self.eta = eta = eta * unit**2 * unit**2
+        positive = at.values[:p]
+        self.phi = (positive[:, None] / (positive[:, None] - at.values[p:])).astype(np.float32)
+        self.diagonal = curvature + eta * self._diagonal()
+        self.ridge, self.accuracy = 0.0, FINEST
+
+    def _diagonal(self) -> Array:
+        """Of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
+        diagonal = np.empty(len(self.i))
+        for first in range(0, len(self.i), BLOCK):
+            rows = slice(first, first + BLOCK)
+            near, far = (self._differences(part, rows) ** 2 for part in (self.near, self.far))
+            border = np.einsum("tk,tk->t", near, far @ self.phi.T)
+            diagonal[rows] = near.sum(axis=1, dtype=np.float64) ** 2 + 2.0 * border
+        return diagonal
+
+    def _differences(self, part: np.ndarray, rows: slice) -> np.ndarray:
+        return part[rows] if self.by_pair else part[self.i[rows]] - part[self.j[rows]]
+
+    def product(self, x: Array) -> Array:
+        """``(kappa + eta K) x``."""
+        # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
+        size = float(np.abs(x).max()) or 1.0
+        weights = self.signs * (x / size).astype(np.float32)
+        if self.by_pair:
+            moved = self.near * weights[:, None]
+        else:
+            T = symmetric(self.i, self.j, weights, len(self.near))
+            moved = np.asarray(T.sum(axis=1)).reshape(-1, 1) * self.near - T @ self.near
+        inner, border = moved.T @ self.near, (moved.T @ self.far) * self.phi
+        images = self.near @ inner + 2.0 * (self.far @ border.T)
+        if self.by_pair:
+            forms = np.einsum("tk,tk->t", self.near, images)
+        else:
+            forms = np.empty(len(x), dtype=np.float32)
+            _forms(self.near, images, self.i, self.j, forms)
+        return np.asarray(
+            (self.curvature + self.ridge) * x + (self.eta * size) * (self.signs * forms).astype(np.float64)
+        )
+
+    def solve(self, b: Array) -> Array:
+        """Conjugate gradients, preconditioned by the diagonal."""
+        x, residual = np.zeros_like(b), b.copy()
+        scale = self.diagonal + self.ridge
+        z = residual / scale
+        p, square = z.copy(), float(residual @ z)
+        target = self.accuracy * self.accuracy * square
+        for _ in range(CG_STEPS):
+            if square <= target:
+                break
+            image = self.product(p)
+            bend = float(p @ image)
+            if not 0.0 < bend < np.inf:
+                break
+            length = square / bend
+            x += length * p
+            residual -= length * image
+            z = residual / scale
+            before, square = square, float(residual @ z)
+            p = z + square / before * p
+        return x
+
+
+@numba.njit(parallel=True, cache=True, nogil=True, fastmath=True)
+def _forms(near, images, i, j, forms):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(len(i)):
+        a, b = i[t], j[t]
+        dot = np.float32(0.0)
+        for k in range(near.shape[1]):
+            dot += (near[a, k] - near[b, k]) * (images[a, k] - images[b, k])
+        forms[t] = dot

@@ -1,0 +1,8 @@
+"""What every solver rests on: the monitor that keeps bounds, checkpoints, and a line of progress."""
+
+from convexmetric.solvers.run.base import Monitor, Solver
+
+__all__ = [
+    "Monitor",
+    "Solver",
+]

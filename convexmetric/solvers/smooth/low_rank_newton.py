@@ -1,0 +1,228 @@
+r"""Newton's method on a factor whose rank grows until the dual bound says that it is enough.
+
+.. math:: \min_{M \succeq 0} R(M) + \langle H, M \rangle, \qquad H = \lambda I + G \succ 0
+
+for smooth risks and a trace. In coordinates that make H the identity, :math:`H = K K^\top` and :math:`C = B K`, a
+factor :math:`M = B^\top B` has the objective :math:`F(C) = R + \|C\|_F^2` with gradient :math:`2 C (I - \tilde S)`,
+:math:`\tilde S = K^{-1} S K^{-\top}`, :math:`S = -\nabla R`. It is not convex, but three facts make it safe and fast:
+
+- whatever C is, the tangent plane there, shrunk by :math:`\theta = 1 / \max(1, \lambda_{\max}(\tilde S))`, is a dual
+  point: one eigendecomposition bounds the convex problem and says whether any metric, of any rank, is better;
+- if :math:`\lambda_{\max} > 1` at a stationary point, a row along its eigenvector descends: the rank grows only where
+  it has to. Rows that shrink to nothing are left out;
+- with the rank of the optimum the Hessian is positive definite but for rotations of the rows, and Newton's method
+  converges quadratically. Its systems are solved by conjugate gradients in a trust region (Steihaug), from products
+  with the factor: passes over the data, no matrix of the size of the Hessian.
+
+The trust region leaves saddle points by itself; the certificate decides about everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import scipy.linalg as la
+
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Trace
+from convexmetric.risks import DualPoint, SmoothRisk, tangent_dual
+from convexmetric.solvers.numerics.trust_region import steihaug
+from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run.base import check_counts
+
+__all__ = ["LowRankNewton"]
+
+#: A row is left out when its share of the metric's trace is below this.
+NEGLIGIBLE = 1e-12
+#: Newton steps go on until they promise less than so much of the gap, most of which is the dual bound's. With 0.1, rows
+#: were added long before the others were settled, and an instance took four times as long.
+PRIMAL_SHARE = 1e-3
+#: What is lost of an objective in sums, as a share of it.
+ROUNDING = 1e-14
+#: Looks in a row that neither halve the gap nor lower the objective by a hundredth before it gives up.
+FAILURES = 8
+#: Attempts to make new rows short enough to descend.
+HALVINGS = 20
+
+
+@dataclass(frozen=True)
+class LowRankNewton(Solver):
+    """Trust-region Newton steps on a factor, certified by the dual bound of the convex problem.
+
+    Parameters
+    ----------
+    grow : int
+        Rows added at a time at most.
+    newton_steps : int
+        Steps between two looks at the bound at most.
+    cg_steps : int
+        Conjugate gradient steps for a Newton step at most.
+    max_rounds : int
+        Looks at the bound after which it gives up.
+    """
+
+    name: ClassVar[str] = "low-rank-newton"
+
+    grow: int = 8
+    newton_steps: int = 40
+    cg_steps: int = 200
+    max_rounds: int = 200
+
+    def __post_init__(self) -> None:
+        check_counts(self, "grow", "newton_steps", "cg_steps", "max_rounds")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
+        if not isinstance(problem.risk, SmoothRisk):
+            return "its risk is not smooth"
+        if not isinstance(problem.cone, PSDCone):
+            return "its metrics are diagonal"
+        if not isinstance(problem.regularizer, Trace):
+            return "its regularizer is not a trace"
+        if problem.G is not None and _cholesky(problem) is None:
+            return "trace and linear term together are not positive definite"
+        return None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Descend, look, grow."""
+        risk, K = problem.risk, _cholesky(problem)
+        if not isinstance(risk, SmoothRisk) or K is None:
+            raise SolverError("Newton's method on a factor needs a smooth risk and a positive definite penalty")
+        objective = _Whitened(risk, K)
+        start = problem.cone.zeros() if monitor.M is None else monitor.M
+        here = objective.at(objective.factor(start))
+        failures = 0
+        for _ in range(self.max_rounds):
+            before, objective_before = monitor.gap, monitor.upper_bound
+            M = here.B.T @ here.B
+            monitor.primal(M, here.risk + problem.penalty(M))
+            bound = problem.bound(here.point.value, here.point.S, M)
+            monitor.dual(bound, partial(tangent_dual, risk, M), here.point)
+            if monitor.iterate(rank=len(here.C), products=objective.products):
+                return
+            better = monitor.gap < 0.5 * before or monitor.upper_bound < 0.99 * objective_before
+            failures = 0 if better else failures + 1
+            if failures == FAILURES:
+                return
+            here = objective.grown(here, self.grow, monitor.tol)
+            accuracy = 0.1 * max(monitor.tol, PRIMAL_SHARE * min(1.0, monitor.gap))
+            here = self._descend(objective, here, accuracy, monitor)
+
+    def _descend(self, objective: _Whitened, here: _Point, accuracy: float, monitor: Monitor) -> _Point:
+        """Newton steps until one promises less than a share ``accuracy`` of the objective."""
+        radius = max(1.0, float(np.linalg.norm(here.C)))
+        for _ in range(self.newton_steps):
+            # The residual asked for shrinks with the gradient: superlinear convergence.
+            share = min(0.1, float(np.sqrt(np.linalg.norm(here.gradient))))
+            step, promised = steihaug(objective.hessian(here), here.gradient, radius, self.cg_steps, share)
+            there = objective.at(here.C + step)
+            length = float(np.linalg.norm(step))
+            inside = length < 0.99 * radius
+            # Near the optimum what is gained and promised is less than the rounding of the objective.
+            rounding = ROUNDING * abs(here.value)
+            if not promised + rounding > 0.0:
+                break
+            kept = (here.value - there.value + rounding) / (promised + rounding)
+            if not kept >= 0.25:
+                radius = 0.25 * length
+            elif kept > 0.75 and not inside:
+                radius *= 2.0
+            if kept > 0.0:
+                here = there
+            settled = inside and kept > 0.0 and promised <= accuracy * abs(here.value)
+            if settled or length <= ROUNDING * np.linalg.norm(here.C) or monitor.out_of_time:
+                break
+        return objective.reduced(here)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A factor, the risk and its tangent plane there, and S in whitened coordinates."""
+
+    C: Array
+    B: Array
+    risk: float
+    point: DualPoint
+    S: Array
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+        return self.risk + float(np.vdot(self.C, self.C))
+
+    @property
+    def gradient(self) -> Array:
+        """Of the objective."""
+        return 2.0 * (self.C - self.C @ self.S)
+
+
+class _Whitened:
+    """The objective in coordinates that make the penalty a squared norm."""
+
+    def __init__(self, risk: SmoothRisk, K: Array) -> None:
+        self.risk, self.K = risk, K
+        self.inverse = la.solve_triangular(K, np.eye(len(K)), lower=True, check_finite=False)
+        #: Products with a Hessian so far.
+        self.products = 0
+
+    def factor(self, M: Array) -> Array:
+        """A factor in these coordinates of a metric, small eigenvalues left out."""
+        values, vectors = la.eigh(self.K.T @ M @ self.K)
+        kept = values > NEGLIGIBLE * values.sum()
+        return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
+    def at(self, C: Array) -> _Point:
+        """One pass over the data."""
+        B = C @ self.inverse
+        risk, point = self.risk.tangent(B.T @ B)
+        return _Point(C, B, risk, point, self.inverse @ point.S @ self.inverse.T)
+
+    def hessian(self, here: _Point) -> Callable[[Array], Array]:
+        """The second derivative of the objective, a linear map of factors."""
+        second = self.risk.second_along(here.B)
+
+        def applied(E: Array) -> Array:
+            self.products += 1
+            return 2.0 * (E - E @ here.S + second(E @ self.inverse) @ self.inverse.T)
+
+        return applied
+
+    def grown(self, here: _Point, most: int, tol: float) -> _Point:
+        """Rows along the eigenvectors of S that promise most, of the length that Newton's method gives them."""
+        values, vectors = la.eigh(here.S)
+        above = np.flatnonzero(values > 1.0 + 0.1 * tol)[::-1][:most]
+        rows = vectors[:, above].T
+        if not len(rows):
+            return here
+        V = rows @ self.inverse
+        along = V.T @ V
+        bend = self.risk.cone.inner(along, self.risk.second_derivative(here.B.T @ here.B)(along))
+        slope = float((values[above] - 1.0).sum())
+        share = slope / bend if bend > 0.0 else 1.0
+        for _ in range(HALVINGS):
+            there = self.at(np.concatenate([here.C, np.sqrt(share) * rows]))
+            if there.value < here.value:
+                return there
+            share *= 0.25
+        return here
+
+    def reduced(self, here: _Point) -> _Point:
+        """The factor turned to orthogonal rows, those of no weight left out."""
+        _, sizes, rows = np.linalg.svd(here.C, full_matrices=False)
+        kept = sizes**2 > NEGLIGIBLE * (sizes**2).sum()
+        return here if kept.sum() == len(here.C) else self.at(sizes[kept, None] * rows[kept])
+
+
+def _cholesky(problem: MetricProblem) -> Array | None:
+    """``K`` with ``K K^T = lambda I + G``, or None."""
+    try:
+        return np.asarray(np.linalg.cholesky(problem.cone.from_coordinates(problem.linear())))
+    except np.linalg.LinAlgError:
+        return None

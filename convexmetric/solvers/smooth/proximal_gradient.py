@@ -1,0 +1,111 @@
+r"""Accelerated proximal gradient steps for smooth risks, with the gap of the dual bound as the stopping test.
+
+.. math:: M_{k+1} = \mathrm{prox}_t(N_k - t \nabla R(N_k)), \qquad
+   \mathrm{prox}_t(V) = \Big[ \frac{V - t (G + \Lambda)}{1 + t \mu} \Big]_+
+
+for :math:`\Omega(M) = \langle \Lambda, M \rangle + \frac{\mu}{2} \|M\|^2` (a trace, a squared norm): one projection on
+the cone a step. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start again whenever the step
+turns against it (O'Donoghue and Candes 2015). The step t is tried a little longer each time, and halved until the
+quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.errors import SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import SmoothRisk, tangent_dual
+from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run.base import check_counts
+
+__all__ = ["ProximalGradient"]
+
+#: Factor by which every step is first tried longer than the last one.
+GROWTH = 1.1
+
+
+@dataclass(frozen=True)
+class ProximalGradient(Solver):
+    """Accelerated proximal gradient with restarts and backtracking.
+
+    Parameters
+    ----------
+    max_steps : int
+        Give up after this many steps.
+    look_every : int
+        Steps between two looks at the certified gap, which count as iterations.
+    """
+
+    name: ClassVar[str] = "proximal-gradient"
+
+    max_steps: int = 20_000
+    look_every: int = 10
+
+    def __post_init__(self) -> None:
+        check_counts(self, "max_steps", "look_every")
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
+        if not isinstance(problem.risk, SmoothRisk):
+            return "its risk is not smooth"
+        if not isinstance(problem.quadratic(), float):
+            return "its regularizer has no proximal operator here"
+        return None
+
+    @staticmethod
+    def _first_step(risk: SmoothRisk, S: Array, N: Array) -> float:
+        """One over the curvature along the gradient, whose squares may be no floats."""
+        size = float(np.abs(S).max())
+        if size == 0.0:
+            return 1.0
+        along = S / size
+        bend = risk.cone.inner(along, risk.second_derivative(N)(along))
+        return risk.cone.inner(along, along) / bend if bend > 0.0 else 1.0
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Step until told to stop."""
+        risk, cone, mu = problem.risk, problem.cone, problem.quadratic()
+        if not isinstance(risk, SmoothRisk) or not isinstance(mu, float):
+            raise SolverError("proximal gradient steps need a smooth risk and a penalty with a proximal operator")
+        linear = cone.from_coordinates(problem.linear())
+        M = cone.zeros() if monitor.M is None else monitor.M
+        N, momentum = M, 1.0
+        step = np.inf
+        for number in range(self.max_steps):
+            value, point = risk.tangent(N)
+            if not np.isfinite(step):
+                step = self._first_step(risk, point.S, N)
+            if number % self.look_every == 0 or monitor.out_of_time:
+                if number == 0:
+                    monitor.primal(M, problem.objective(M))
+                bound = problem.bound(point.value, point.S, M)
+                monitor.dual(bound, partial(tangent_dual, risk, N), point)
+                if monitor.iterate(steps=number, step=step):
+                    return
+            tried = GROWTH * step
+            if not 0.0 < tried < np.inf:
+                # Steps of this length are no floats.
+                return
+            while True:
+                there = cone.project((N + tried * (point.S - linear)) / (1.0 + tried * mu))
+                change = there - N
+                ahead = risk.value(there)
+                # The slack is for rounding, without which steps shrink to nothing near the optimum.
+                allowed = value - cone.inner(point.S, change) + 0.5 / tried * cone.inner(change, change)
+                if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:
+                    break
+                tried *= 0.5
+            monitor.primal(there, ahead + problem.penalty(there))
+            if cone.inner(N - there, there - M) > 0.0:
+                N, momentum = there, 1.0
+            else:
+                # Momentum for steps of changing length (Scheinberg, Goldfarb and Bai 2014).
+                following = 0.5 + np.sqrt(0.25 + step / tried * momentum * momentum)
+                N, momentum = there + (momentum - 1.0) / following * (there - M), following
+            M, step = there, tried

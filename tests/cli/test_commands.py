@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -44,8 +45,8 @@ def wine():
 
 
 def test_the_command_of_the_package_is_this_one():
-    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
-    assert pyproject["project"]["scripts"]["convexmetric"] == f"{main.__module__}:{main.__name__}"
+    pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert EntryPoint("", pyproject["project"]["scripts"]["convexmetric"], "").load() is main
 
 
 def test_as_a_process_results_and_progress_go_separate_ways():

@@ -1,5 +1,6 @@
 """Files that attack the checker: bombs, headers that lie, text for terminals, machines that compute otherwise."""
 
+import ast
 import json
 import os
 import platform
@@ -197,6 +198,13 @@ def run_alone(tmp_path, *arguments, before="", **environment):
         env=os.environ | environment,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def test_the_checker_imports_numpy_and_the_standard_library():
+    tree = ast.parse(Path(checker.__file__).read_text())
+    named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    named |= {f"{'.' * node.level}{node.module}" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in named} - sys.stdlib_module_names == {"numpy"}
 
 
 def test_the_checker_runs_alone(certificates, tmp_path):

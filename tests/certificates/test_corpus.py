@@ -14,7 +14,7 @@ from corpus.make import ATTACKS, FOLDERS
 from convexmetric.certificates import checker
 
 HERE = Path(__file__).resolve().parent
-CORPUS = HERE / "corpus"
+CORPUS = HERE.parent / "corpus"
 FILES = [CORPUS / attack.folder / f"{attack.name}.npz" for attack in ATTACKS]
 MEMORY, SECONDS = 2 * 2**30, 20.0
 COMMANDS = {"checker": (checker.main, []), "convexmetric verify": (package, ["verify"])}

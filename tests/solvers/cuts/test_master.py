@@ -6,7 +6,7 @@ from samples import random_metric
 
 import convexmetric as cm
 from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.solvers import master as module
+from convexmetric.solvers.cuts import master as module
 from convexmetric.solvers.cuts.master import Master, master_rows
 
 

@@ -11,7 +11,7 @@ from samples import TRIPLETS, instance_with_optimum, random_triplets
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.risks import SmoothedPairs
-from convexmetric.solvers import semismooth_newton
+from convexmetric.solvers.hinges import semismooth_newton
 
 SQUARED = sorted(TRIPLETS)
 

@@ -10,7 +10,7 @@ import convexmetric as cm
 from convexmetric.benchmark import read_instance
 from convexmetric.errors import InputError
 
-PROBLEMS = Path(__file__).resolve().parents[1] / "problems"
+PROBLEMS = Path(__file__).resolve().parents[2] / "problems"
 NAMES = cm.list_problems()
 SMALL = [
     "ranking-auc-wine-c1",

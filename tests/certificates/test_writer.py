@@ -25,7 +25,7 @@ from convexmetric.losses import BoxLoss, Logistic
 from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 
-PROBLEMS = Path(__file__).resolve().parents[1] / "problems"
+PROBLEMS = Path(__file__).resolve().parents[2] / "problems"
 WINE = "ranking-auc-wine-c1"
 
 

@@ -8,7 +8,7 @@
 True
 """
 
-from convexmetric import datasets, errors
+from convexmetric import datasets, errors, moved
 from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
 from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs
 from convexmetric.certificates import (
@@ -103,6 +103,8 @@ from convexmetric.solvers import (
     solve_path,
 )
 from convexmetric.version import __version__ as __version__
+
+moved.tell()
 
 __all__ = [
     "MLR",

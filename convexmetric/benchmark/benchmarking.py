@@ -94,7 +94,7 @@ def benchmark(
     ----------
     solvers : iterable of str, or mapping
         Names as in :func:`~convexmetric.solve`, or ``"module:attribute"`` for a solver of your own, which is imported,
-        so that its code is run. The attribute is a :class:`~convexmetric.solvers.run.base.Solver`, or a function
+        so that its code is run. The attribute is a :class:`~convexmetric.solvers.Solver`, or a function
         ``f(problem) -> M``: its metric is projected on the cone, and judged by its objective and the lower bound of
         the library. A mapping gives them names: ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
     instances : iterable of str, optional

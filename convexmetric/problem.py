@@ -181,7 +181,7 @@ class MetricProblem:
     def penalty(self, M: Array) -> float:
         """The part of the objective without data: ``<G, M> + Omega(M) + c``."""
         linear = 0.0 if self.G is None else self.cone.inner(self.G, M)
-        return linear + self.regularizer.value(M, self.cone) + self.constant
+        return float(linear + self.regularizer.value(M, self.cone) + self.constant)
 
     def dual_bound(self, dual: Any, hint: ArrayLike | None = None) -> float:
         """Lower bound on the optimal value that ``dual`` proves, after clipping and shrinking it.
@@ -224,7 +224,7 @@ class MetricProblem:
         else:
             floors = (self.risk.floor(), DualPoint(value, S))
             bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
-        return bound + self.constant if np.isfinite(bound) else -np.inf
+        return float(bound + self.constant) if np.isfinite(bound) else -np.inf
 
     def _bound_above(self, floor: DualPoint, value: float, S: Array, hint: Array) -> float:
         G = -floor.S if self.G is None else self.G - floor.S

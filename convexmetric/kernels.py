@@ -142,7 +142,8 @@ class KernelSpan:
         kept = values > ROUNDING * values.size * max(values[-1], scale)
         if not kept.any():
             raise InputError(
-                "all points are the same under the kernel, so that no metric tells them apart; change its parameters (gamma), or X"
+                "all points are the same under the kernel, so that no metric tells them apart; "
+                "change the kernel's parameters, or rescale X"
             )
         # Eigenvectors have no means but by rounding, which small eigenvalues would blow up beyond all distances.
         roots, basis = np.sqrt(values[kept])[::-1], centring.columns(vectors[:, kept][:, ::-1])

@@ -92,6 +92,16 @@ class MetricProblem:
         self.G = None if G is None else risk.cone.element(G, "G")
         self.constant = float(constant)
 
+    def __str__(self) -> str:
+        linear = "" if self.G is None else f" + <G, {self.letter}>"
+        constant = f" {'-' if self.constant < 0.0 else '+'} {abs(self.constant):g}" if self.constant else ""
+        return (
+            f"Minimise R({self.letter}){linear} + {self.regularizer.text(self.letter)}{constant}\n"
+            f"\n"
+            f"  {self.letter}  in {self.cone!r}\n"
+            f"  R  {self.risk.words}, {self.risk.parts} parts"
+        )
+
     @property
     def cone(self) -> Cone:
         """Where the metric lives."""

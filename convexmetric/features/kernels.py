@@ -25,8 +25,8 @@ from scipy.spatial.distance import cdist
 
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones.base import Array
+from convexmetric.embeddings import storable
 from convexmetric.errors import InputError
-from convexmetric.features.embeddings import storable
 
 __all__ = ["KERNELS", "Kernel", "KernelSpan", "KernelValues", "kernel_matrix", "unit_rbf"]
 
@@ -143,7 +143,7 @@ class KernelSpan:
         if not kept.any():
             raise InputError(
                 "all points are the same under the kernel, so that no metric tells them apart; "
-                "change its parameters (gamma), or X"
+                "change the kernel's parameters, or rescale X"
             )
         # Eigenvectors have no means but by rounding, which small eigenvalues would blow up beyond all distances.
         roots, basis = np.sqrt(values[kept])[::-1], centring.columns(vectors[:, kept][:, ::-1])

@@ -1,15 +1,15 @@
 """A third of the instance library, solved and recorded: what test_frozen.py holds later versions against.
 
 python tests/frozen.py --record [NAME ...]    solve these, or all, and write what comes into frozen.json
-python tests/frozen.py [NAME ...]             solve them and print what differs from the file, and the seconds
+python tests/frozen.py [NAME ...]             solve them and print what differs from the file, and by how much
 
 With one thread (OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1) and CONVEXMETRIC_DATA. Record anew only
-what a change was meant to change, and commit the numbers together with it.
+what a change was meant to change, and commit the numbers together with it. The recorded seconds only say which solves
+are slow, loading of compiled loops included; benchmarks/compare_checkouts.py compares seconds, in one run.
 """
 
 import argparse
 import json
-import math
 import time
 import warnings
 from fractions import Fraction
@@ -114,7 +114,8 @@ def differences(name, recorded, found):
     """
     instance = cm.load_instance(name)
     tol, proven = instance.how["tol"], f"the proven [{instance.lower_bound!r}, {instance.upper_bound!r}]"
-    lower, upper = Fraction(found["lower"]), Fraction(found["upper"])
+    # Rationals and floats, infinite ones among them, are compared exactly.
+    lower, upper = found["lower"], found["upper"]
     most = ITERATIONS_FACTOR * recorded["iterations"] + ITERATIONS_MORE
     wrong = []
     if lower > instance.exact_upper or upper < instance.exact_lower:
@@ -149,21 +150,16 @@ def main():
         parser.error(f"not in the selection: {', '.join(sorted(set(arguments.names) - set(NAMES)))}")
     # Records of instances that left the selection go.
     records = {name: record for name, record in read().items() if name in NAMES} if FILE.exists() else {}
-    ratios = {}
     for name in arguments.names or NAMES:
         found = solved(name)
         print(f"{name}: {found}", flush=True)
         if arguments.record:
             records[name] = found
-            text = json.dumps(dict(sorted(records.items())), indent=1)
-            FILE.write_text(text + "\n", encoding="utf-8")
-            continue
-        print(differences(name, records[name], found) or "  " + change(records[name], found), flush=True)
-        ratios[name] = found["seconds"] / records[name]["seconds"]
-    if ratios:
-        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-        worst = max(ratios, key=ratios.__getitem__)
-        print(f"seconds now over recorded: geometric mean {mean:.2f}, worst {ratios[worst]:.2f} ({worst})")
+            FILE.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")
+        elif name not in records:
+            print("  not recorded", flush=True)
+        else:
+            print(differences(name, records[name], found) or f"  {change(records[name], found)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,8 @@ def test_instances_are_solved_as_recorded(name, request):
         ({"lower": 0.2344, "upper": 0.2345}, "its bounds contradict the proven"),
         ({"lower": 0.2342, "upper": 0.2343}, "its bounds contradict the proven"),
         ({"upper": 0.2344}, "its upper bound is more than 1e-06 above the proven"),
+        ({"upper": float("inf")}, "its upper bound is more than 1e-06 above the proven"),
+        ({"lower": float("-inf")}, "its lower bound is more than 1e-06 below the proven"),
         ({"lower": 0.2343}, "its lower bound is more than 1e-06 below the proven"),
     ],
 )

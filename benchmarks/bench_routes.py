@@ -181,6 +181,8 @@ def main():
     names = dict.fromkeys(
         name for pattern in arguments.instances for name in cm.list_problems() if fnmatchcase(name, pattern)
     )
+    if not names:
+        parser.error("no instance matches; 'convexmetric list' has their names")
     results = Results(arguments.json)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         found = pool.map(lambda name: results.compare(name, solvers, arguments), names)

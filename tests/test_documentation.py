@@ -8,6 +8,7 @@ import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import convexmetric as cm
@@ -40,6 +41,36 @@ def test_examples_of_pages(page):
     result = doctest.DocTestRunner(optionflags=FLAGS).run(test)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_readme_runs_and_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    readme = (DOCS.parent / "README.md").read_text("utf-8")
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE):
+        exec(block, names)
+    (shown,) = re.findall(r"^```text\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    shown += readme.split("print(mlr.certificate_)  # ")[1].partition("\n")[0]
+    printed = capsys.readouterr().out.strip()
+    assert words(printed) == words(shown)
+    # Seconds and gaps differ from machine to machine, bounds by no more than the tolerance of their solve.
+    bounds = [np.array(re.findall(r"([\d.]+) <= optimum <= ([\d.]+)", text), float) for text in (printed, shown)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-4)
+
+
+def words(text):
+    """``text`` without its numbers."""
+    return re.sub(r"[-+]?\d[\d.]*(e[-+]?\d+)?|sha256 \w+", "#", text)
+
+
+def test_links_between_pages_lead_somewhere():
+    missing = []
+    pages = [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    for page in (page for page in pages if "_build" not in page.parts and "gallery" not in page.parts):
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text("utf-8")):
+            if not (page.parent / target).exists():
+                missing.append(f"{page.name}: {target}")
+    assert missing == []
 
 
 def test_the_reference_names_everything_that_is_public():

@@ -316,6 +316,15 @@ class HighFloor(SeparableRisk):
         return DualPoint(self.value(self.cone.zeros()), self.cone.zeros())
 
 
+class SilentlyHard(SeparableRisk):
+    """Constraints that it does not speak of."""
+
+    @property
+    def hard(self) -> bool:
+        """They are."""
+        return False
+
+
 class InfiniteCuts(SeparableRisk):
     """Normals that are not finite."""
 
@@ -460,6 +469,10 @@ WRONG: dict[str, tuple[Callable[[], cm.MetricProblem], str]] = {
     "loose cuts": (lambda: separable(risk=LooseCuts), "risk LooseCuts: offset - <normal, M> of a cut must be the risk"),
     "parts": (lambda: separable(risk=OtherParts), "risk OtherParts: value must be the sum of part_values"),
     "floor": (lambda: separable(risk=HighFloor), "risk HighFloor: its floor, value - <S, M>, must be at most R(M)"),
+    "hard margins": (
+        lambda: separable(Hinge(np.inf), risk=SilentlyHard),
+        "risk SilentlyHard: value(M) must be finite, as it does not say",
+    ),
     "infinite cuts": (lambda: separable(risk=InfiniteCuts), "risk InfiniteCuts: normals of cuts must be finite"),
     "adjoint": (lambda: separable(comparisons=OtherAdjoint), "comparisons OtherAdjoint: <forward(M), u>"),
     "projection": (lambda: separable(cone=NoProjection(3)), "cone NoProjection: "),

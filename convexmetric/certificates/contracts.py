@@ -25,7 +25,8 @@ measure          gains in [0, 1], of the perfect ranking 1 in sum, of all rankin
 regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) = <linear, M> + <M, Q M> / 2`` where
                  a quadratic part is given; for any v and S, ``bound(v, S, G)`` is below
                  ``max(0, v - <S, M>) + <G, M> + Omega(M)``; CVXPY expression and restriction agree
-risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative where it says so;
+risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative where it says so; finite
+                 unless it says that it is hard;
                  ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and what its own
                  dual points say are below it
 problem          ``objective = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
@@ -449,6 +450,7 @@ def _check_risk(risk: Risk, metrics: list[Array], rng: np.random.Generator) -> l
     """Returns what cuts of the whole risk say, ``R(M) >= v - <S, M>``."""
     block, parts, cone = _Block("risk", risk), risk.parts, risk.cone
     values = [float(block.numbers("value(M)", risk.value(M), infinite=True)) for M in metrics]
+    block.demand(risk.hard or bool(np.isfinite(values).all()), "value(M) must be finite, as it does not say it is hard")
     block = block.of_size(values)
     met = [(M, value) for M, value in zip(metrics, values, strict=True) if np.isfinite(value)]
     for M, value in zip(metrics, values, strict=True):

@@ -144,8 +144,7 @@ def write_certificate(
     }
     arrays = {name: _plain(array) for name, array in arrays.items()}
     upper = lower = None
-    hard = isinstance(problem.risk, SeparableRisk) and problem.risk.loss.hard
-    for nudge in (0.0, NUDGE, 1e2 * NUDGE, 1e4 * NUDGE) if hard else (0.0,):
+    for nudge in (0.0, NUDGE, 1e2 * NUDGE, 1e4 * NUDGE) if problem.risk.hard else (0.0,):
         arrays |= _factor(problem, certificate.M * (1.0 + nudge))
         try:
             stated, lower, upper, reason = checker.prove(document, arrays)

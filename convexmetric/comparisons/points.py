@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from convexmetric.cones.base import real_array
 from convexmetric.errors import InputError
 
-__all__ = ["as_points", "rows_of", "translated"]
+__all__ = ["Checked", "as_points", "rows_of", "translated"]
 
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
@@ -18,6 +19,13 @@ LARGEST = 1e60
 SMALLEST = 1e-60
 #: Ranges of a column from which on its offset is subtracted; at least one, for that to be exact.
 OFFSET = 16.0
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Points that :func:`as_points` returned, on their way to what takes a user's as well: it need not look again."""
+
+    points: Any
 
 
 def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
@@ -29,9 +37,12 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
         If ``X`` is not two-dimensional, is empty, is not real, has NaN, infinite or absurdly large entries, or
         absurdly small ones only, or is sparse where only dense points are supported.
     """
+    checked, X = (True, X.points) if isinstance(X, Checked) else (False, X)
+    if sp.issparse(X) and not sparse:
+        raise InputError(f"{name} is sparse, which this problem does not support; pass {name}.toarray()")
+    if checked:
+        return X
     if sp.issparse(X):
-        if not sparse:
-            raise InputError(f"{name} is sparse, which this problem does not support; pass {name}.toarray()")
         if np.iscomplexobj(X):
             raise InputError(f"{name} must hold real numbers, got complex ones")
         points: Any = sp.csr_array(X, dtype=np.float64)
@@ -45,11 +56,13 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
         )
     if points.shape[0] == 0 or points.shape[1] == 0:
         raise InputError(f"{name} is empty: its shape is {points.shape}")
-    if not np.isfinite(values).all():
+    # NaN is the largest and the smallest of all entries.
+    largest = np.maximum(values.max(), -values.min()) if values.size else 0.0
+    if not np.isfinite(largest):
         raise InputError(f"{name} contains NaN or infinite entries; remove or impute them first")
-    if values.size and np.abs(values).max() > LARGEST:
+    if largest > LARGEST:
         raise InputError(f"{name} has entries beyond {LARGEST:g}, whose squared distances overflow; rescale it")
-    if values.size and 0.0 < np.abs(values).max() < SMALLEST:
+    if 0.0 < largest < SMALLEST:
         raise InputError(f"{name} has no entry beyond {SMALLEST:g}, so that squared distances underflow; rescale it")
     return points
 

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
@@ -74,7 +74,7 @@ class _PairProblem(MetricProblem):
         if kernel is None and d <= n:
             return (points.toarray() if sp.issparse(points) else points), None
         span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
-        return span.coordinates, span
+        return as_points(span.coordinates), span
 
     def _finish(self, risk: Risk, n_points: int, m: int, reg: float, norm: str) -> None:
         if not isinstance(norm, str) or norm not in NORMS:
@@ -187,7 +187,7 @@ class PairMarginProblem(_PairProblem):
         self.n_similar = int((r > 0.0).sum())
         features, self.span = self._spanned(points, kernel, self.pairs)
         gamma = np.where(r > 0.0, *self.margin)
-        distances = PairDistances(features, self.pairs, -r, PSDCone(features.shape[1]))
+        distances = PairDistances(Checked(features), self.pairs, -r, PSDCone(features.shape[1]))
         loss = BoxLoss.hinge(1.0 / (gamma * r.size), gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
         self._finish(SeparableRisk(distances, loss), len(features), r.size, reg, norm)
 
@@ -230,7 +230,7 @@ class PairMarginProblem(_PairProblem):
         check_flag(balanced, "balanced")
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
-            return cls(points, pairs, r, reg, margin, norm, kernel)
+            return cls(Checked(points), pairs, r, reg, margin, norm, kernel)
         problem = cls.__new__(cls)
         problem.pairs, problem.margin = None, checked_margins(margin)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
@@ -243,7 +243,7 @@ class PairMarginProblem(_PairProblem):
             PairHinge(share / gamma, gamma - r, similar=r > 0)
             for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
         )
-        risk = LabelledPairRisk(features, codes, same, other, PSDCone(features.shape[1]))
+        risk = LabelledPairRisk(Checked(features), codes, same, other, PSDCone(features.shape[1]))
         problem._finish(risk, codes.size, codes.size, reg, norm)
         return problem
 
@@ -348,7 +348,7 @@ class SimilarityRegressionProblem(_PairProblem):
             weights = weights / scale**2
         made = BoxLoss.absolute_error if loss == "absolute" else BoxLoss.squared_error
         features, self.span = self._spanned(points, kernel, self.pairs)
-        distances = PairDistances(features, self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
+        distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
         self._finish(SeparableRisk(distances, made(weights, targets)), len(features), targets.size, reg, norm)
 
     def __str__(self) -> str:

@@ -32,7 +32,7 @@ import cvxpy as cp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.points import as_points, rows_of
+from convexmetric.comparisons.points import Checked, as_points, rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
@@ -128,7 +128,7 @@ class RankingProblem(MetricProblem):
         if not isinstance(diagonal, bool):
             raise InputError(f"diagonal must be True or False, got {diagonal!r}")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
-        rankings = Rankings(corpus, points, relevance, cone)
+        rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
         self._state(rankings, measure_named(measure, k), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
 
     def _state(self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer) -> None:
@@ -154,7 +154,7 @@ class RankingProblem(MetricProblem):
         if rows.size == 0:
             raise InputError("queries is empty; keep at least one")
         of = self.rankings
-        rankings = Rankings(of.X, of.Q, of.relevance.subset(rows), of.cone, of.rows(rows))
+        rankings = Rankings(Checked(of.X), Checked(of.Q), of.relevance.subset(rows), of.cone, of.rows(rows))
         other = copy(self)
         other._state(rankings, self.measure, self.C, self.regularizer)
         return other
@@ -182,7 +182,8 @@ class RankingProblem(MetricProblem):
         if len(labels) != len(corpus):
             raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
-        return cls(corpus, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal)
+        checked: Any = Checked(corpus)
+        return cls(checked, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal)
 
     def to_cvxpy(self, every_ranking: bool | None = None) -> cp.Problem:
         """The statement above in CVXPY.

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Triplets
 from convexmetric.comparisons.contradictions import contradiction
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
@@ -106,12 +106,12 @@ class RelativeComparisonProblem(MetricProblem):
                 raise InputError(
                     f"A must have one row a feature: X has {points.shape[1]}, A has {self.A.shape[0]} rows"
                 )
-            features = np.asarray(points @ self.A)
+            features = as_points(np.asarray(points @ self.A))
             regularizer = QuadraticForm((self.A.T @ self.A) ** 2)
         else:
             features = points
             regularizer = SquaredFrobenius(1.0)
-        self.triplets = Triplets(features, triplets, NonnegativeDiagonal(features.shape[1]))
+        self.triplets = Triplets(Checked(features), triplets, NonnegativeDiagonal(features.shape[1]))
         super().__init__(SeparableRisk(self.triplets, Hinge(self.C)), regularizer)
         if np.isinf(self.C):
             self._check_feasible()

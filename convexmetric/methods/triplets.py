@@ -39,7 +39,7 @@ from convexmetric.arguments import check_flag
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
@@ -237,9 +237,9 @@ class TripletProblem(MetricProblem):
         self.intra, self.inter = _checked_share(intra, "intra"), _checked_share(inter, "inter")
         self.similar, self.dissimilar = S1, S2
         self.projection, self.regularizer_name = projection, regularizer
-        V = points if projection is None else projection.transform(points)
+        V = points if projection is None else as_points(projection.transform(Checked(points)))
         cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
-        rankings = Rankings(V, V, relevance, cone, anchors)
+        rankings = Rankings(Checked(V), Checked(V), relevance, cone, anchors)
         self.rankings = rankings
         self.count = int(rankings.pairs.sum())
         risk = PairwiseRisk(rankings, np.full(len(rankings), 1.0 / self.count), self.margin)
@@ -399,9 +399,9 @@ class Variant:
         projection = None
         if self.projection is not None:
             most = min(points.shape[0] - 1, points.shape[1]) if self.projection == "pca" else points.shape[1]
-            projection = make_projection(self.projection, points, min(r, most), random_state)
+            projection = make_projection(self.projection, Checked(points), min(r, most), random_state)
         return make(
-            points,
+            Checked(points),
             *arguments,
             reg=reg,
             intra=float(self.intra),

@@ -167,6 +167,11 @@ class Risk(ABC):
         """Whether no part is negative at any metric of the cone; bounds use it only where a risk says so."""
         return False
 
+    @property
+    def hard(self) -> bool:
+        """Whether parts are constraints: infinite, without supporting planes, at some metric of the cone."""
+        return False
+
     def floor(self) -> DualPoint | None:
         """An affine function below the risk, ``R(M) >= value - <S, M>``; None if none is known.
 
@@ -199,7 +204,7 @@ class Risk(ABC):
 
     @abstractmethod
     def value(self, M: Array) -> float:
-        """``R(M)``; infinite where a hard constraint fails."""
+        """``R(M)``; infinite where a constraint of a hard risk fails."""
 
     @property
     @abstractmethod

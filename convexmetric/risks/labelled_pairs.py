@@ -166,12 +166,12 @@ class LabelledPairRisk(Risk):
         sums, weights = self._whole(self.cone.times(self.X, M), self.X, 0.0)[:2]
         values, offsets = (group_sums(column, groups, n_groups) for column in (sums[:, 1], sums[:, 2] + sums[:, 3]))
         upper = np.triu(weights)
-        normals = np.empty((n_groups, self.cone.size))
+        normals = np.empty((n_groups, *self.cone.shape))
         for g in range(n_groups):
             T = np.where(groups[:, None] == g, upper, 0.0)
-            normals[g] = self.cone.coordinates(self._adjoint(T + T.T))
+            normals[g] = self._adjoint(T + T.T)
         sizes = group_sums(np.abs(upper).sum(axis=1), groups, n_groups)
-        return Cuts(values, offsets, normals, sizes)
+        return Cuts(values, offsets, self.cone.coordinates(normals), sizes)
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """One pass at images of the points."""

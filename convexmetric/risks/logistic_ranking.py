@@ -160,7 +160,7 @@ class LogisticRankingRisk(SmoothRisk):
         """The tangent planes of every query's part, added up by group."""
         n_groups = int(groups.max()) + 1
         values, offsets, weights = np.zeros((3, n_groups))
-        normals = np.zeros((n_groups, self.cone.size))
+        normals = np.zeros((n_groups, *self.cone.shape))
         for block, sums in self._passes(M, np.argsort(groups, kind="stable")):
             group_of = groups[block.queries]
             starts = np.flatnonzero(np.diff(group_of, prepend=-1))
@@ -168,9 +168,9 @@ class LogisticRankingRisk(SmoothRisk):
                 g = group_of[start]
                 values[g] += sums[start:stop, 0].sum()
                 offsets[g] += sums[start:stop, 1].sum()
-                normals[g] += self.cone.coordinates(block.adjoint(int(start), int(stop)))
+                normals[g] += block.adjoint(int(start), int(stop))
                 weights[g] += float(np.abs(block.part(int(start), int(stop))).sum())
-        return Cuts(values, offsets, normals, weights)
+        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """One exponential cone a pair.

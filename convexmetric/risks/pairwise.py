@@ -194,7 +194,7 @@ class PairwiseRisk(Risk):
         """The violated pairs of every query, added up by group: one cut a group."""
         n_groups = int(groups.max()) + 1
         values, offsets = np.zeros(n_groups), np.zeros(n_groups)
-        normals = np.zeros((n_groups, self.cone.size))
+        normals = np.zeros((n_groups, *self.cone.shape))
         for block, sums, _, _ in self._passes(M, 0.0, np.argsort(groups, kind="stable")):
             group_of = groups[block.queries]
             starts = np.flatnonzero(np.diff(group_of, prepend=-1))
@@ -202,8 +202,8 @@ class PairwiseRisk(Risk):
                 g = group_of[start]
                 values[g] += sums[start:stop, 1].sum()
                 offsets[g] += sums[start:stop, 2].sum()
-                normals[g] += self.cone.coordinates(block.adjoint(int(start), int(stop)))
-        return Cuts(values, offsets, normals, 2.0 / self.margin * offsets)
+                normals[g] += block.adjoint(int(start), int(stop))
+        return Cuts(values, offsets, self.cone.coordinates(normals), 2.0 / self.margin * offsets)
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
         """One pass over all queries with hinges smoothed over ``width``.

@@ -136,7 +136,7 @@ class RankingRisk(Risk):
         order = np.argsort(groups, kind="stable")
         n_groups = int(groups.max()) + 1
         values, offsets, weights = np.zeros((3, n_groups))
-        normals = np.zeros((n_groups, self.cone.size))
+        normals = np.zeros((n_groups, *self.cone.shape))
         weight = self.C / self.parts
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, order):
@@ -147,9 +147,9 @@ class RankingRisk(Risk):
                     g = group_of[start]
                     values[g] += weight * violations[start:stop].sum()
                     offsets[g] += weight * losses[start:stop].sum()
-                    normals[g] += weight * self.cone.coordinates(block.adjoint(int(start), int(stop)))
+                    normals[g] += weight * block.adjoint(int(start), int(stop))
                     weights[g] += weight * float(np.abs(block.part(int(start), int(stop))).sum())
-        return Cuts(values, offsets, normals, weights)
+        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def statement(self, M: cp.Variable, every_ranking: bool | None = None) -> RiskStatement:
         """One slack a query and one constraint a ranking; or, for a pairwise measure, one hinge a pair.

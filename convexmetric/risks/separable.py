@@ -42,6 +42,11 @@ class SeparableRisk(Risk):
         return self.loss.nonnegative or self._never_off
 
     @property
+    def hard(self) -> bool:
+        """Whether the loss is."""
+        return self.loss.hard
+
+    @property
     def _never_off(self) -> bool:
         """Whether the loss is ``c (mu + d)`` with ``mu >= 0`` wherever its box leaves zero out."""
         loss, comparisons = self.loss, self.comparisons
@@ -119,11 +124,11 @@ class SeparableRisk(Risk):
         n_groups = int(groups.max()) + 1
         values = group_sums(self.loss.values(s), groups, n_groups)
         offsets = group_sums(self.loss.dual_values(u), groups, n_groups)
-        normals = np.empty((n_groups, self.cone.size))
+        normals = np.empty((n_groups, *self.cone.shape))
         for g in range(n_groups):
-            normals[g] = self.cone.coordinates(self.comparisons.adjoint(np.where(groups == g, u, 0.0)))
+            normals[g] = self.comparisons.adjoint(np.where(groups == g, u, 0.0))
         weights = self._distances_each * group_sums(np.abs(u), groups, n_groups)
-        return Cuts(values, offsets, normals, weights)
+        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """One slack and one constraint a comparison (no slack for a hard margin)."""
@@ -132,7 +137,7 @@ class SeparableRisk(Risk):
 
     def repair(self, M: Array) -> Array:
         """Scale the metric up until all hard margins hold, rounding included; distances are linear in it."""
-        if not self.loss.hard:
+        if not self.hard:
             return M
         slack = self._distances_each * error_of_distances(self.points, M) if self.points else 0.0
         scale = self.loss.feasible_scale(self.comparisons.forward(M) - slack)

@@ -85,7 +85,7 @@ class ProjectedSubgradient(ApproximateSolver):
         """Needs a finite risk and a linear or quadratic regularizer."""
         if problem.quadratic() is None:
             return "its regularizer is neither linear nor quadratic"
-        if problem.risk.value(problem.cone.zeros()) == np.inf:
+        if problem.risk.hard:
             return "its margins are hard constraints"
         return None
 

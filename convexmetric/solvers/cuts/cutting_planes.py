@@ -98,7 +98,7 @@ class CuttingPlanes(Solver):
             return "its regularizer is neither linear nor quadratic"
         if isinstance(quadratic, np.ndarray) and not isinstance(problem.cone, NonnegativeDiagonal):
             return "a quadratic form needs a diagonal metric"
-        if problem.risk.value(problem.cone.zeros()) == np.inf:
+        if problem.risk.hard:
             return "its margins are hard constraints"
         return None
 
@@ -165,11 +165,9 @@ class CuttingPlanes(Solver):
     @staticmethod
     def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
         """Slope of the objective at ``metric`` along ``move``, by the subgradient that the cuts are."""
-        gradient = problem.linear() - cuts.normals.sum(axis=0)
-        quadratic, u = problem.quadratic(), problem.cone.coordinates(metric)
-        if quadratic is not None:
-            gradient = gradient + (quadratic @ u if isinstance(quadratic, np.ndarray) else quadratic * u)
-        return float(gradient @ problem.cone.coordinates(move))
+        cone, linear = problem.cone, problem.regularizer.gradient(metric, problem.cone)
+        slope = cone.inner(linear if problem.G is None else linear + problem.G, move)
+        return slope - float(cuts.normals.sum(axis=0) @ cone.coordinates(move))
 
 
 class Pool:

@@ -117,7 +117,7 @@ def follow(
 ) -> tuple[Outcome, list[tuple[Array, Array]], int]:
     """Solve from the path of a related program; if that fails from the usual start, and then from a heavy one."""
 
-    def watch(*_: object) -> bool:
+    def watch(_: object) -> bool:
         return stop()
 
     start, place = warm_start(qp, path)

@@ -68,7 +68,28 @@ class Kinks:
         """``sum_t u_t D_t``."""
         if isinstance(self.cone, NonnegativeDiagonal):
             return np.asarray(self.squares.T @ u)
-        return laplacian(self.rankings.Q, self.rankings.X, self.anchors, self.sample, u)
+        return self.laplacian(self.rankings.Q, self.rankings.X, u)
+
+    def laplacian(self, Q: Array, X: Array, u: Array) -> Array:
+        """``sum_t u_t D_t`` as one weighted Laplacian between queries and items, in any coordinates of the points."""
+        places, columns, rows = self._pattern
+        weights = np.bincount(places[0], u, columns.size) - np.bincount(places[1], u, columns.size)
+        images = sp.csr_array((weights, columns, rows), shape=(Q.shape[0], X.shape[0])) @ X
+        weighted = 0.5 * np.bincount(columns, weights, X.shape[0])[:, None] * X
+        half = X.T @ (weighted - images) if Q is X else X.T @ weighted - Q.T @ images
+        return half + half.T
+
+    @cached_property
+    def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the Laplacian has entries: places of far and near items among them, columns, and starts of rows.
+
+        Every product of conjugate gradients has the same ones.
+        """
+        shape = self.rankings.Q.shape[0], self.rankings.X.shape[0]
+        keys = self.anchors * shape[1] + self.sample[:, :0:-1].T
+        entries, places = np.unique(keys, return_inverse=True)
+        rows = np.searchsorted(entries, np.arange(shape[0] + 1) * shape[1])
+        return places.reshape(keys.shape), entries % shape[1], rows
 
     @cached_property
     def squares(self) -> Any:
@@ -223,20 +244,9 @@ class _MatrixFace(Face):
             return _margins(Q, anchors, sample, np.einsum("ij,ij->i", images, X), images)
 
         def transposed(u: Array) -> Array:
-            return laplacian(Q, X, anchors, sample, u)[self.i, self.j] * (self.scale * self.root)
+            return kinks.laplacian(Q, X, u)[self.i, self.j] * (self.scale * self.root)
 
         return forward, transposed
-
-
-def laplacian(Q: Array, X: Array, anchors: np.ndarray, sample: np.ndarray, u: Array) -> Array:
-    """``sum_t u_t D_t`` as one weighted Laplacian between queries and items."""
-    near, far = sample[:, 1], sample[:, 2]
-    n = X.shape[0]
-    diagonal = np.bincount(far, u, n) - np.bincount(near, u, n)
-    rows, columns = np.concatenate([anchors, anchors]), np.concatenate([far, near])
-    T = sp.csr_array((np.concatenate([u, -u]), (rows, columns)), shape=(Q.shape[0], n))
-    cross = Q.T @ (T @ X)
-    return X.T @ (X * diagonal[:, None]) - cross - cross.T
 
 
 class Factorised:

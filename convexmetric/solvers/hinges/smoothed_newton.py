@@ -117,7 +117,7 @@ class _Path:
         here = self._pass(U, width)
         while not self.done:
             Z = self.C - here.point.S
-            scaling, v, decrement = self._direction(U, Z, here, mu)
+            scaling, V, decrement = self._direction(U, Z, here, mu)
             steps += 1
             # A small decrement alone says little: along sampled pairs the second derivative is huge.
             centred = decrement <= CENTRED * mu and cone.smallest(Z) > 0.0
@@ -128,9 +128,9 @@ class _Path:
                 self.stride = max(1.0, self.stride * SHRINK**NARROW)
                 here = self._pass(U, width)
                 continue
-            step = min(1.0, STEP * scaling.longest(v))
+            step = min(1.0, STEP * scaling.longest(V))
             before = self._merit(U, here, mu)
-            move = scaling.primal_step(v)
+            move = scaling.primal_step(V)
             while not self.done:
                 trial = U + step * move
                 there = self._pass(trial, width)
@@ -189,7 +189,7 @@ class _Path:
         return here.value + self.problem.penalty(U) - mu * float(np.log(spectrum).sum())
 
     def _direction(self, U: Array, Z: Array, here: Smoothed, mu: float) -> tuple[Any, Array, float]:
-        """Scaling, Newton step in its coordinates, and the decrement."""
+        """Scaling, Newton step in its frame, and the decrement."""
         inside = self.cone.smallest(Z) > 1e-12 * self.cone.largest(self.C)
         # Outside, mu U^-1 stands in for Z: its scaling is the second derivative of the barrier.
         dual = Z if inside else mu * self._inverse(U)
@@ -198,13 +198,13 @@ class _Path:
             if isinstance(self.cone, NonnegativeDiagonal)
             else MatrixScaling(self.cone, U, dual, 0.0)  # type: ignore[arg-type]
         )
-        gradient = scaling.dual(Z - mu * self._inverse(U))
+        gradient = scaling.into(scaling.dual(Z - mu * self._inverse(U)))
         J = self._rows(scaling, here)
         with blas_threads_for(float(len(J)) * self.cone.size**2):
             H = J.T @ J
             H[np.diag_indices_from(H)] += 1.0
             v = -la.cho_solve(la.cho_factor(H, lower=True, check_finite=False), gradient, check_finite=False)
-        return scaling, v, float(-gradient @ v)
+        return scaling, scaling.out(v), float(-gradient @ v)
 
     def _inverse(self, U: Array) -> Array:
         if isinstance(self.cone, NonnegativeDiagonal):
@@ -224,7 +224,7 @@ class _Path:
             rows = (far**2 - near**2) * scaling.g
         else:
             assert isinstance(self.cone, PSDCone)
-            near, far = near @ scaling.G, far @ scaling.G
+            near, far = near @ scaling.basis, far @ scaling.basis
             rows = self.cone.outer_rows(far) - self.cone.outer_rows(near)
         rows *= np.sqrt(here.curvature)[:, None]
         return rows

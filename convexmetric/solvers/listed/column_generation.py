@@ -36,7 +36,7 @@ from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.numerics.conic_qp import ConicQP, cholesky, cholesky_solve, interior_point, warm_start
+from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, cholesky, cholesky_solve, interior_point, warm_start
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.threads import blas_threads_for
@@ -367,8 +367,9 @@ class _WorkingSets:
             )
             target = max(INNER * monitor.tol, ROUGH * min(1.0, monitor.gap)) * abs(monitor.upper_bound)
 
-            def watch(iteration: int, w: Array, multipliers: Array, upper: float, lower: float) -> bool:
-                return upper - lower <= target or monitor.out_of_time
+            def watch(found: Callable[[], Outcome]) -> bool:
+                best = found()
+                return best.upper_bound - best.lower_bound <= target or monitor.out_of_time
 
             start, _ = warm_start(qp, self.path)
             outcome = interior_point(qp, 0.0, start=start, max_iter=MAX_ITER, watch=watch)

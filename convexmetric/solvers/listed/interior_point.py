@@ -7,18 +7,18 @@ coordinates of the metric; memory is the square of the smaller.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.cones.base import Array
 from convexmetric.errors import SolverError
 from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.numerics.conic_qp import ConicQP, heavy_start, interior_point
+from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, heavy_start, interior_point
 from convexmetric.solvers.run import Monitor, Solver
 
 __all__ = ["InteriorPoint"]
@@ -63,12 +63,13 @@ class InteriorPoint(Solver):
 
         stopped = False
 
-        def watch(iteration: int, U: Array, a: Array, upper: float, lower: float) -> bool:
+        def watch(found: Callable[[], Outcome]) -> bool:
             nonlocal stopped
-            M = risk.repair(problem.cone.project(U))
+            best = found()
+            M = risk.repair(problem.cone.project(best.U))
             if np.isfinite(M).all():
                 monitor.primal(M, problem.objective(M))
-            monitor.dual(lower, lambda: a)
+            monitor.dual(best.lower_bound, lambda: best.a)
             stopped = monitor.iterate()
             return stopped
 

@@ -117,7 +117,7 @@ class ConicQP:
             raise SolverError("the interior-point method needs a linear or quadratic regularizer")
         self.problem = problem
         self.cone = problem.cone
-        self.c = problem.linear()
+        self.c = self.cone.from_coordinates(problem.linear())
         self.L: float | Array = quadratic
         self.A, self.b, self.group, self.C = A, b, group, C
         self.units = Units()
@@ -149,13 +149,32 @@ class ConicQP:
         return bool(np.isinf(self.C).any())
 
     @cached_property
-    def matrices(self) -> Array:
-        """The rows as elements of the cone's space."""
-        return self.cone.from_coordinates(self.A)
+    def elements(self) -> Any:
+        """The rows as elements of the cone's space, flattened: points are elements, and so all products take these."""
+        rows = self.cone.from_coordinates(self.A)
+        return rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
 
-    def quadratic(self, u: Array) -> Array:
-        """``L u`` in coordinates."""
-        return self.L @ u if isinstance(self.L, np.ndarray) else self.L * u
+    def times(self, U: Array) -> Array:
+        """``A U``."""
+        return np.asarray(self.elements @ U.ravel())
+
+    def adjoint(self, a: Array) -> Array:
+        """``A^T a`` as an element of the cone's space."""
+        S = (self.elements.T @ a).reshape(self.cone.shape)
+        return np.asarray(0.5 * (S + S.T))
+
+    def gradient(self, U: Array) -> Array:
+        """``c + L U``."""
+        return self.c + self.quadratic(U)
+
+    def quadratic(self, U: Array) -> Array:
+        """``L U``."""
+        return self.L @ U if isinstance(self.L, np.ndarray) else self.L * U
+
+    @cached_property
+    def counts(self) -> Array:
+        """Number of rows of every group."""
+        return self.sums(np.ones(len(self.b)))
 
     def sums(self, values: Array) -> Array:
         """``E^T values``: sums by group."""
@@ -167,18 +186,18 @@ class ConicQP:
         np.maximum.at(xi, self.group, -margins)
         return xi
 
-    def primal_value(self, u: Array, margins: Array) -> float:
-        """Objective at ``u`` with the smallest slacks; infinite if a hard row is violated."""
-        value = float(self.c @ u + 0.5 * (u @ self.quadratic(u)))
+    def primal_value(self, U: Array, margins: Array) -> float:
+        """Objective at ``U`` with the smallest slacks; infinite if a hard row is violated."""
+        value = self.cone.inner(self.c, U) + 0.5 * self.cone.inner(U, self.quadratic(U))
         if self.hard:
             return value if margins.min() >= 0.0 else np.inf
         return value + float(self.C @ self.slacks(margins))
 
-    def dual_value(self, a: Array, u: Array) -> float:
-        """Lower bound that feasible multipliers prove, with ``u`` as a hint."""
-        S, units = self.cone.from_coordinates(self.A.T @ a), self.units
-        hint = units.metric * self.cone.from_coordinates(u)
-        return self.problem.bound(units.value * float(self.b @ a), (units.value / units.metric) * S, hint) / units.value
+    def dual_value(self, a: Array, U: Array) -> float:
+        """Lower bound that feasible multipliers prove, with ``U`` as a hint."""
+        units = self.units
+        S = (units.value / units.metric) * self.adjoint(a)
+        return self.problem.bound(units.value * float(self.b @ a), S, units.metric * U) / units.value
 
     def feasible_multipliers(self, a: Array) -> Array:
         """``a`` clipped to be nonnegative and shrunk group by group to ``E^T a <= C``."""
@@ -241,7 +260,11 @@ class Outcome:
 
 
 class MatrixScaling:
-    """Nesterov-Todd scaling ``G^-1 U G^-T = G^T Z G = diag(v)`` of a pair of positive definite matrices."""
+    """Nesterov-Todd scaling ``G^-1 U G^-T = G^T Z G = diag(v)`` of a pair of positive definite matrices.
+
+    Directions are matrices in that frame. The Newton system has theirs in coordinates of another, turned by a rotation,
+    in which it is diagonal but for the rows.
+    """
 
     def __init__(self, cone: PSDCone, U: Array, Z: Array, L: float | Array) -> None:
         if isinstance(L, np.ndarray):
@@ -250,64 +273,69 @@ class MatrixScaling:
         lower_u, lower_z = (la.cholesky(matrix, lower=True, check_finite=False) for matrix in (U, Z))
         left, self.v, right = la.svd(lower_z.T @ lower_u, check_finite=False)
         root = 1.0 / np.sqrt(self.v)
-        self.G = (lower_u @ right.T) * root
+        self.G = self.basis = (lower_u @ right.T) * root
+        self.inverse = (root[:, None] * left.T) @ lower_z.T
         self.rotation = np.eye(cone.d)
         self.H: Array = np.ones(cone.size)
         if L:
             # In the eigenbasis of W = G G^T the operator U -> G^T (L G U G^T) G is diagonal.
             values, vectors = la.eigh(self.G @ self.G.T)
             values = np.maximum(values, np.finfo(float).tiny)
-            inverse = (root[:, None] * left.T) @ lower_z.T
-            basis = vectors * np.sqrt(values)
-            self.rotation = inverse @ basis
-            self.G = basis
+            self.basis = vectors * np.sqrt(values)
+            self.rotation = self.inverse @ self.basis
             pairs = np.outer(values, values)
             upper = np.triu_indices(cone.d)
             self.H = 1.0 + L * pairs[upper]
 
     def rows(self, qp: ConicQP) -> Array:
-        """``G^T A_t G`` in coordinates for every row."""
+        """The rows of the program in coordinates of the Newton system."""
         d = self.cone.d
-        half = (qp.matrices.reshape(-1, d) @ self.G).reshape(-1, d, d)
-        return self.cone.coordinates(np.matmul(self.G.T, half))
+        half = (qp.elements.reshape(-1, d) @ self.basis).reshape(-1, d, d)
+        return self.cone.coordinates(np.matmul(self.basis.T, half))
+
+    def into(self, V: Array) -> Array:
+        """A direction in coordinates of the Newton system."""
+        return self.cone.coordinates(self.rotation.T @ V @ self.rotation)
+
+    def out(self, x: Array) -> Array:
+        """The inverse of :meth:`into`."""
+        return self.rotation @ self.cone.from_coordinates(x) @ self.rotation.T
 
     def dual(self, S: Array) -> Array:
-        """``G^T S G`` in coordinates."""
-        return self.cone.coordinates(self.G.T @ S @ self.G)
+        """``G^T S G``."""
+        return self.G.T @ S @ self.G
 
-    def primal_step(self, v: Array) -> Array:
-        """``G V G^T`` from scaled coordinates."""
-        step = self.G @ self.cone.from_coordinates(v) @ self.G.T
+    def primal_step(self, V: Array) -> Array:
+        """``G V G^T``."""
+        step = self.G @ V @ self.G.T
         return 0.5 * (step + step.T)
 
-    def dual_step(self, v: Array) -> Array:
-        """``G^-T V G^-1`` from scaled coordinates."""
-        inverse = la.inv(self.G)
-        step = inverse.T @ self.cone.from_coordinates(v) @ inverse
+    def dual_step(self, V: Array) -> Array:
+        """``G^-T V G^-1``."""
+        step = self.inverse.T @ V @ self.inverse
         return 0.5 * (step + step.T)
 
     def centring(self, target: float, du: Array | None, dz: Array | None) -> Array:
-        """Right-hand side ``V^-1 o (target I - V^2 - dU o dZ)`` in coordinates."""
+        """Right-hand side ``V^-1 o (target I - V^2 - dU o dZ)``."""
         R = np.diag(target - self.v**2)
         if du is not None and dz is not None:
-            product = self._unrotated(du) @ self._unrotated(dz)
+            product = du @ dz
             R -= 0.5 * (product + product.T)
-        R *= 2.0 / np.add.outer(self.v, self.v)
-        return self.cone.coordinates(self.rotation.T @ R @ self.rotation)
+        return R * (2.0 / np.add.outer(self.v, self.v))
 
-    def longest(self, v: Array) -> float:
-        """Largest step along scaled ``v`` that stays in the cone."""
+    def longest(self, V: Array) -> float:
+        """Largest step along ``V`` that stays in the cone."""
         root = 1.0 / np.sqrt(self.v)
-        smallest = float(np.linalg.eigvalsh(root[:, None] * self._unrotated(v) * root)[0])
+        smallest = float(np.linalg.eigvalsh(root[:, None] * V * root)[0])
         return np.inf if smallest >= 0.0 else -1.0 / smallest
 
-    def _unrotated(self, v: Array) -> Array:
-        V = self.cone.from_coordinates(v)
-        return self.rotation @ V @ self.rotation.T
+    def along(self, V: Array) -> float:
+        """``<diag(v), V>``: change of ``<U, Z>`` to first order along a step."""
+        return float(np.diag(V) @ self.v)
 
 
 class DiagonalScaling:
-    """The same for positive vectors, where ``G^2 = sqrt(u / z)`` entrywise."""
+    """The same for positive vectors, where ``G^2 = sqrt(u / z)`` entrywise; directions are their coordinates."""
 
     def __init__(self, u: Array, z: Array, L: float | Array) -> None:
         self.v = np.sqrt(u * z)
@@ -321,6 +349,14 @@ class DiagonalScaling:
     def rows(self, qp: ConicQP) -> Any:
         """The rows of the program in scaled coordinates."""
         return sp.csr_array(qp.A.multiply(self.g)) if sp.issparse(qp.A) else qp.A * self.g
+
+    def into(self, v: Array) -> Array:
+        """The direction itself."""
+        return v
+
+    def out(self, x: Array) -> Array:
+        """The coordinates themselves."""
+        return x
 
     def dual(self, S: Array) -> Array:
         """``G S``."""
@@ -340,8 +376,12 @@ class DiagonalScaling:
         return (target - self.v**2 - second_order) / self.v
 
     def longest(self, v: Array) -> float:
-        """Largest step along scaled ``v`` that stays in the cone."""
+        """Largest step along ``v`` that stays in the cone."""
         return _longest(self.v, v)
+
+    def along(self, v: Array) -> float:
+        """Change of ``<u, z>`` to first order along a step."""
+        return float(self.v @ v)
 
 
 def _longest(x: Array, dx: Array) -> float:
@@ -462,24 +502,32 @@ def cholesky_solve(factor: Array, right: Array) -> Array:
 def _cold_start(qp: ConicQP) -> Iterate:
     """A centred interior point at the scale of the problem; only the equation for Z is left open."""
     cone = qp.cone
-    u = cone.coordinates(cone.identity())
-    u = _best_scale(qp, u) * u
-    size = float(np.abs(qp.c + qp.quadratic(u)).max())
-    if not _nearly_linear(qp, u):
+    U = cone.identity()
+    U = _best_scale(qp, U) * U
+    if not _nearly_linear(qp, U):
         return _quadratic_start(qp)
+    size = _gradient_size(qp, U)
     if not qp.hard:
         # Z must hold its own against the rows: the geometric mean of the objective and what they weigh.
-        counts = qp.sums(np.ones(len(qp.b))) + 1.0
-        load = cone.largest(cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group]))
-        size = max(size, float(np.sqrt(size * max(load, 0.0))))
-    return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
+        size = max(size, float(np.sqrt(size * max(_load(qp), 0.0))))
+    return _centred(qp, U, max(size, 1e-8) * cone.identity())
 
 
-def _nearly_linear(qp: ConicQP, u: Array) -> bool:
+def _gradient_size(qp: ConicQP, U: Array) -> float:
+    """Largest coordinate of ``c + L U``."""
+    return float(np.abs(qp.cone.coordinates(qp.gradient(U))).max())
+
+
+def _load(qp: ConicQP) -> float:
+    """Largest eigenvalue of what the rows weigh with multipliers in the middle of their box."""
+    return qp.cone.largest(qp.adjoint((qp.C / (qp.counts + 1.0))[qp.group]))
+
+
+def _nearly_linear(qp: ConicQP, U: Array) -> bool:
     """Whether the quadratic part is nothing beside the rest, so that the path is that of a linear program."""
     if not np.any(qp.L):
         return True
-    return not qp.hard and float(u @ qp.quadratic(u)) < NEGLIGIBLE * float(qp.C @ qp.slacks(-qp.b))
+    return not qp.hard and qp.cone.inner(U, qp.quadratic(U)) < NEGLIGIBLE * float(qp.C @ qp.slacks(-qp.b))
 
 
 def heavy_start(qp: ConicQP) -> Iterate:
@@ -489,13 +537,12 @@ def heavy_start(qp: ConicQP) -> Iterate:
     many orders of magnitude lie between the data and the regularizer.
     """
     cone = qp.cone
-    u = cone.coordinates(cone.identity())
-    u = _best_scale(qp, u) * u
-    size = float(np.abs(qp.c + qp.quadratic(u)).max())
+    U = cone.identity()
+    U = _best_scale(qp, U) * U
+    size = _gradient_size(qp, U)
     if not qp.hard:
-        counts = qp.sums(np.ones(len(qp.b))) + 1.0
-        size = max(size, cone.largest(cone.from_coordinates(qp.A.T @ (qp.C / counts)[qp.group])))
-    return _centred(qp, cone.from_coordinates(u), max(size, 1e-8) * cone.identity())
+        size = max(size, _load(qp))
+    return _centred(qp, U, max(size, 1e-8) * cone.identity())
 
 
 def _quadratic_start(qp: ConicQP) -> Iterate:
@@ -503,18 +550,18 @@ def _quadratic_start(qp: ConicQP) -> Iterate:
     cone = qp.cone
     curvature = qp.L.sum(axis=1).clip(1e-12) if isinstance(qp.L, np.ndarray) else np.float64(qp.L)
     half = np.ones(len(qp.b)) if qp.hard else 0.5 * qp.C[qp.group]
-    pull = qp.A.T @ half
-    u = cone.coordinates(cone.project(cone.from_coordinates(pull))) / curvature
-    if not u.any():
-        u = cone.coordinates(cone.identity())
-    scale = _best_scale(qp, u)
-    value = qp.primal_value(scale * u, scale * (qp.A @ u) - qp.b)
+    pull = qp.adjoint(half)
+    U = cone.project(pull) / curvature
+    if not U.any():
+        U = cone.identity()
+    scale = _best_scale(qp, U)
+    value = qp.primal_value(scale * U, scale * qp.times(U) - qp.b)
     if not np.isfinite(value):
-        value = qp.primal_value(scale * u, np.zeros(len(qp.b)))
+        value = qp.primal_value(scale * U, np.zeros(len(qp.b)))
     # What the linear term gains would cancel what the rows cost.
-    value += float((np.abs(qp.c) - qp.c) @ (scale * u))
+    value += cone.inner(np.abs(qp.c) - qp.c, scale * U)
     mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
-    S = cone.from_coordinates(scale * pull - qp.c)
+    S = scale * pull - qp.c
     for _ in range(12):
         point = _centred(qp, *_centred_pair(cone, S, curvature, mu))
         if _residual(qp, point) <= ROUGH:
@@ -539,8 +586,7 @@ def _centred_pair(cone: Cone, S: Array, curvature: Any, mu: float) -> tuple[Arra
 
 def _residual(qp: ConicQP, point: Iterate) -> float:
     """Violation of the equation for Z, relative to Z: largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``."""
-    gradient = qp.c + qp.quadratic(qp.cone.coordinates(point.U)) - qp.A.T @ point.a
-    R = qp.cone.from_coordinates(gradient) - point.Z
+    R = qp.gradient(point.U) - qp.adjoint(point.a) - point.Z
     if isinstance(qp.cone, NonnegativeDiagonal):
         return float(np.abs(R / point.Z).max())
     try:
@@ -549,9 +595,9 @@ def _residual(qp: ConicQP, point: Iterate) -> float:
         return np.inf
 
 
-def _best_scale(qp: ConicQP, u: Array) -> float:
-    """The multiple of ``u`` with the least objective, on a logarithmic grid."""
-    along = qp.A @ u
+def _best_scale(qp: ConicQP, U: Array) -> float:
+    """The multiple of ``U`` with the least objective, on a logarithmic grid."""
+    along = qp.times(U)
     longest = float(np.abs(along).max())
     if longest == 0.0:
         # No row feels the metric: any multiple will do, as long as it is finite.
@@ -561,11 +607,11 @@ def _best_scale(qp: ConicQP, u: Array) -> float:
     if qp.hard:
         feasible = [t for t in scales if (t * along >= qp.b).all()]
         return feasible[0] if feasible else 10.0 * size
-    nothing, penalty = qp.primal_value(0.0 * u, -qp.b), qp.primal_value(scales[0] * u, np.zeros(len(qp.b)))
+    nothing, penalty = qp.primal_value(0.0 * U, -qp.b), qp.primal_value(scales[0] * U, np.zeros(len(qp.b)))
     if penalty > nothing > 0.0:
         # Rows may weigh nothing beside the penalty.
         scales = np.append(scales, scales[0] * (nothing / penalty))
-    return float(min(scales, key=lambda t: qp.primal_value(t * u, t * along - qp.b)))
+    return float(min(scales, key=lambda t: qp.primal_value(t * U, t * along - qp.b)))
 
 
 def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | None, int]:
@@ -586,7 +632,7 @@ def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | 
 def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:
     """Rows and slacks around ``(U, Z)`` with all complementarity products equal to its mean one."""
     mu = qp.cone.inner(U, Z) / qp.cone.d
-    margins = qp.A @ qp.cone.coordinates(U) - qp.b
+    margins = qp.times(U) - qp.b
     if qp.hard:
         s = np.maximum(margins, np.abs(margins).mean() + 1e-8)
         return Iterate(U, Z, mu / s, s, np.zeros(0), np.zeros(0))
@@ -597,12 +643,11 @@ def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:
 
 def _centred_slacks(qp: ConicQP, margins: Array, mu: float) -> Array:
     """Slacks with ``mu / xi + sum_t mu / (margin_t + xi) = C`` in every group."""
-    counts = qp.sums(np.ones(len(qp.b)))
     lowest = qp.slacks(margins)
     # No s is below mu / C there; saying so keeps rounding at large margins from making one zero.
     floor = (mu / qp.C)[qp.group]
     low = np.maximum(lowest, mu / qp.C)
-    xi = lowest + mu * (1.0 + counts) / qp.C
+    xi = lowest + mu * (1.0 + qp.counts) / qp.C
     for _ in range(60):
         s = np.maximum(margins + xi[qp.group], floor)
         total = mu / xi + qp.sums(mu / s)
@@ -620,7 +665,7 @@ def interior_point(
     *,
     start: Iterate | None = None,
     max_iter: int = 100,
-    watch: Callable[[int, Array, Array, float, float], bool] | None = None,
+    watch: Callable[[Callable[[], Outcome]], bool] | None = None,
 ) -> Outcome:
     """Solve to relative gap ``tol`` of the program's own bounds, or as far as float64 carries.
 
@@ -633,7 +678,7 @@ def interior_point(
         Interior point to start from; it need not satisfy the equations.
     max_iter : int
     watch : callable, optional
-        Called with ``(iteration, U, a, upper, lower)`` each iteration; returning True stops.
+        Called each iteration with a function that returns the outcome so far; returning True stops.
 
     Returns
     -------
@@ -656,73 +701,62 @@ def _follow(
     tol: float,
     point: Iterate,
     max_iter: int,
-    watch: Callable[[int, Array, Array, float, float], bool] | None,
+    watch: Callable[[Callable[[], Outcome]], bool] | None,
 ) -> Outcome:
     """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
-    cone, units = qp.cone, qp.units
-    dual = units.value / units.margin
-    best_u, best_a = cone.coordinates(point.U), qp.feasible_multipliers(point.a)
+    units = qp.units
+    best_U, best_a = point.U, qp.feasible_multipliers(point.a)
     upper, lower = np.inf, -np.inf
     path: list[tuple[Array, Array]] = []
     stalled = 0
-    iteration = 0
-    for iteration in range(max_iter + 1):
-        u = cone.coordinates(point.U)
-        margins = qp.A @ u - qp.b
+
+    def found() -> Outcome:
+        a, bounds = units.value / units.margin * best_a, (units.value * upper, units.value * lower)
+        return Outcome(units.metric * best_U, a, *bounds, len(path) - 1, path)
+
+    for _ in range(max_iter + 1):
+        U, margins = point.U, qp.times(point.U) - qp.b
         a = qp.feasible_multipliers(point.a)
-        value, bound = qp.primal_value(u, margins), qp.dual_value(a, u)
+        value, bound = qp.primal_value(U, margins), qp.dual_value(a, U)
         if qp.hard and value == np.inf:
-            repaired = _scaled_to_feasibility(qp, u, margins)
+            repaired = _scaled_to_feasibility(qp, U, margins)
             if repaired is not None:
-                u, value = repaired, qp.primal_value(repaired, qp.A @ repaired - qp.b)
+                U, value = repaired, qp.primal_value(repaired, qp.times(repaired) - qp.b)
         stalled = (
             0 if value < upper - 1e-3 * tol * abs(value) or bound > lower + 1e-3 * tol * abs(bound) else stalled + 1
         )
         if value < upper:
-            upper, best_u = value, u
+            upper, best_U = value, U
         if bound > lower:
             lower, best_a = bound, a
         gap = relative_gap(upper, lower)
         path.append((point.U * units.metric, point.Z * (units.value / units.metric)))
-        if watch is not None and watch(
-            iteration,
-            units.metric * cone.from_coordinates(best_u),
-            dual * best_a,
-            units.value * upper,
-            units.value * lower,
-        ):
+        if watch is not None and watch(found):
             break
         if gap <= tol or stalled >= 8 or not point.finite:
             break
         try:
-            following = _step(qp, point, u if not qp.hard else cone.coordinates(point.U))
+            following = _step(qp, point, margins)
         except la.LinAlgError:
             break
         if not following.finite:
             break
         point = following
-    return Outcome(
-        units.metric * cone.from_coordinates(best_u),
-        dual * best_a,
-        units.value * upper,
-        units.value * lower,
-        iteration,
-        path,
-    )
+    return found()
 
 
-def _scaled_to_feasibility(qp: ConicQP, u: Array, margins: Array) -> Array | None:
-    """Scale ``u`` up until all hard rows hold, which needs ``A u > 0`` for rows with ``b > 0``."""
+def _scaled_to_feasibility(qp: ConicQP, U: Array, margins: Array) -> Array | None:
+    """Scale ``U`` up until all hard rows hold, which needs ``A u > 0`` for rows with ``b > 0``."""
     values = margins + qp.b
     needed = qp.b > 0.0
     if not needed.any() or (values[needed] <= 0.0).any():
         return None
-    scaled = u * float(np.max(qp.b[needed] / values[needed])) * (1.0 + 1e-14)
-    return scaled if (qp.A @ scaled - qp.b).min() >= 0.0 else None
+    scaled = U * float(np.max(qp.b[needed] / values[needed])) * (1.0 + 1e-14)
+    return scaled if (qp.times(scaled) - qp.b).min() >= 0.0 else None
 
 
-def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
-    """One predictor-corrector step."""
+def _step(qp: ConicQP, point: Iterate, margins: Array) -> Iterate:
+    """One predictor-corrector step; ``margins`` are those at the point."""
     cone = qp.cone
     scaling: Any = (
         DiagonalScaling(point.U, point.Z, qp.L)
@@ -740,28 +774,28 @@ def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
         H = np.concatenate([H, beta / xi]) if H.ndim == 1 else la.block_diag(H, np.diag(beta / xi))
     system = _NewtonSystem(P, H, D)
 
-    gradient = qp.c + qp.quadratic(u) - qp.A.T @ a
-    r_z = scaling.dual(point.Z - cone.from_coordinates(gradient))
-    r_s = s - (qp.A @ u - qp.b)
+    r_z = scaling.dual(point.Z - (qp.gradient(point.U) - qp.adjoint(a)))
+    r_s = s - margins
     r_beta = np.zeros(0)
     if not qp.hard:
         r_s = r_s - xi[group]
         r_beta = beta - (qp.C - qp.sums(a))
 
     def direction(centre: Array, as_target: Array, slack_target: Array) -> tuple[Array, ...]:
-        rho = centre + r_z
+        rho = scaling.into(centre + r_z)
         r = r_s + as_target / a
         d_xi = d_beta = np.zeros(0)
         if qp.hard:
-            du, da = system.solve(rho, r)
+            x, da = system.solve(rho, r)
         elif own_slack:
-            du, da = system.solve(rho, r - ((slack_target + xi * r_beta) / beta)[group])
+            x, da = system.solve(rho, r - ((slack_target + xi * r_beta) / beta)[group])
             d_beta = -qp.sums(da) - r_beta
             d_xi = (slack_target - xi * d_beta) / beta
         else:
             x, da = system.solve(np.concatenate([rho, slack_target / xi + r_beta]), r)
-            du, d_xi = x[:q], x[q:]
+            d_xi = x[q:]
             d_beta = -qp.sums(da) - r_beta
+        du = scaling.out(x[:q])
         return du, centre - du, da, (as_target - s * da) / a, d_xi, d_beta
 
     degree = cone.d + len(a) + len(xi)
@@ -775,9 +809,9 @@ def _step(qp: ConicQP, point: Iterate, u: Array) -> Iterate:
     dual = min(1.0, scaling.longest(dz), _longest(a, da), _longest(beta, d_beta))
     product = (
         float(scaling.v @ scaling.v)
-        + primal * _along(scaling, cone, du)
-        + dual * _along(scaling, cone, dz)
-        + primal * dual * float(du @ dz)
+        + primal * scaling.along(du)
+        + dual * scaling.along(dz)
+        + primal * dual * cone.inner(du, dz)
         + float((a + dual * da) @ (s + primal * ds))
         + float((xi + primal * d_xi) @ (beta + dual * d_beta))
     )
@@ -811,10 +845,3 @@ def _with_slacks(P: Any, group: np.ndarray, n_groups: int) -> Any:
     extended[:, : P.shape[1]] = P
     extended[np.arange(len(group)), P.shape[1] + group] = 1.0
     return extended
-
-
-def _along(scaling: Any, cone: Cone, v: Array) -> float:
-    """``<V, step>``: change of ``<U, Z>`` to first order along a scaled step."""
-    if isinstance(cone, NonnegativeDiagonal):
-        return float(scaling.v @ v)
-    return float(np.diag(scaling._unrotated(v)) @ scaling.v)

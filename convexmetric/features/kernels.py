@@ -25,8 +25,8 @@ from scipy.spatial.distance import cdist
 
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones.base import Array
-from convexmetric.embeddings import storable
 from convexmetric.errors import InputError
+from convexmetric.features.embeddings import storable
 
 __all__ = ["KERNELS", "Kernel", "KernelSpan", "KernelValues", "kernel_matrix", "unit_rbf"]
 

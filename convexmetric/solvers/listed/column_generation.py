@@ -36,7 +36,14 @@ from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, cholesky, cholesky_solve, interior_point, warm_start
+from convexmetric.solvers.numerics.conic_qp import (
+    ConicQP,
+    Outcome,
+    cholesky,
+    cholesky_solve,
+    interior_point,
+    warm_start,
+)
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.threads import blas_threads_for

@@ -92,6 +92,16 @@ class MetricProblem:
         self.G = None if G is None else risk.cone.element(G, "G")
         self.constant = float(constant)
 
+    def __str__(self) -> str:
+        linear = "" if self.G is None else f" + <G, {self.letter}>"
+        constant = f" {'-' if self.constant < 0.0 else '+'} {abs(self.constant):g}" if self.constant else ""
+        return (
+            f"Minimise R({self.letter}){linear} + {self.regularizer.text(self.letter)}{constant}\n"
+            f"\n"
+            f"  {self.letter}  in {self.cone!r}\n"
+            f"  R  {self.risk.words}, {self.risk.parts} parts"
+        )
+
     @property
     def cone(self) -> Cone:
         """Where the metric lives."""
@@ -181,7 +191,7 @@ class MetricProblem:
     def penalty(self, M: Array) -> float:
         """The part of the objective without data: ``<G, M> + Omega(M) + c``."""
         linear = 0.0 if self.G is None else self.cone.inner(self.G, M)
-        return linear + self.regularizer.value(M, self.cone) + self.constant
+        return float(linear + self.regularizer.value(M, self.cone) + self.constant)
 
     def dual_bound(self, dual: Any, hint: ArrayLike | None = None) -> float:
         """Lower bound on the optimal value that ``dual`` proves, after clipping and shrinking it.
@@ -224,7 +234,7 @@ class MetricProblem:
         else:
             floors = (self.risk.floor(), DualPoint(value, S))
             bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
-        return bound + self.constant if np.isfinite(bound) else -np.inf
+        return float(bound + self.constant) if np.isfinite(bound) else -np.inf
 
     def _bound_above(self, floor: DualPoint, value: float, S: Array, hint: Array) -> float:
         G = -floor.S if self.G is None else self.G - floor.S

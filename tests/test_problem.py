@@ -121,6 +121,13 @@ def test_a_constant_moves_the_optimum_and_nothing_else(name, constant):
     assert moved.fingerprint() != plain.fingerprint()
 
 
+def test_a_problem_of_blocks_says_what_it_is_made_of():
+    text = str(linear_hinges(Trace(0.5), G=np.eye(3), constant=-2.0))
+    assert text.startswith("Minimise R(M) + <G, M> + 0.5 tr(M) - 2\n")
+    assert "M  in PSDCone(3)" in text
+    assert "R  SeparableRisk of Triplets with the loss BoxLoss, 40 parts" in text
+
+
 @pytest.mark.parametrize("constant", [np.nan, np.inf, "1", True, None])
 def test_a_constant_is_a_finite_number(constant):
     listed = instance("psd triplets, trace")

@@ -227,7 +227,7 @@ def _upper_bound(problem: MetricProblem, M: Array) -> tuple[float, float]:
         sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
         error += float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
     error += sum_error(M.size) * sizes
-    return (value + penalty, error) if np.isfinite(error) else (np.inf, 0.0)
+    return (float(value + penalty), float(error)) if np.isfinite(error) else (np.inf, 0.0)
 
 
 def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array) -> float:
@@ -259,7 +259,7 @@ def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple
     lower -= sum_error(problem.cone.size) * (abs(lower) + abs(problem.constant))
     if 0.0 < lower < SMALLEST:
         lower = 0.0
-    return lower, plain - lower
+    return float(lower), float(plain - lower)
 
 
 def _dual_error(problem: MetricProblem, point: DualPoint) -> Array:

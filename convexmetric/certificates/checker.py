@@ -99,7 +99,7 @@ MAX_TABLE = 2**24
 MAX_WORK = 2e12
 #: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
 #: a row of a table of rankings, and the place of one near item.
-MULTIPLY, RANKING, LOGISTIC, QUERY, ROW, PLACE = 0.1, 8.0, 400.0, 1e5, 3e4, 2e3
+MULTIPLY, RANKING, LOGISTIC, QUERY, ROW, PLACE = 0.1, 8.0, 2e3, 1e5, 3e4, 2e3
 #: Numbers held in a block.
 BLOCK = 2**21
 
@@ -1066,7 +1066,7 @@ class ListRisk:
             sizes, repeats = np.unique(np.column_stack([lists.p, lists.n]), axis=0, return_counts=True)
             blocks = 1.0 + repeats * (sizes[:, 0] + 8.0 * sizes[:, 1]) / BLOCK
             upper += ROW * float((blocks * sizes[:, 0]).sum())
-        slopes = lists.pairs * (2.0 * LOGISTIC if logistic else 20.0 if smooth and not ranked else 0.0)
+        slopes = lists.pairs * (LOGISTIC if logistic else 20.0 if smooth and not ranked else 0.0)
         lists_of_one = lists.operations(1 if self.diagonal else d, d) + 8.0 * n * lists.count + slopes
         eigen = 0.0 if self.diagonal else 100.0 * MULTIPLY * float(d) ** 3
         lower = len(found.get("witnesses", ())) * (lists_of_one + eigen) + 100.0 * len(found.get("exceptions", ()))
@@ -1328,7 +1328,7 @@ class ListedRisk:
         n, rank = len(self.X), max(rank, 1)
         held(n, rank)
         logistic = LOGISTIC if any(term.loss == "logistic" for term in self.terms) else 0.0
-        each = 8.0 * rank + 200.0 + 3.0 * logistic + len(self.terms)
+        each = 8.0 * rank + 200.0 + 2.0 * logistic + len(self.terms)
         distances = MULTIPLY * n * d * rank + len(self.i) * each
         return distances + 30.0 * float(n) * n + _laplacian_operations(n, n, d, self.diagonal)
 

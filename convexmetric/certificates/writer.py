@@ -303,9 +303,8 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
         "regularizer": regularizer,
         "linear": problem.G is not None,
     }
-    constant = float(getattr(problem, "constant", 0.0))
-    if constant:
-        table["constant"] = str(_signed_rational(constant))
+    if problem.constant:
+        table["constant"] = str(_signed_rational(problem.constant))
     return table, arrays
 
 

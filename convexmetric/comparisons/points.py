@@ -16,6 +16,8 @@ __all__ = ["as_points", "rows_of", "translated"]
 LARGEST = 1e60
 #: Largest entry of points that are not all zero must be above this: the same products do not underflow.
 SMALLEST = 1e-60
+#: Ranges of a column from which on its offset is subtracted; at least one, for that to be exact.
+OFFSET = 16.0
 
 
 def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
@@ -53,13 +55,14 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
 
 
 def translated(*sets: Any) -> tuple[Any, ...]:
-    """Points without a common offset: the same vector is subtracted from all sets, exactly.
+    """Points without a large common offset: the same vector is subtracted from all sets, exactly.
 
     Squared distances do not change under translation, but what rounding leaves of them does: they are evaluated from
-    inner products, whose size is that of the offset. A column whose entries are all within a factor of two of its
-    middle c, ``c / 2 <= x <= 2 c``, loses c; the difference of two such floats is a float (Sterbenz 1974), so that
-    the problem stays the same problem. In every other column the offset is at most the range, and harmless. Sparse
-    points stay as they are.
+    inner products, whose size is that of the offset. A column loses its middle c where that is :data:`OFFSET` times the
+    range or more. Its entries are within a factor of two of c then, and the difference of two such floats is a float
+    (Sterbenz 1974), so that the problem stays the same problem. Smaller offsets cost little, and stay, so that
+    points at equal distances are not told apart by other rounding than that of the points as they are. Sparse points
+    stay as they are.
 
     Parameters
     ----------
@@ -75,10 +78,8 @@ def translated(*sets: Any) -> tuple[Any, ...]:
         return sets
     low = np.min([points.min(axis=0) for points in sets], axis=0)
     high = np.max([points.max(axis=0) for points in sets], axis=0)
-    # Halves and doubles of floats are exact, so that these comparisons are.
     middle = 0.5 * (low + high)
-    size, least, most = np.abs(middle), np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
-    shift = np.where((low * high > 0.0) & (0.5 * size <= least) & (most <= 2.0 * size), middle, 0.0)
+    shift = np.where((middle != 0.0) & (np.abs(middle) >= OFFSET * (high - low)), middle, 0.0)
     if not shift.any():
         return sets
     return tuple(points - shift for points in sets)

@@ -143,7 +143,7 @@ class KernelSpan:
         if not kept.any():
             raise InputError(
                 "all points are the same under the kernel, so that no metric tells them apart; "
-                "change its parameters (gamma), or X"
+                "change the kernel's parameters, or rescale X"
             )
         # Eigenvectors have no means but by rounding, which small eigenvalues would blow up beyond all distances.
         roots, basis = np.sqrt(values[kept])[::-1], centring.columns(vectors[:, kept][:, ::-1])

@@ -142,8 +142,7 @@ MAP = RNG.normal(size=(13, 6))
 
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_every_block_keeps_its_contract(name):
-    for random_state in (0, 1):
-        cm.check_problem(PROBLEMS[name](), random_state)
+    cm.check_problem(PROBLEMS[name]())
 
 
 @pytest.mark.parametrize("name", list(RIGHT))

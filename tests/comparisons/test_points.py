@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from convexmetric.comparisons.points import as_points, rows_of, translated
+from convexmetric.comparisons.points import OFFSET, as_points, rows_of, translated
 from convexmetric.errors import InputError
 
 
@@ -84,7 +84,7 @@ def test_translation_is_exact_and_leaves_no_large_offset(X, Q):
         shift = {Fraction(a) - Fraction(b) for a, b in zip(before[:, column], together[:, column], strict=True)}
         assert len(shift) == 1
         size = np.abs(together[:, column]).max()
-        assert size <= 2.0 * np.ptp(before[:, column]) * (1.0 + 1e-15)
+        assert size <= (OFFSET + 0.5) * np.ptp(before[:, column]) * (1.0 + 1e-15)
 
 
 def test_points_without_an_offset_stay_the_same_objects():

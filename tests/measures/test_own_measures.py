@@ -161,5 +161,5 @@ def test_fingerprints_tell_own_measures_from_those_here_and_by_what_they_were_gi
 
 
 def test_certificates_do_not_take_a_subclass_for_its_base():
-    with pytest.raises(cm.errors.InputError, match="certificates do not know the measure RenamedPrecision"):
+    with pytest.raises(cm.errors.InputError, match="certificates do not know a RenamedPrecision"):
         describe(ranking(RenamedPrecision()))

@@ -45,6 +45,8 @@ __all__ = ["CuttingPlanes", "Pool"]
 
 #: The master is solved to this share of the outer gap.
 MASTER_SHARE = 0.3
+#: Relative fall of the objective below which a pass has gained nothing.
+FALL = 1e-9
 #: Relative gap of a master below which float64 does not go.
 FINEST = 1e-13
 #: Ends of the range of adaptive stabilisation, and the share of the way to an end of one step.
@@ -125,7 +127,9 @@ class CuttingPlanes(Solver):
             if self.adaptive and move is not None:
                 falls = self._slope(problem, metric, cuts, move) <= 0.0
                 alpha = max(LEAST, (1.0 - PACE) * alpha) if falls else min(MOST, alpha + PACE * (1.0 - alpha))
+            before = monitor.upper_bound
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
+            fell = monitor.upper_bound < before - FALL * abs(before) if np.isfinite(before) else True
             pool.add(metric, cuts)
             if monitor.reached or (monitor.out_of_time and solved):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
@@ -144,7 +148,7 @@ class CuttingPlanes(Solver):
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             missing = outcome.upper_bound - outcome.lower_bound
-            if not improved and not missing <= monitor.upper_bound - monitor.lower_bound < np.inf:
+            if not (improved or fell) and not missing <= monitor.upper_bound - monitor.lower_bound < np.inf:
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return

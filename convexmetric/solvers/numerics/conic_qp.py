@@ -526,9 +526,11 @@ def _quadratic_start(qp: ConicQP) -> Iterate:
 def _centred_pair(cone: Cone, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
     """``(U, Z)`` with ``curvature U - Z = S`` and ``U Z = mu``, eigenvalue by eigenvalue."""
     if isinstance(cone, NonnegativeDiagonal):
-        sigma = S / curvature
-        U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
-        return U, mu / U
+        # Where a weight costs nothing and gains nothing these are no numbers, and the point is no start.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sigma = S / curvature
+            U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
+            return U, mu / U
     sigma, vectors = np.linalg.eigh(S)
     sigma = sigma / curvature
     values = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))

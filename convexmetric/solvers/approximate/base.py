@@ -17,8 +17,7 @@ from convexmetric.arguments import check_flag
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, Solver, check_counts
 
 __all__ = [
     "EPOCH_DRAWS",

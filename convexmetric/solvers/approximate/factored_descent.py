@@ -32,8 +32,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import DualPoint, LogisticRankingRisk, SmoothRisk, tangent_dual
 from convexmetric.solvers.approximate.base import RandomisedSolver, resumed
-from convexmetric.solvers.run import Monitor
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, check_counts
 
 __all__ = ["FactoredDescent"]
 

@@ -33,8 +33,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
-from convexmetric.solvers.run import Monitor
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, check_counts
 
 __all__ = ["LowRankDescent"]
 

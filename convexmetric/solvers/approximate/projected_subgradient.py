@@ -35,8 +35,7 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.approximate.base import ApproximateSolver, check_flags, check_positive, resumed
-from convexmetric.solvers.run import Monitor
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, check_counts
 
 __all__ = ["ProjectedSubgradient"]
 

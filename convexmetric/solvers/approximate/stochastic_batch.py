@@ -44,8 +44,7 @@ from convexmetric.solvers.approximate.base import (
     generator_at,
     resumed,
 )
-from convexmetric.solvers.run import Monitor
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticBatch"]

@@ -65,8 +65,7 @@ from convexmetric.solvers.approximate.base import (
     next_stop,
     resumed,
 )
-from convexmetric.solvers.run import Monitor
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]

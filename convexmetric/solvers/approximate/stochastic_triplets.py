@@ -46,8 +46,7 @@ from convexmetric.solvers.approximate.base import (
     next_stop,
     resumed,
 )
-from convexmetric.solvers.run import Monitor
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, check_counts
 
 __all__ = ["StochasticTriplets"]
 

@@ -31,8 +31,7 @@ from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import RankingRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.numerics.conic_qp import DiagonalScaling, MatrixScaling
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, Solver, check_counts
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["SmoothedNewton"]

@@ -30,8 +30,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
 from convexmetric.risks import ImagePass, ImageRisk, LabelledPairRisk, ListedImages, boxed_pairs
 from convexmetric.solvers.numerics.trust_region import steihaug
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, Solver, check_counts
 
 __all__ = ["FactoredLagrangian"]
 

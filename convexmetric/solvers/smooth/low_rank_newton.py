@@ -34,8 +34,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Trace
 from convexmetric.risks import DualPoint, SmoothRisk, tangent_dual
 from convexmetric.solvers.numerics.trust_region import steihaug
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, Solver, check_counts
 
 __all__ = ["LowRankNewton"]
 

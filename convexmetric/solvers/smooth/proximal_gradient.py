@@ -21,8 +21,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.run.base import check_counts
+from convexmetric.solvers.run import Monitor, Solver, check_counts
 
 __all__ = ["ProximalGradient"]
 

@@ -10,7 +10,10 @@ import convexmetric as cm
 from convexmetric.comparisons import points
 from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk, RankingRisk
-from convexmetric.solvers import CuttingPlanes, conic_qp, faces, master
+from convexmetric.solvers import CuttingPlanes
+from convexmetric.solvers.cuts import master
+from convexmetric.solvers.hinges import faces
+from convexmetric.solvers.numerics import conic_qp
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown, ratio, seconds
 
 import convexmetric as cm
+from convexmetric.solvers.routes import ROUTES
 
 DEFAULT = "exact"
 #: Up to the first ratio the default counts as the best, above the second as beaten.
@@ -174,7 +175,7 @@ def main():
     limit_threads(arguments.threads)
     print(surroundings(), flush=True)
 
-    solvers = arguments.solvers or list(dict.fromkeys(stage.name for stage in cm.Exact().stages))
+    solvers = arguments.solvers or list(dict.fromkeys(route.solver.name for route in ROUTES))
     known = set(cm.solvers.SOLVERS) - {DEFAULT}
     if not set(solvers) <= known:
         parser.error(f"--solvers must be among {', '.join(sorted(known))}")

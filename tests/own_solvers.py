@@ -41,10 +41,10 @@ class Slow(Solver):
 
     name = "slow"
 
-    def unsupported(self, problem):
-        return None
+    def prepare(self, problem):
+        return lambda monitor: self.wait(problem, monitor)
 
-    def run(self, problem, monitor):
+    def wait(self, problem, monitor):
         M = problem.cone.zeros()
         monitor.primal(M, problem.objective(M))
         monitor.dual(0.0, lambda: None)

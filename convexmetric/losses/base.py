@@ -36,6 +36,13 @@ class Loss(ABC):
         """The same loss of ``size`` comparisons with boxes written out; None if its conjugate is of another kind."""
         return None
 
+    def hinges(self, size: int) -> tuple[Array, Array] | None:
+        """Weights C and margins mu of ``size`` comparisons, where the loss is ``C_t max(0, mu_t - s_t)``; else None.
+
+        Infinite weights are constraints ``s_t >= mu_t``.
+        """
+        return None
+
     @abstractmethod
     def values(self, s: Array) -> Array:
         """``l(s_t)`` for every comparison; infinite where a constraint fails."""

@@ -76,6 +76,11 @@ class BoxLoss(Loss):
         """Itself."""
         return self
 
+    def hinges(self, size: int) -> tuple[Array, Array] | None:
+        """The ends of the boxes, where they begin at zero and nothing is curved."""
+        hinges = (self.low == 0.0) & (self.high > 0.0) & np.isfinite(self.high) & (self.curvature == 0.0)
+        return (self.high, self.offset) if hinges.all() else None
+
     def values(self, s: Array) -> Array:
         """``l_t(s_t)``, by the multiplier that attains it."""
         u = self.subgradient(s)

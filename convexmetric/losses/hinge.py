@@ -51,9 +51,13 @@ class Hinge(Loss):
         """Whether the loss is a constraint."""
         return bool(np.isinf(self.C))
 
+    def hinges(self, size: int) -> tuple[Array, Array]:
+        """C and margin for every comparison."""
+        return np.full(size, float(self.C)), np.full(size, float(self.margin))
+
     def box(self, size: int) -> BoxLoss | None:
         """With ``[0, C]`` for every comparison; none for hard margins."""
-        return None if self.hard else BoxLoss.hinge(np.full(size, float(self.C)), np.full(size, float(self.margin)))
+        return None if self.hard else BoxLoss.hinge(*self.hinges(size))
 
     def values(self, s: Array) -> Array:
         """``C max(0, margin - s_t)``; infinite for a violated hard margin."""

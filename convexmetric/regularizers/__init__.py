@@ -1,9 +1,9 @@
 """Regularizers of the metric with their dual bounds, one object a file."""
 
-from convexmetric.regularizers.base import Regularizer
+from convexmetric.regularizers.base import NormWeights, Regularizer
 from convexmetric.regularizers.frobenius import Frobenius
 from convexmetric.regularizers.quadratic_form import QuadraticForm
 from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
 from convexmetric.regularizers.trace import Trace
 
-__all__ = ["Frobenius", "QuadraticForm", "Regularizer", "SquaredFrobenius", "Trace"]
+__all__ = ["Frobenius", "NormWeights", "QuadraticForm", "Regularizer", "SquaredFrobenius", "Trace"]

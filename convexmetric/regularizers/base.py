@@ -12,6 +12,7 @@ and a regularizer returns the best such bound it can prove.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from numbers import Real
 
 import cvxpy as cp
@@ -21,13 +22,28 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
-__all__ = ["Regularizer"]
+__all__ = ["NormWeights", "Regularizer"]
 
 
 def checked_reg(reg: float) -> None:
     """Raise an :class:`InputError` unless ``reg`` is a positive finite number."""
     if not isinstance(reg, Real) or not 0.0 < reg < float("inf"):
         raise InputError(f"reg must be a positive finite number, got {reg!r}")
+
+
+@dataclass(frozen=True)
+class NormWeights:
+    r"""Of :math:`\Omega(M) = a \, \mathrm{tr} M + \tfrac{\lambda}{2} \|M\|_F^2 + \nu \|M\|_F`.
+
+    Attributes
+    ----------
+    trace, squared, norm : float
+        a, lambda and nu.
+    """
+
+    trace: float = 0.0
+    squared: float = 0.0
+    norm: float = 0.0
 
 
 class Regularizer(ABC):
@@ -43,6 +59,13 @@ class Regularizer(ABC):
 
         ``hint`` is a metric near the optimum; it can make the bound tighter, never wrong.
         """
+
+    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
+        """The largest theta in [0, 1], less ``near`` of it, at which ``Omega*_K(theta S - G)`` is finite; None if none.
+
+        One, unless a regularizer grows no faster than a linear function.
+        """
+        return 1.0
 
     def sharpened(self, S: Array, G: Array | None, hint: Array) -> Array:
         """A hint that suits S better than ``hint``, where a little work finds one."""
@@ -64,6 +87,10 @@ class Regularizer(ABC):
     def text(self, M: str) -> str:
         """The formula in plain text."""
 
+    def weights(self) -> NormWeights | None:
+        """Of a trace, a squared Frobenius norm and a Frobenius norm, where it is a sum of these; else None."""
+        return None
+
     def gradient(self, M: Array, cone: Cone) -> Array:
         """A subgradient at ``M``, the gradient where there is one; from the linear and the quadratic part."""
         quadratic, at = self.quadratic(cone), cone.coordinates(M)
@@ -71,9 +98,15 @@ class Regularizer(ABC):
         return cone.from_coordinates(self.linear(cone) + slope)
 
     def linear(self, cone: Cone) -> Array:
-        """Linear part, in coordinates, of a regularizer that is linear plus quadratic."""
-        return cone.coordinates(cone.zeros())
+        """Linear part, in coordinates, of a regularizer that is linear plus quadratic; from :meth:`weights`."""
+        weights = self.weights()
+        trace = 0.0 if weights is None else weights.trace
+        return cone.coordinates(cone.zeros() if trace == 0.0 else trace * cone.identity())
 
     def quadratic(self, cone: Cone) -> float | Array | None:
-        """Quadratic part: a multiple of the identity or a matrix in coordinates; None if it is not quadratic."""
-        return 0.0
+        """Quadratic part: a multiple of the identity or a matrix in coordinates; None if it is not quadratic.
+
+        From :meth:`weights`; whoever gives neither says that it is not.
+        """
+        weights = self.weights()
+        return None if weights is None or weights.norm > 0.0 else weights.squared

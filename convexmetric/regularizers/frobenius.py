@@ -18,7 +18,7 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.regularizers.base import Regularizer, checked_reg
+from convexmetric.regularizers.base import NormWeights, Regularizer, checked_reg
 
 __all__ = ["Frobenius"]
 
@@ -83,6 +83,6 @@ class Frobenius(Regularizer):
         """The formula in plain text."""
         return f"{self.reg:g} ||{M}||_F"
 
-    def quadratic(self, cone: Cone) -> None:
-        """None: it is neither linear nor quadratic."""
-        return None
+    def weights(self) -> NormWeights:
+        """Of the norm alone."""
+        return NormWeights(norm=float(self.reg))

@@ -13,7 +13,7 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.regularizers.base import Regularizer, checked_reg
+from convexmetric.regularizers.base import NormWeights, Regularizer, checked_reg
 
 __all__ = ["SquaredFrobenius"]
 
@@ -53,6 +53,6 @@ class SquaredFrobenius(Regularizer):
         """The formula in plain text."""
         return f"{np.format_float_positional(self.reg / 2, trim='-')} ||{M}||_F^2"
 
-    def quadratic(self, cone: Cone) -> float:
-        """``reg`` times the identity."""
-        return float(self.reg)
+    def weights(self) -> NormWeights:
+        """Of the squared norm alone."""
+        return NormWeights(squared=float(self.reg))

@@ -13,7 +13,7 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.regularizers.base import Regularizer, checked_reg
+from convexmetric.regularizers.base import NormWeights, Regularizer, checked_reg
 
 __all__ = ["Trace"]
 
@@ -40,7 +40,7 @@ class Trace(Regularizer):
         share = self.largest_share(S, G, cone)
         return -np.inf if share is None else max(0.0, share * value)
 
-    def largest_share(self, S: Array, G: Array, cone: Cone) -> float | None:
+    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
         """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none.
 
         lambda_max is convex along theta, so that the feasible ones form an interval, which contains 0. Its other end is
@@ -77,9 +77,9 @@ class Trace(Regularizer):
         """The formula in plain text."""
         return f"{_factor(self.reg)}tr({M})"
 
-    def linear(self, cone: Cone) -> Array:
-        """``reg`` times the identity."""
-        return self.reg * cone.coordinates(cone.identity())
+    def weights(self) -> NormWeights:
+        """Of the trace alone."""
+        return NormWeights(trace=float(self.reg))
 
 
 def _factor(reg: float) -> str:

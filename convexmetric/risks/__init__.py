@@ -1,26 +1,31 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
 from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation, tangent_dual
+from convexmetric.risks.forms import Form, ListedHinges, ListedPairs, Reason
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
-from convexmetric.risks.separable import SeparableRisk, boxed_pairs
+from convexmetric.risks.separable import SeparableRisk
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk
 
 __all__ = [
     "CutDual",
     "Cuts",
     "DualPoint",
+    "Form",
     "ImagePass",
     "ImageRisk",
     "LabelledPairRisk",
+    "ListedHinges",
     "ListedImages",
+    "ListedPairs",
     "LogisticRankingRisk",
     "PairHinge",
     "PairwiseRisk",
     "RankingRisk",
+    "Reason",
     "Risk",
     "RiskStatement",
     "SeparableRisk",
@@ -29,6 +34,5 @@ __all__ = [
     "Smoothed",
     "SmoothedPairs",
     "Violation",
-    "boxed_pairs",
     "tangent_dual",
 ]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import cvxpy as cp
 import numpy as np
@@ -25,8 +25,11 @@ import numpy as np
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import DualError, InputError
+from convexmetric.risks.forms import Form, Reason
 
 __all__ = ["CutDual", "Cuts", "DualPoint", "Risk", "RiskStatement", "Violation", "tangent_dual"]
+
+Kind = TypeVar("Kind", bound=Form)
 
 
 @dataclass(frozen=True)
@@ -156,11 +159,35 @@ def real_multipliers(dual: np.ndarray) -> Array:
 class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
+    form_words: ClassVar[str] = "of the class that is asked for"
+
     cone: Cone
 
     @abstractmethod
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
+
+    def form(self, kind: type[Kind]) -> Kind | Reason:
+        """The risk written as ``kind``, at no cost to speak of, or the reason why it cannot be.
+
+        Parameters
+        ----------
+        kind : type
+            :class:`~convexmetric.risks.ListedHinges`, :class:`~convexmetric.risks.ListedPairs`,
+            :class:`~convexmetric.risks.ImageRisk`, or a class of risks such as
+            :class:`~convexmetric.risks.PairwiseRisk` or :class:`~convexmetric.risks.SmoothRisk`.
+        """
+        found = self.written_as(kind)
+        if isinstance(found, kind | Reason):
+            return found
+        return Reason(f"its risk is not {kind.form_words}")
+
+    def written_as(self, kind: type) -> object:
+        """What :meth:`form` is made of: the same function as ``kind``, a :class:`Reason`, or itself if there is none.
+
+        Dual points of what is returned are dual points of this risk.
+        """
+        return self
 
     @property
     def nonnegative(self) -> bool:

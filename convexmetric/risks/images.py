@@ -16,9 +16,10 @@ Nothing of the size of a metric occurs: images may have any number of coordinate
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -99,25 +100,31 @@ class ImagePass:
         return _scatter(X, adding), _scatter(X, taking)
 
 
-class ImageRisk(Protocol):
+class ImageRisk(ABC):
     """A risk that can be evaluated at images of its points."""
+
+    form_words: ClassVar[str] = "a sum of losses of pairs whose conjugates are parabolas on boxes"
 
     X: Array
 
+    @abstractmethod
     def at(self, G: Array, width: float, centre: Any = None) -> ImagePass:
         """One pass; ``centre`` is what :meth:`centre` made of an earlier one."""
 
+    @abstractmethod
     def centre(self, here: ImagePass) -> Any:
         """The multipliers of a pass as centres of the next."""
 
+    @abstractmethod
     def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
         """The multipliers of a pass in the order of the risk's dual points, those that add to S scaled."""
 
+    @abstractmethod
     def pull(self) -> Array:
         """``X^T Lap(b) X`` over the pairs whose distances cost: about the curvature of the risk across the optimum."""
 
 
-class ListedImages:
+class ListedImages(ImageRisk):
     """Listed pairs.
 
     Parameters

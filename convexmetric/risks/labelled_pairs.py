@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numba
@@ -24,7 +24,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
-from convexmetric.risks.images import ImagePass
+from convexmetric.risks.images import ImagePass, ImageRisk
 from convexmetric.risks.separable import SeparableRisk
 from convexmetric.threads import blas_threads_for
 
@@ -66,7 +66,7 @@ class PairHinge:
         return self.sign, self.weight, self.margin, float(self.linear)
 
 
-class LabelledPairRisk(Risk):
+class LabelledPairRisk(Risk, ImageRisk):
     """One hinge for all pairs of equal labels, another for all pairs of different ones.
 
     Parameters
@@ -80,6 +80,8 @@ class LabelledPairRisk(Risk):
     cone : Cone
         Where the metric lives.
     """
+
+    form_words: ClassVar[str] = "a hinge over all pairs of equal, and another over all pairs of different labels"
 
     def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
         (self.X,) = translated(as_points(X))
@@ -103,7 +105,7 @@ class LabelledPairRisk(Risk):
 
     def sensitivity(self, M: Array, error: float) -> float:
         """The weights of all pairs."""
-        sizes = np.bincount(np.unique(self.codes, return_inverse=True)[1]).astype(np.float64)
+        sizes = np.bincount(self.codes).astype(np.float64)
         same = 0.5 * float(sizes @ (sizes - 1.0))
         return self.same.weight * same + self.other.weight * (self.count - same)
 

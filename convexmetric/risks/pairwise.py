@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numba
@@ -121,6 +121,8 @@ class PairwiseRisk(Risk):
     margin : float
         By how much the far item must be farther.
     """
+
+    form_words: ClassVar[str] = "a sum of hinges over pairs of near and far items"
 
     def __init__(self, rankings: Rankings, weights: Array, margin: float) -> None:
         self.rankings = rankings

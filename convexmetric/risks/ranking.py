@@ -57,6 +57,10 @@ class RankingRisk(Risk):
         """Rankings, measure and C."""
         return self.rankings, self.measure, self.C
 
+    def written_as(self, kind: type) -> object:
+        """Hinges over pairs, where the measure decomposes into them."""
+        return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
+
     @property
     def nonnegative(self) -> bool:
         """Always: the right ranking costs nothing."""

@@ -11,9 +11,11 @@ from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.cones.base import Array
 from convexmetric.losses import BoxLoss, Loss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
+from convexmetric.risks.forms import ListedHinges, ListedPairs
+from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_distances
 
-__all__ = ["SeparableRisk", "boxed_pairs"]
+__all__ = ["SeparableRisk"]
 
 
 class SeparableRisk(Risk):
@@ -35,6 +37,18 @@ class SeparableRisk(Risk):
     def contents(self) -> tuple[Any, ...]:
         """Comparisons and loss."""
         return self.comparisons, self.loss
+
+    def written_as(self, kind: type) -> object:
+        """Hinges where the loss is one; losses of pairs where they are boxed, also as a function of images."""
+        if kind is ListedHinges:
+            hinges = self.loss.hinges(self.parts)
+            return None if hinges is None else ListedHinges(self.comparisons, *hinges)
+        if kind is ListedPairs or kind is ImageRisk:
+            loss, pairs = self.loss.box(self.parts), self.comparisons
+            if loss is None or not isinstance(pairs, PairDistances):
+                return None
+            return ListedPairs(pairs, loss) if kind is ListedPairs else ListedImages(pairs, loss)
+        return self
 
     @property
     def nonnegative(self) -> bool:
@@ -160,11 +174,3 @@ class SeparableRisk(Risk):
         u = self.loss.clip(multipliers)
         values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
         return DualPoint(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
-
-
-def boxed_pairs(risk: Risk) -> tuple[PairDistances, BoxLoss] | None:
-    """Pairs and losses of a risk that is a sum over listed pairs whose conjugates are parabolas on boxes, else None."""
-    if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, PairDistances):
-        return None
-    loss = risk.loss.box(risk.parts)
-    return None if loss is None else (risk.comparisons, loss)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 from convexmetric.comparisons import Comparisons
 from convexmetric.cones.base import Array
@@ -26,6 +27,8 @@ Derivative = Callable[[Array], Array]
 
 class SmoothRisk(Risk):
     """A risk with two derivatives."""
+
+    form_words: ClassVar[str] = "smooth"
 
     @abstractmethod
     def tangent(self, M: Array) -> tuple[float, DualPoint]:

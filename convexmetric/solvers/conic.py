@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -15,7 +16,8 @@ import numpy as np
 
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
 from convexmetric.problem import MetricProblem
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.risks import Reason
+from convexmetric.solvers.run import Monitor, Run, Solver
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
 
@@ -58,11 +60,11 @@ class Conic(Solver):
                 f"{self.backend.upper()} is not installed; install it with: {CONIC_SOLVERS[self.backend]}"
             )
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Anything that can be stated can be tried."""
-        return None
+        return partial(self._solve, problem)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _solve(self, problem: MetricProblem, monitor: Monitor) -> None:
         """One call of the conic solver.
 
         Raises

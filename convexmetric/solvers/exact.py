@@ -2,65 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from convexmetric.problem import MetricProblem
-from convexmetric.solvers.cuts import CuttingPlanes
-from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
-from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
-from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
+from convexmetric.risks import Reason
+from convexmetric.solvers.routes import legs
+from convexmetric.solvers.run import Monitor, Run, Solver
 
 __all__ = ["Exact"]
 
 
 @dataclass(frozen=True)
 class Exact(Solver):
-    """Runs those of its stages that fit the problem, in order; each keeps what the earlier ones found.
+    """Runs the solvers that fit the problem, in order; each keeps what the earlier ones found.
 
     Parameters
     ----------
-    stages : tuple of Solver
-        By default, for listed comparisons, column generation where it fits; up to some thousand comparisons after a
-        short dual ascent, which is enough for many small problems; then the interior-point method. For hinges over
-        pairs of near and far items semismooth Newton, for rankings the smoothed Newton method where it fits; for
-        smooth risks Newton's method on a factor where it fits, then proximal gradient steps; then cutting planes.
+    stages : tuple of Solver, optional
+        Take these, in this order. Default: those of the table in :mod:`convexmetric.solvers.routes`;
+        :func:`~convexmetric.explain` says which they are for a problem, and why.
     """
 
     name: ClassVar[str] = "exact"
 
-    stages: tuple[Solver, ...] = field(
-        default_factory=lambda: (
-            ColumnGeneration(least=4_000),
-            DualAscent(max_steps=600),
-            ColumnGeneration(least=100),
-            DualNewton(crowded=False),
-            FactoredLagrangian(),
-            InteriorPoint(),
-            SemismoothNewton(),
-            SmoothedNewton(most=700),
-            LowRankNewton(),
-            ProximalGradient(),
-            CuttingPlanes(),
-        )
-    )
+    stages: tuple[Solver, ...] | None = None
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs one stage that fits."""
-        reasons = [(stage.name, stage.unsupported(problem)) for stage in self.stages]
-        if any(reason is None for _, reason in reasons):
-            return None
-        return "; ".join(f"{name}: {reason}" for name, reason in reasons)
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs one solver that fits.
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Run the stages until the monitor says stop, from the one on that left a checkpoint."""
-        names = [stage.name for stage in self.stages]
-        first = names.index(monitor.resumed_from) if monitor.resumed_from in names else 0
-        for stage in self.stages[first:]:
-            if stage.unsupported(problem) is None:
-                monitor.solver = stage.name
-                stage.run(problem, monitor)
-                if monitor.stopped:
-                    return
+        The run begins with the one that left a checkpoint.
+        """
+        if self.stages is None:
+            prepared = [(leg.route.solver.name, leg.run) for leg in legs(problem)]
+        else:
+            prepared = [(stage.name, stage.prepare(problem)) for stage in self.stages]
+        if all(isinstance(found, Reason) for _, found in prepared):
+            return Reason("; ".join(f"{name}: {reason}" for name, reason in prepared))
+        return partial(_run_in_order, prepared)
+
+
+def _run_in_order(prepared: list[tuple[str, Run | Reason]], monitor: Monitor) -> None:
+    runs = [(name, run) for name, run in prepared if not isinstance(run, Reason)]
+    names = [name for name, _ in runs]
+    first = names.index(monitor.resumed_from) if monitor.resumed_from in names else 0
+    for name, run in runs[first:]:
+        monitor.solver = name
+        run(monitor)
+        if monitor.stopped:
+            return

@@ -15,6 +15,7 @@ from typing import Any
 
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.risks import Reason
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.cuts.cutting_planes import Pool
@@ -107,12 +108,13 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
     warm: Warm | None = None
     for weight in sorted(set(weights), reverse=True):
         this = problem.with_reg(weight)
-        if not isinstance(newton, SemismoothNewton) or newton.unsupported(this) is not None:
+        follow = newton.prepare(this.without_constant()) if isinstance(newton, SemismoothNewton) else None
+        if follow is None or isinstance(follow, Reason):
             solutions[weight] = limits.solve(this, solver)
             continue
         monitor = limits.monitor(this)
         monitor.solver = newton.name
-        warm = newton.follow(this.without_constant(), monitor, warm)
+        warm = follow(monitor, warm)
         solutions[weight] = concluded(this, newton, monitor)
     return [solutions[weight] for weight in weights]
 

@@ -17,7 +17,7 @@ from convexmetric.certificates import Certificate, Constraints, ExtraObjective, 
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual, with_terms
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, DualPoint
+from convexmetric.risks import CutDual, DualPoint, Reason
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.approximate import (
     FactoredDescent,
@@ -176,11 +176,14 @@ def solve(
             raise InputError("checkpoint is not for problems with constraints or extra_objective: leave it out")
         terms = UserTerms(problem.without_constant(), constraints, extra_objective)
         solver = solver or ConicCuttingPlanes()
-    chosen = _chosen(problem, solver)
+    chosen = _chosen(solver)
+    bare = problem.without_constant()
+    run = chosen.prepare(bare)
+    if isinstance(run, Reason):
+        raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
-    bare = problem.without_constant()
     certifier = partial(certificate_of, problem, terms)
     with shared_cores(), ProgressBar(tol) if progress else nullcontext() as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
@@ -193,7 +196,7 @@ def solve(
                 chosen.run_with(bare, monitor, terms)
             elif not monitor.reached:
                 monitor.solver = chosen.name
-                chosen.run(bare, monitor)
+                run(monitor)
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:
                 raise
@@ -295,7 +298,7 @@ def _is_number(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _chosen(problem: MetricProblem, solver: str | Solver | None) -> Solver:
+def _chosen(solver: str | Solver | None) -> Solver:
     if solver is None:
         solver = "exact"
     if isinstance(solver, str):
@@ -304,7 +307,4 @@ def _chosen(problem: MetricProblem, solver: str | Solver | None) -> Solver:
         solver = SOLVERS[solver]()
     if not isinstance(solver, Solver):
         raise InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")
-    reason = solver.unsupported(problem)
-    if reason is not None:
-        raise UnsupportedProblemError(f"{solver.name} cannot solve this problem: {reason}")
     return solver

@@ -122,11 +122,8 @@ def test_a_solver_that_offers_nothing_is_an_error():
     class Idle(cm.solvers.Solver):
         name = "idle"
 
-        def unsupported(self, problem):
-            return None
-
-        def run(self, problem, monitor):
-            pass
+        def prepare(self, problem):
+            return lambda monitor: None
 
     with pytest.raises(SolverError, match="idle left no certified point"):
         cm.solve(instance("ranking from labels"), solver=Idle())
@@ -139,14 +136,14 @@ def test_a_solver_that_lies_is_found_out():
     class Liar(cm.solvers.Solver):
         name = "liar"
 
-        def unsupported(self, problem):
-            return None
+        def prepare(self, problem):
+            def run(monitor):
+                monitor.primal(problem.cone.identity(), 1.0)
+                monitor.dual(1.0, lambda: np.zeros(pairs))
+                # The monitor makes the certificate before it believes that a gap is closed.
+                assert not monitor.iterate()
 
-        def run(self, problem, monitor):
-            monitor.primal(problem.cone.identity(), 1.0)
-            monitor.dual(1.0, lambda: np.zeros(pairs))
-            # The monitor makes the certificate before it believes that a gap is closed.
-            assert not monitor.iterate()
+            return run
 
     with pytest.warns(GapWarning, match="stalled"):
         solution = cm.solve(problem, solver=Liar())

@@ -25,14 +25,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.comparisons.sampling import as_generator
-from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array, real_array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import Trace
-from convexmetric.risks import DualPoint, LogisticRankingRisk, SmoothRisk, tangent_dual
+from convexmetric.risks import DualPoint, LogisticRankingRisk, Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.approximate.base import RandomisedSolver, resumed
-from convexmetric.solvers.run import Monitor, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run.needs import full_metrics, linear_part, trace_weight
 
 __all__ = ["FactoredDescent"]
 
@@ -86,27 +85,27 @@ class FactoredDescent(RandomisedSolver):
         if isinstance(self.start, str) and self.start not in ("own", "random"):
             raise InputError(f"start must be 'own', 'random' or a factor, got {self.start!r}")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a smooth risk, full metrics and a trace."""
-        if not isinstance(problem.risk, SmoothRisk):
-            return "its risk is not smooth"
-        if not isinstance(problem.cone, PSDCone):
-            return "its metrics are diagonal"
-        if not isinstance(problem.regularizer, Trace):
-            return "its regularizer is not a trace"
-        if self.as_printed and not isinstance(problem.risk, LogisticRankingRisk):
-            return "as_printed is about a sign in the logistic loss over near and far items, which it does not have"
-        return None
+        risk, reg, full = problem.risk.form(SmoothRisk), trace_weight(problem), full_metrics(problem)
+        if isinstance(risk, Reason):
+            return risk
+        if full is not None:
+            return full
+        if isinstance(reg, Reason):
+            return reg
+        if not self.as_printed:
+            return partial(self._descend, problem, risk, risk)
+        logistic = problem.risk.form(LogisticRankingRisk)
+        if isinstance(logistic, Reason):
+            return Reason(
+                "as_printed is about a sign in the logistic loss over near and far items, which it does not have"
+            )
+        return partial(self._descend, problem, risk, logistic.exchanged())
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _descend(self, problem: MetricProblem, risk: SmoothRisk, descended: SmoothRisk, monitor: Monitor) -> None:
         """Descend until nothing more is gained."""
-        risk = problem.risk
-        if not isinstance(risk, SmoothRisk):
-            raise SolverError("descent on a factor needs a smooth risk")
-        descended: SmoothRisk = risk
-        if self.as_printed and isinstance(risk, LogisticRankingRisk):
-            descended = risk.exchanged()
-        objective = _Objective(descended, problem.cone.from_coordinates(problem.linear()))
+        objective = _Objective(descended, linear_part(problem))
         left = resumed(monitor, self.name, {"numbers": (2,), "B": (self.c, problem.cone.d), "lengths": (2,)})
         if left is None:
             number, last = 0, np.inf

@@ -25,15 +25,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import Trace
-from convexmetric.risks import PairwiseRisk, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason, SmoothedPairs
 from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
-from convexmetric.solvers.run import Monitor, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run.needs import full_metrics, trace_weight
 
 __all__ = ["LowRankDescent"]
 
@@ -79,23 +78,19 @@ class LowRankDescent(RandomisedSolver):
         if self.as_printed:
             raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a pairwise risk, full metrics and a trace."""
-        if not isinstance(problem.risk, PairwiseRisk):
-            return "its risk is not a sum of hinges over pairs of near and far items"
-        if not isinstance(problem.regularizer, Trace):
-            return "its regularizer is not a trace"
-        if not isinstance(problem.cone, PSDCone):
-            return "its metrics are diagonal"
-        return None
+        risk, reg, full = problem.risk.form(PairwiseRisk), trace_weight(problem), full_metrics(problem)
+        if isinstance(risk, Reason):
+            return risk
+        if isinstance(reg, Reason):
+            return reg
+        return partial(self._descents, problem, risk, reg) if full is None else full
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _descents(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Descend from every start."""
-        risk, regularizer = problem.risk, problem.regularizer
-        if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, Trace):
-            raise SolverError("low-rank descent needs a pairwise risk and a trace")
         rank = min(self.rank, problem.cone.d)
-        descent = _Descent(problem, risk, regularizer.reg, monitor, self.epochs)
+        descent = _Descent(problem, risk, reg, monitor, self.epochs)
         left = resumed(monitor, self.name, {"numbers": (4,), "B": (rank, problem.cone.d)})
         first, number, B = 0, 0, None
         if left is not None:

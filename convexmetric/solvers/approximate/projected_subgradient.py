@@ -27,15 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts
+from convexmetric.risks import CutDual, Cuts, Reason
 from convexmetric.solvers.approximate.base import ApproximateSolver, check_flags, check_positive, resumed
-from convexmetric.solvers.run import Monitor, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run.needs import quadratic_part, times
 
 __all__ = ["ProjectedSubgradient"]
 
@@ -80,18 +82,21 @@ class ProjectedSubgradient(ApproximateSolver):
         if self.step is not None:
             check_positive(self, "step")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a finite risk and a linear or quadratic regularizer."""
-        if problem.quadratic() is None:
-            return "its regularizer is neither linear nor quadratic"
-        if problem.risk.hard:
-            return "its margins are hard constraints"
-        return None
+        quadratic = quadratic_part(problem)
+        if isinstance(quadratic, Reason):
+            return quadratic
+        return (
+            Reason("its margins are hard constraints")
+            if problem.risk.hard
+            else partial(self._steps, problem, quadratic)
+        )
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:
         """A pass and a step, until told to stop or through all epochs."""
         kind = _Master if self.as_printed else _Level if self.step is None else _Plain
-        course = kind(self, problem, monitor)
+        course = kind(self, problem, quadratic, monitor)
         course.restore()
         monitor.state = course.state
         while course.t < self.epochs:
@@ -102,11 +107,13 @@ class ProjectedSubgradient(ApproximateSolver):
 class _Course:
     """Metrics passed, the supporting planes there, and weights that make them a dual point."""
 
-    def __init__(self, settings: ProjectedSubgradient, problem: MetricProblem, monitor: Monitor) -> None:
+    def __init__(
+        self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
+    ) -> None:
         self.settings, self.problem, self.monitor = settings, problem, monitor
         self.cone, self.risk = problem.cone, problem.risk
         self.groups = np.zeros(self.risk.parts, dtype=np.int64)
-        self.linear, self.quadratic = problem.linear(), problem.quadratic()
+        self.linear, self.quadratic = problem.linear(), quadratic
         self.metric = self.first()
         self.t = 0
         self.visited: list[Array] = []
@@ -192,8 +199,7 @@ class _Course:
 
     def gradient(self, u: Array, normal: Array) -> Array:
         """Of penalty and plane, in coordinates."""
-        curved = self.quadratic @ u if isinstance(self.quadratic, np.ndarray) else (self.quadratic or 0.0) * u
-        return np.asarray(self.linear + curved - normal)
+        return np.asarray(self.linear + times(self.quadratic, u) - normal)
 
 
 class _Plain(_Course):
@@ -214,10 +220,12 @@ class _Plain(_Course):
 class _Level(_Course):
     """Steps towards a level, scaled by the gradients so far."""
 
-    def __init__(self, settings: ProjectedSubgradient, problem: MetricProblem, monitor: Monitor) -> None:
+    def __init__(
+        self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
+    ) -> None:
         self.squares = np.zeros(problem.cone.shape)
         self.reference, self.distance, self.since = 0.0, -1.0, 0
-        super().__init__(settings, problem, monitor)
+        super().__init__(settings, problem, quadratic, monitor)
 
     def numbers(self) -> list[float]:
         return [self.reference, self.distance, self.since]
@@ -287,10 +295,12 @@ class _Scaling:
 class _Master(_Course):
     """Algorithm 1 of paper 1, its masters left to subgradient steps."""
 
-    def __init__(self, settings: ProjectedSubgradient, problem: MetricProblem, monitor: Monitor) -> None:
+    def __init__(
+        self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
+    ) -> None:
         self.offsets: list[float] = []
         self.normals: list[Array] = []
-        super().__init__(settings, problem, monitor)
+        super().__init__(settings, problem, quadratic, monitor)
 
     def met(self, metric: Array, cuts: Cuts, weight: float) -> None:
         super().met(metric, cuts, weight)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, ClassVar
 
@@ -33,10 +34,8 @@ import numpy as np
 from convexmetric.comparisons.draws import Draws
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import PairwiseRisk, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason, SmoothedPairs
 from convexmetric.solvers.approximate.base import (
     EPOCH_DRAWS,
     RandomisedSolver,
@@ -44,7 +43,8 @@ from convexmetric.solvers.approximate.base import (
     generator_at,
     resumed,
 )
-from convexmetric.solvers.run import Monitor, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run.needs import squared_norm
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticBatch"]
@@ -85,19 +85,19 @@ class StochasticBatch(RandomisedSolver):
         check_counts(self, "batch")
         check_flags(self, "project", "average")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a pairwise risk and a squared Frobenius norm."""
-        if not isinstance(problem.risk, PairwiseRisk):
-            return "its risk is not a sum of hinges over pairs of near and far items"
-        if not isinstance(problem.regularizer, SquaredFrobenius):
-            return "its regularizer is not a squared Frobenius norm"
-        return None
+        risk, reg, weights = problem.risk.form(PairwiseRisk), squared_norm(problem), problem.regularizer.weights()
+        if isinstance(risk, Reason):
+            return risk
+        if isinstance(reg, Reason):
+            return reg
+        if weights is None or weights.trace:
+            return Reason("its regularizer is not a squared Frobenius norm alone")
+        return partial(self._step, problem, risk, reg)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, or through all epochs."""
-        risk, regularizer = problem.risk, problem.regularizer
-        if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, SquaredFrobenius):
-            raise SolverError("stochastic batches need a pairwise risk and a squared Frobenius norm")
         steps = -(-epoch_draws(risk) // self.batch)
         state = _State.of(problem, monitor, self)
         monitor.state = state.arrays
@@ -105,7 +105,7 @@ class StochasticBatch(RandomisedSolver):
             return
         if state.t >= self.epochs * steps:
             return
-        for t, metric in self.metrics(problem, risk, float(regularizer.reg), state):
+        for t, metric in self.metrics(problem, risk, reg, state):
             if not (_due(t, steps) or monitor.out_of_time):
                 continue
             if _look(problem, risk, monitor, metric, t / steps) or t >= self.epochs * steps:

@@ -40,22 +40,20 @@ Multipliers that add to S are scaled to what the regularizer allows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Protocol
 
 import numba
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs
-from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
-from convexmetric.errors import SolverError
-from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import Frobenius, Trace
-from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, boxed_pairs
+from convexmetric.regularizers import NormWeights
+from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, ListedPairs, Reason
 from convexmetric.solvers.approximate.base import (
     EPOCH_DRAWS,
     RandomisedSolver,
@@ -65,7 +63,8 @@ from convexmetric.solvers.approximate.base import (
     next_stop,
     resumed,
 )
-from convexmetric.solvers.run import Monitor, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run.needs import full_metrics
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]
@@ -128,22 +127,25 @@ class StochasticFactors(RandomisedSolver):
         check_positive(self, "start", *(["learning_rate"] if self.learning_rate is not None else []))
         check_flags(self, "average")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs losses of pairs, full metrics, and a Frobenius norm or a trace."""
-        if _source(problem) is None:
-            return "its risk is not a sum of hinges or of absolute or squared errors of pairs"
-        if not isinstance(problem.cone, PSDCone):
-            return "its metrics are diagonal"
-        if not isinstance(problem.regularizer, Frobenius | Trace):
-            return "its regularizer is neither a Frobenius norm nor a trace"
-        return None
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs losses of pairs, full metrics, and a Frobenius norm or a trace.
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Step until told to stop, through all steps, or until the vectors overflow."""
-        source = _source(problem)
-        if source is None or not isinstance(problem.regularizer, Frobenius | Trace):
-            raise SolverError("stochastic factors need losses of pairs and a Frobenius norm or a trace")
-        _Run(self, problem, source, problem.regularizer, monitor).follow()
+        The run steps until told to stop, through all steps, or until the vectors overflow.
+        """
+        labelled, listed = problem.risk.form(LabelledPairRisk), problem.risk.form(ListedPairs)
+        full, norms = full_metrics(problem), problem.regularizer.weights()
+        source: Callable[[], _Source]
+        if not isinstance(labelled, Reason):
+            source = partial(_Labelled, labelled)
+        elif not isinstance(listed, Reason):
+            source = partial(_Listed, listed)
+        else:
+            return Reason("its risk is not a sum of hinges or of absolute or squared errors of pairs")
+        if full is not None:
+            return full
+        if norms is None or norms.squared or (norms.trace and norms.norm):
+            return Reason("its regularizer is neither a Frobenius norm nor a trace")
+        return lambda monitor: _Run(self, problem, source(), norms, monitor).follow()
 
 
 class _Source(Protocol):
@@ -172,7 +174,8 @@ class _Source(Protocol):
 class _Listed:
     """Pairs in a list, drawn uniformly."""
 
-    def __init__(self, comparisons: PairDistances, loss: BoxLoss) -> None:
+    def __init__(self, listed: ListedPairs) -> None:
+        comparisons, loss = listed.pairs, listed.loss
         self.images = ListedImages(comparisons, loss)
         self.pairs, self.signs = comparisons.pairs, comparisons.signs
         self.count = m = len(self.pairs)
@@ -214,14 +217,6 @@ class _Labelled:
         return pairs, self.numbers[kind]
 
 
-def _source(problem: MetricProblem) -> _Source | None:
-    risk = problem.risk
-    if isinstance(risk, LabelledPairRisk):
-        return _Labelled(risk)
-    listed = boxed_pairs(risk)
-    return None if listed is None else _Listed(*listed)
-
-
 class _Run:
     """The state of one solve."""
 
@@ -230,11 +225,11 @@ class _Run:
         settings: StochasticFactors,
         problem: MetricProblem,
         source: _Source,
-        regularizer: Frobenius | Trace,
+        norms: NormWeights,
         monitor: Monitor,
     ) -> None:
         self.settings, self.problem, self.source, self.monitor = settings, problem, source, monitor
-        self.reg, self.trace = float(regularizer.reg), isinstance(regularizer, Trace)
+        self.reg, self.trace = norms.trace + norms.norm, norms.trace > 0.0
         self.X = source.images.X
         self.d = min(settings.vectors, self.X.shape[1])
         self.epoch = min(source.count, EPOCH_DRAWS)

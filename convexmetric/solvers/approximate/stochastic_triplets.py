@@ -31,13 +31,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from convexmetric.comparisons import Triplets
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.errors import SolverError
-from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import SeparableRisk
+from convexmetric.risks import ListedHinges, Reason
 from convexmetric.solvers.approximate.base import (
     RandomisedSolver,
     check_flags,
@@ -46,7 +42,8 @@ from convexmetric.solvers.approximate.base import (
     next_stop,
     resumed,
 )
-from convexmetric.solvers.run import Monitor, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges, times
 
 __all__ = ["StochasticTriplets"]
 
@@ -91,28 +88,16 @@ class StochasticTriplets(RandomisedSolver):
         check_positive(self, "learning_rate")
         check_flags(self, "pegasos", "average")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs soft hinges of listed triplets, diagonal metrics, and a quadratic regularizer."""
-        risk = problem.risk
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, Triplets):
-            return "its risk is not a sum over listed triplets"
-        if not isinstance(risk.loss, Hinge) or risk.loss.hard:
-            return "its losses are not soft hinges"
-        if not isinstance(problem.cone, NonnegativeDiagonal):
-            return "its metrics are not diagonal"
-        quadratic = problem.quadratic()
-        if quadratic is None or (isinstance(quadratic, float) and quadratic == 0.0):
-            return "its regularizer is not quadratic"
-        return None
-
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Step until told to stop, or through all epochs."""
-        risk = problem.risk
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.comparisons, Triplets):
-            raise SolverError("stochastic triplets need listed triplets")
-        if not isinstance(risk.loss, Hinge):
-            raise SolverError("stochastic triplets need hinges")
-        _Run(self, problem, risk, risk.comparisons, risk.loss, monitor).follow()
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs soft hinges of listed comparisons, diagonal metrics, and a quadratic regularizer."""
+        hinges, diagonal, quadratic = soft_hinges(problem), diagonal_metrics(problem), quadratic_part(problem)
+        if isinstance(hinges, Reason):
+            return hinges
+        if diagonal is not None:
+            return diagonal
+        if isinstance(quadratic, Reason) or (not isinstance(quadratic, np.ndarray) and quadratic == 0.0):
+            return Reason("its regularizer is not quadratic")
+        return lambda monitor: _Run(self, problem, hinges, quadratic, monitor).follow()
 
 
 class _Run:
@@ -122,15 +107,14 @@ class _Run:
         self,
         settings: StochasticTriplets,
         problem: MetricProblem,
-        risk: SeparableRisk,
-        triplets: Triplets,
-        loss: Hinge,
+        hinges: ListedHinges,
+        quadratic: float | Array,
         monitor: Monitor,
     ) -> None:
         self.settings, self.problem, self.monitor = settings, problem, monitor
-        self.risk, self.triplets, self.loss = risk, triplets, loss
-        self.linear, self.quadratic = problem.linear(), problem.quadratic()
-        self.count, self.d = len(triplets), problem.cone.d
+        self.triplets, self.hinges = hinges.comparisons, hinges
+        self.linear, self.quadratic = problem.linear(), quadratic
+        self.count, self.d = len(self.triplets), problem.cone.d
         self.steps = -(-self.count // settings.batch)
         self.t, self.order_of, self.order = 0, -1, np.empty(0, dtype=np.int64)
         self.forget()
@@ -176,17 +160,13 @@ class _Run:
         size = float(np.abs(margins).mean())
         if not 0.0 < size < np.inf:
             return np.ones(self.d)
-        curved, linear = float(w @ self.curved(w)), float(self.linear @ w)
+        curved, linear = float(w @ times(self.quadratic, w)), float(self.linear @ w)
 
         def value(scale: float) -> float:
-            return self.loss.value(scale * margins) + scale * linear + 0.5 * scale**2 * curved
+            return self.hinges.value(scale * margins) + scale * linear + 0.5 * scale**2 * curved
 
-        scale = float(minimize_scalar(value, bounds=(0.0, 10.0 * self.loss.margin / size), method="bounded").x)
+        scale = float(minimize_scalar(value, bounds=(0.0, 10.0 * self.hinges.size / size), method="bounded").x)
         return scale * w
-
-    def curved(self, w: Array) -> Array:
-        """``L w``."""
-        return np.asarray(self.quadratic @ w if isinstance(self.quadratic, np.ndarray) else (self.quadratic or 0.0) * w)
 
     def rows(self) -> tuple[np.ndarray, Any]:
         """The triplets of this step and their d."""
@@ -200,14 +180,14 @@ class _Run:
         """One batch."""
         chosen, rows = self.rows()
         w, self.t = self.w, self.t + 1
-        gradient = self.linear + self.curved(w)
+        gradient = self.linear + times(self.quadratic, w)
         if not self.settings.as_printed:
-            active = (rows @ w < self.loss.margin).astype(np.float64)
-            gradient = gradient - (self.loss.C * self.count / chosen.size) * np.asarray(rows.T @ active)
+            active = (rows @ w < self.hinges.margins[chosen]).astype(np.float64)
+            weights = self.hinges.weights[chosen] * self.count / chosen.size
+            gradient = gradient - np.asarray(rows.T @ (weights * active))
             self.active[chosen] += active
         if self.settings.pegasos:
-            matrix = isinstance(self.quadratic, np.ndarray)
-            strength = self.curved(np.ones(self.d)) if matrix else np.full(self.d, float(self.quadratic or 1.0))
+            strength = times(self.quadratic, np.ones(self.d))
             move = gradient / (np.maximum(strength, np.finfo(float).tiny) * self.t)
         else:
             self.squares = self.squares + gradient**2
@@ -221,15 +201,15 @@ class _Run:
 
     def look(self) -> bool:
         """Offer metrics and bounds; True if the solve must stop."""
-        w, C = self.w, self.loss.C
+        w, hinges = self.w, self.hinges
         s = self.triplets.forward(w)
-        objective = self.loss.value(s) + self.problem.penalty(w)
+        objective = hinges.value(s) + self.problem.penalty(w)
         self.monitor.primal(w, objective)
         for width in WIDTHS:
-            self.bound(C * np.clip(0.5 + (self.loss.margin - s) / (width * self.loss.margin), 0.0, 1.0), w)
+            self.bound(hinges.smoothed_multipliers(s, width * hinges.size), w)
         if self.summed:
             if not self.settings.as_printed:
-                self.bound(C * np.minimum(1.0, self.active * self.steps / self.summed), w)
+                self.bound(hinges.weights * np.minimum(1.0, self.active * self.steps / self.summed), w)
             if self.settings.average:
                 mean = self.total / self.summed
                 self.monitor.primal(mean, self.problem.objective(mean))

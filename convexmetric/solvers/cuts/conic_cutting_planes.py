@@ -19,9 +19,9 @@ from convexmetric.certificates.user_terms import TIGHT
 from convexmetric.cones.base import Array
 from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import SeparableRisk
+from convexmetric.risks import Reason, SeparableRisk
 from convexmetric.solvers.cuts.cutting_planes import Pool
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run import Monitor, Run, Solver
 
 __all__ = ["ConicCuttingPlanes"]
 
@@ -49,15 +49,11 @@ class ConicCuttingPlanes(Solver):
     stabilisation: float = 0.5
     drop_after: int = 4
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a risk that is nonnegative, or listed."""
         if problem.risk.nonnegative or isinstance(problem.risk, SeparableRisk):
-            return None
-        return "its risk may be negative, or does not say that it is not"
-
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Solve without terms of the user's own."""
-        self.run_with(problem, monitor, UserTerms(problem, None, None))
+            return lambda monitor: self.run_with(problem, monitor, UserTerms(problem, None, None))
+        return Reason("its risk may be negative, or does not say that it is not")
 
     def run_with(self, problem: MetricProblem, monitor: Monitor, terms: UserTerms) -> None:
         """Alternate separation and master, or solve listed comparisons at once."""

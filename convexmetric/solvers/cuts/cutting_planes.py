@@ -33,13 +33,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts, DualPoint
+from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["CuttingPlanes", "Pool"]
 
@@ -91,20 +91,17 @@ class CuttingPlanes(Solver):
         """One slack, no stabilisation, all cuts kept: the algorithm as printed."""
         return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None)
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs a finite risk and a linear or quadratic regularizer."""
-        quadratic = problem.quadratic()
-        if quadratic is None:
-            return "its regularizer is neither linear nor quadratic"
-        if isinstance(quadratic, np.ndarray) and not isinstance(problem.cone, NonnegativeDiagonal):
-            return "a quadratic form needs a diagonal metric"
-        if problem.risk.hard:
-            return "its margins are hard constraints"
-        return None
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs a finite risk and a linear or quadratic regularizer.
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Alternate separation and master until the certified gap closes."""
-        self.follow(problem, monitor, Pool.empty(problem, self.groups))
+        The run alternates separation and master until the certified gap closes.
+        """
+        quadratic = quadratic_part(problem)
+        if isinstance(quadratic, Reason):
+            return quadratic
+        if problem.risk.hard:
+            return Reason("its margins are hard constraints")
+        return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""

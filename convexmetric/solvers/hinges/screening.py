@@ -48,9 +48,10 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import DualPoint, PairwiseRisk
+from convexmetric.risks import DualPoint, PairwiseRisk, Reason
 from convexmetric.solvers.hinges.faces import Kinks
 from convexmetric.solvers.run import Monitor
+from convexmetric.solvers.run.needs import linear_part, squared_norm
 
 __all__ = ["Ball", "Screened", "Screening", "ball_of", "screen", "sides", "tally"]
 
@@ -151,21 +152,25 @@ def screen(problem: MetricProblem, certificate: Certificate, places: bool = Fals
 def _parts(problem: MetricProblem) -> tuple[PairwiseRisk, float]:
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    if not isinstance(problem.risk, PairwiseRisk) or not isinstance(problem.regularizer, SquaredFrobenius):
-        raise UnsupportedProblemError("screening needs hinges over pairs and a squared Frobenius norm")
-    return problem.risk, float(problem.regularizer.reg)
+    risk, reg = problem.risk.form(PairwiseRisk), squared_norm(problem)
+    if isinstance(risk, Reason):
+        raise UnsupportedProblemError(f"screening is not for this problem: {risk}")
+    if isinstance(reg, Reason):
+        raise UnsupportedProblemError(f"screening is not for this problem: {reg}")
+    return risk, reg
 
 
 def ball_of(problem: MetricProblem, reg: float, M: Array, upper: float, point: DualPoint) -> Ball:
     """The ball that a metric of the cone with its objective, and what a dual point says, prove."""
     cone = problem.cone
-    lower = problem.bound(point.value, point.S, M)
+    G = linear_part(problem) if problem.G is not None or problem.linear().any() else None
+    lower = SquaredFrobenius(reg).bound(point.value, point.S, G, cone, M) + problem.constant
     if not (np.isfinite(lower) and np.isfinite(upper)):
         return Ball(M, np.inf)
-    positive = cone.project(point.S if problem.G is None else point.S - problem.G)
+    positive = cone.project(point.S if G is None else point.S - G)
     square = cone.inner(positive, positive) / reg
     # Without a linear term the bound is that of the slopes shrunk by the best factor.
-    theta = max(point.value, 0.0) / square if problem.G is None and square > point.value else 1.0
+    theta = max(point.value, 0.0) / square if G is None and square > point.value else 1.0
     apart = M - (theta / reg) * positive
     gap = max(upper - lower, 0.0) + OF_BOUNDS * max(abs(upper), abs(lower))
     squared = gap / reg - 0.25 * cone.inner(apart, apart)

@@ -30,18 +30,18 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import DualPoint, PairwiseRisk, Smoothed, SmoothedPairs
+from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.solvers.hinges.faces import Face, Factorised, Kinks, face_of, solve_newton
 from convexmetric.solvers.hinges.screening import Screening
 from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run.needs import linear_part, squared_norm
 
 __all__ = ["SemismoothNewton"]
 
@@ -86,24 +86,22 @@ class SemismoothNewton(Solver):
     max_steps: int = 500
     screen: bool = False
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs a pairwise risk and a squared Frobenius norm."""
-        if not isinstance(problem.risk, PairwiseRisk):
-            return "its risk is not a sum of hinges over pairs of near and far items"
-        if not isinstance(problem.regularizer, SquaredFrobenius):
-            return "its regularizer is not a squared Frobenius norm"
-        return None
+    def prepare(self, problem: MetricProblem) -> WarmRun | Reason:
+        """Needs hinges over pairs of near and far items and a squared Frobenius norm, with a linear term or without.
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Narrow the width until the certified gap closes."""
-        self.follow(problem, monitor, _left(monitor, problem))
+        The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
+        that is given; it returns where to go on for the next.
+        """
+        risk, reg = problem.risk.form(PairwiseRisk), squared_norm(problem)
+        if isinstance(risk, Reason):
+            return risk
+        return reg if isinstance(reg, Reason) else partial(self._follow, problem, risk, reg)
 
-    def follow(self, problem: MetricProblem, monitor: Monitor, warm: Warm | None) -> Warm | None:
-        """The same from where a neighbouring problem's solve left off; returns where to go on for the next."""
-        risk, regularizer = problem.risk, problem.regularizer
-        if not isinstance(risk, PairwiseRisk) or not isinstance(regularizer, SquaredFrobenius):
-            raise SolverError("semismooth Newton needs a pairwise risk and a squared Frobenius norm")
-        run = _Run(problem, risk, float(regularizer.reg), monitor, self.max_steps)
+    def _follow(
+        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None
+    ) -> Warm | None:
+        warm = _left(monitor, problem) if warm is None else warm
+        run = _Run(problem, risk, reg, monitor, self.max_steps)
         monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
         run.screening = Screening(problem) if self.screen else None
         with suppress(np.linalg.LinAlgError):
@@ -139,6 +137,12 @@ def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
     return warm
 
 
+class WarmRun(Protocol):
+    """A run that may go on from a neighbouring problem's solve."""
+
+    def __call__(self, monitor: Monitor, warm: Warm | None = None) -> Warm | None: ...
+
+
 @dataclass
 class _Point:
     """An iterate with its parts and what a pass says of it."""
@@ -167,7 +171,7 @@ class _Run:
     ) -> None:
         self.problem, self.risk, self.reg, self.monitor, self.left = problem, risk, reg, monitor, max_steps
         self.cone = problem.cone
-        self.G = self.cone.zeros() if problem.G is None else problem.G
+        self.G = linear_part(problem)
         self.width = FIRST_WIDTH * risk.margin
         self.stride = 1.0
         self.most = int(min(4 * SAMPLE // risk.parts + 16, risk.pairs.max()))

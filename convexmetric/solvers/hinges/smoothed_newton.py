@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,11 +28,12 @@ import scipy.sparse as sp
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import RankingRisk, Smoothed, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.solvers.numerics.conic_qp import DiagonalScaling, MatrixScaling
-from convexmetric.solvers.run import Monitor, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.needs import linear_part, linear_penalty
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["SmoothedNewton"]
@@ -66,35 +68,33 @@ class SmoothedNewton(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "max_passes", "most")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs a pairwise ranking risk and a linear penalty on few coordinates."""
-        if not (isinstance(problem.risk, RankingRisk) and problem.risk.measure.pairwise):
-            return "its risk does not decompose over pairs of items"
-        quadratic = problem.quadratic()
-        if isinstance(quadratic, np.ndarray) or quadratic != 0.0:
-            return "its penalty is not linear"
-        if problem.cone.smallest(problem.cone.from_coordinates(problem.linear())) <= 0.0:
-            return "its penalty is not positive definite"
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
+        risk, linear = problem.risk.form(PairwiseRisk), linear_penalty(problem)
+        if isinstance(risk, Reason):
+            return risk
+        if linear is not None:
+            return linear
+        if problem.cone.smallest(linear_part(problem)) <= 0.0:
+            return Reason("its penalty is not positive definite")
         if problem.cone.size > self.most:
-            return f"its metric has more than {self.most} coordinates"
-        return None
+            return Reason(f"its metric has more than {self.most} coordinates")
+        return partial(self._follow, problem, risk)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
         """Follow the central path until the certified gap closes."""
-        if not isinstance(problem.risk, RankingRisk):
-            raise SolverError("the smoothed Newton method needs a ranking risk")
         with suppress(la.LinAlgError):
             # Numbers that left the range of floats end the path; what it found stays.
-            _Path(problem, problem.risk, monitor, self.max_passes).follow()
+            _Path(problem, risk, monitor, self.max_passes).follow()
 
 
 class _Path:
     """The state of one run."""
 
-    def __init__(self, problem: MetricProblem, risk: RankingRisk, monitor: Monitor, max_passes: int) -> None:
+    def __init__(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, max_passes: int) -> None:
         self.problem, self.risk, self.monitor, self.left = problem, risk, monitor, max_passes
         self.cone = problem.cone
-        self.C = self.cone.from_coordinates(problem.linear())
+        self.C = linear_part(problem)
         self.target = max(SAMPLE_LEAST, SAMPLE_FACTOR * self.cone.size)
         self.stride = np.inf
         self.done = False
@@ -169,7 +169,7 @@ class _Path:
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate, offer what it proves, and count the pass."""
         most = -(-4 * self.target // len(self.risk.rankings)) + 16 if np.isfinite(self.stride) else 0
-        here = self.risk.pairs.smoothed(U, width, self.stride, most, seed=self.left)
+        here = self.risk.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)
         self.monitor.primal(U, here.exact + self.problem.penalty(U))
         bound = self.problem.bound(here.point.value, here.point.S, U)

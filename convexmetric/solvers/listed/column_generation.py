@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,21 +32,21 @@ from scipy.linalg.blas import dsymv
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
-from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
-from convexmetric.risks import SeparableRisk
+from convexmetric.risks import ListedHinges, Reason
 from convexmetric.solvers.numerics.conic_qp import (
     ConicQP,
     Outcome,
     cholesky,
     cholesky_solve,
     interior_point,
+    scaled_rows,
     warm_start,
 )
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges, times
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["ColumnGeneration"]
@@ -76,40 +77,33 @@ class ColumnGeneration(Solver):
     ----------
     rows : int
         Comparisons in the first working set; doubled when a round does not pay.
-    least : int
-        Problems with fewer comparisons are left to other solvers.
     """
 
     name: ClassVar[str] = "column-generation"
 
     rows: int = 4_000
-    least: int = 1
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or self.least < 1:
-            raise InputError("rows and least must be at least 1")
+        check_counts(self, "rows")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs soft hinge losses of listed comparisons, a diagonal metric and a quadratic regularizer."""
-        risk = problem.risk
-        if not isinstance(problem.cone, NonnegativeDiagonal):
-            return "its metric is not diagonal"
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge) or risk.loss.hard:
-            return "its risk is not a sum of soft hinge losses of listed comparisons"
-        quadratic = problem.quadratic()
-        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
-            return "its regularizer is not quadratic"
-        if risk.parts < self.least:
-            return f"it has fewer than {self.least} comparisons"
-        return None
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
+        diagonal, hinges, quadratic = diagonal_metrics(problem), soft_hinges(problem), quadratic_part(problem)
+        if diagonal is not None:
+            return diagonal
+        if isinstance(hinges, Reason):
+            return hinges
+        if isinstance(quadratic, Reason) or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
+            return Reason("its regularizer is not quadratic")
+        return partial(self._solve, problem, hinges, quadratic)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _solve(self, problem: MetricProblem, hinges: ListedHinges, quadratic: float | Array, monitor: Monitor) -> None:
         """Smoothed hinges first, then working sets until the certified gap closes."""
-        run = _Run(problem, monitor)
+        run = _Run(problem, hinges, quadratic, monitor)
         few = run.s.size <= self.rows
         if few and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
             run.move(monitor.M)
-            run.a = run.loss.clip(monitor.dual_point)
+            run.a = hinges.clip(monitor.dual_point)
         elif _follow_smoothing(run):
             return
         _WorkingSets(run, self.rows).solve()
@@ -118,33 +112,27 @@ class ColumnGeneration(Solver):
 class _Run:
     """The problem in the letters of the module, and where the solver stands: weights, margins, multipliers."""
 
-    def __init__(self, problem: MetricProblem, monitor: Monitor) -> None:
-        risk, quadratic = problem.risk, problem.quadratic()
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge) or quadratic is None:
-            raise SolverError("column generation needs hinge losses of listed comparisons and a quadratic regularizer")
+    def __init__(
+        self, problem: MetricProblem, hinges: ListedHinges, quadratic: float | Array, monitor: Monitor
+    ) -> None:
         self.problem, self.monitor = problem, monitor
-        self.comparisons, self.loss = risk.comparisons, risk.loss
-        self.L: float | Array = quadratic
-        self.G = problem.linear()
+        self.comparisons, self.hinges = hinges.comparisons, hinges
+        self.L, self.G = quadratic, problem.linear()
         self.w = np.zeros(problem.cone.size)
-        self.s = np.zeros(risk.parts)
-        self.a = self.loss.subgradient(self.s)
+        self.s = np.zeros(len(self.comparisons))
+        self.a = hinges.multipliers(self.s)
 
     def move(self, w: Array) -> None:
         """Go to other weights."""
         self.w, self.s = w, self.comparisons.forward(w)
 
-    def times_L(self, v: Array) -> Array:
-        """``L v``."""
-        return self.L @ v if isinstance(self.L, np.ndarray) else self.L * v
-
     def price(self, *, sharpen: bool) -> Array:
         """``L w + G - D^T a`` in all columns; both bounds go to the monitor on the way."""
         problem, a, S = self.problem, self.a, self.comparisons.adjoint(self.a)
-        self.monitor.primal(self.w, self.loss.value(self.s) + problem.penalty(self.w))
+        self.monitor.primal(self.w, self.hinges.value(self.s) + problem.penalty(self.w))
         hint = problem.regularizer.sharpened(S, problem.G, self.w) if sharpen else self.w
-        self.monitor.dual(problem.bound(self.loss.dual_value(a), S, hint), lambda: a)
-        return self.times_L(self.w) + self.G - S
+        self.monitor.dual(problem.bound(self.hinges.dual_value(a), S, hint), lambda: a)
+        return times(self.L, self.w) + self.G - S
 
 
 def _follow_smoothing(run: _Run) -> bool:
@@ -153,11 +141,11 @@ def _follow_smoothing(run: _Run) -> bool:
     It ends early at a width that does not settle, and where fewer rows are on the kink than columns are free: there
     the second derivative says little about steps of any length.
     """
-    width = run.loss.margin
+    width = run.hinges.size
     rng = np.random.default_rng(0)
     for _ in range(MAX_WIDTHS):
         for _ in range(STEPS):
-            run.a = _slopes(run, run.s, width)
+            run.a = run.hinges.smoothed_multipliers(run.s, width)
             gradient = run.price(sharpen=False)
             if run.monitor.iterate(width=width):
                 return True
@@ -174,44 +162,40 @@ def _follow_smoothing(run: _Run) -> bool:
             _advance(run, step, slope, width)
         else:
             return False
-        kink = np.count_nonzero((run.a > 0.0) & (run.a < run.loss.C))
+        kink = np.count_nonzero((run.a > 0.0) & (run.a < run.hinges.weights))
         if cost <= SMOOTH_ENOUGH * run.monitor.upper_bound or kink < np.count_nonzero(run.w):
             break
         width *= NARROWER
     return False
 
 
-def _slopes(run: _Run, s: Array, width: float) -> Array:
-    """Slopes ``a`` of the hinges smoothed over a width."""
-    return run.loss.C * np.clip(0.5 + (run.loss.margin - s) / width, 0.0, 1.0)
-
-
 def _cost_of_smoothing(run: _Run, width: float) -> float:
     """By how much the smoothed hinges exceed the hinges: at most ``C width / 8`` each."""
-    a = run.a
-    smoothed = float(a @ (run.loss.margin - run.s)) + 0.5 * width * float(a @ (1.0 - a / run.loss.C))
-    return smoothed - run.loss.value(run.s)
+    a, hinges = run.a, run.hinges
+    smoothed = float(a @ (hinges.margins - run.s)) + 0.5 * width * float(a @ (1.0 - a / hinges.weights))
+    return smoothed - hinges.value(run.s)
 
 
 def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Generator) -> Array:
     """Newton's step for the smoothed objective, in the columns that are positive or want to be."""
-    a, C = run.a, run.loss.C
+    a, C = run.a, run.hinges.weights
     joining = min(JOINING, max(JOINING_LEAST, run.s.size // 10))
     free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, joining))
     rows = np.flatnonzero((a > 0.0) & (a < C))
     sample = max(SAMPLE_LEAST, SAMPLE_FACTOR * free.size)
-    weight = C / width
+    largest = float(C.max())
+    weight = largest / width
     if rows.size > sample:
         weight *= rows.size / sample
         rows = np.sort(rng.choice(rows, sample, replace=False))
     step = np.zeros_like(run.w)
     if not rows.size:
         # L alone may be singular. Its entries are not negative, so that the diagonal of its row sums is no smaller.
-        sums = run.times_L(np.ones_like(run.w))[free].clip(np.finfo(float).tiny)
+        sums = times(run.L, np.ones_like(run.w))[free].clip(np.finfo(float).tiny)
         step[free] = np.maximum(-gradient[free] / sums, -run.w[free])
         return step
     with blas_threads_for(float(rows.size) * free.size**2):
-        H = weight * _gram_of_columns(run.comparisons.block(rows, free))
+        H = weight * _gram_of_columns(run.comparisons.block(rows, free), C[rows] / largest)
         if isinstance(run.L, np.ndarray):
             H += run.L[np.ix_(free, free)]
         else:
@@ -228,8 +212,10 @@ def _steepest(gradient: Array, most: int) -> np.ndarray:
     return steepest
 
 
-def _gram_of_columns(B: Any) -> Array:
-    """``B^T B``, its lower triangle at least."""
+def _gram_of_columns(B: Any, weights: Array) -> Array:
+    """``B^T diag(weights) B``, its lower triangle at least."""
+    if (weights != 1.0).any():
+        B = scaled_rows(B, np.sqrt(weights))
     return B.T @ B if isinstance(B, np.ndarray) else sparse_gram(sp.csr_array(B.T))
 
 
@@ -261,10 +247,10 @@ def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
 def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
     """Move to about the lowest point of the smoothed objective on the way to ``w + step``."""
     ds = run.comparisons.forward(step)
-    start, curvature = float((run.times_L(run.w) + run.G) @ step), float(step @ run.times_L(step))
+    start, curvature = float((times(run.L, run.w) + run.G) @ step), float(step @ times(run.L, step))
 
     def slope_at(t: float) -> float:
-        a = _slopes(run, run.s + t * ds, width)
+        a = run.hinges.smoothed_multipliers(run.s + t * ds, width)
         return start + t * curvature - float(a @ ds)
 
     t = _lowest(slope_at, EXACT * abs(slope))
@@ -302,7 +288,8 @@ class _Face:
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """What multipliers of the other rows prove, on these columns only."""
-        return self.regularizer.bound(value, S, self.g, self.cone, hint)
+        G = self.g - self.regularizer.linear(self.cone)
+        return self.regularizer.bound(value, S, G, self.cone, hint)
 
 
 class _WorkingSets:
@@ -317,7 +304,7 @@ class _WorkingSets:
         """Rounds of solving and pricing."""
         run, monitor = self.run, self.run.monitor
         gradient = run.price(sharpen=False)
-        run.a = run.loss.subgradient(run.s)
+        run.a = run.hinges.multipliers(run.s)
         while True:
             before = monitor.gap
             rows = self._rows()
@@ -333,8 +320,8 @@ class _WorkingSets:
 
     def _rows(self) -> np.ndarray:
         """Rows whose multiplier is neither 0 nor C or on the wrong side, and those nearest to the kink."""
-        run, C = self.run, self.run.loss.C
-        away = run.loss.margin - run.s
+        run, C = self.run, self.run.hinges.weights
+        away = run.hinges.margins - run.s
         undecided = (run.a > INTERIOR * C) & (run.a < (1.0 - INTERIOR) * C)
         wrong = (away > 0.0) != (run.a > 0.5 * C)
         distance = np.where(undecided | wrong, 0.0, np.abs(away))
@@ -359,8 +346,8 @@ class _WorkingSets:
 
     def _multipliers(self, rows: np.ndarray) -> Array:
         """Solve for the columns and some rows, others frozen where their margins say; moves the weights."""
-        run, monitor, loss = self.run, self.run.monitor, self.run.loss
-        a = loss.subgradient(run.s)
+        run, monitor, hinges = self.run, self.run.monitor, self.run.hinges
+        a = hinges.multipliers(run.s)
         a[rows] = 0.0
         g = run.G - run.comparisons.adjoint(a)
         w = np.zeros_like(run.w)
@@ -368,9 +355,9 @@ class _WorkingSets:
             qp = ConicQP(
                 _Face(run.problem.regularizer.restricted(self.columns), g[self.columns]),
                 A=run.comparisons.block(rows, self.columns),
-                b=np.full(rows.size, loss.margin),
+                b=hinges.margins[rows],
                 group=np.arange(rows.size),
-                C=np.full(rows.size, loss.C),
+                C=hinges.weights[rows],
             )
             target = max(INNER * monitor.tol, ROUGH * min(1.0, monitor.gap)) * abs(monitor.upper_bound)
 
@@ -384,6 +371,6 @@ class _WorkingSets:
             a[rows] = outcome.a
             w[self.columns] = outcome.U
         else:
-            a[rows] = loss.C
+            a[rows] = hinges.weights[rows]
         run.move(w)
         return a

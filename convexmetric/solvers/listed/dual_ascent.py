@@ -11,18 +11,17 @@ where many margins are near their kink.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
-from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.risks import ListedHinges, Reason
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.needs import linear_part, soft_hinges, squared_norm
 
 __all__ = ["DualAscent"]
 
@@ -45,35 +44,26 @@ class DualAscent(Solver):
     look_every: int = 20
 
     def __post_init__(self) -> None:
-        if self.max_steps < 1 or self.look_every < 1:
-            raise InputError("max_steps and look_every must be at least 1")
+        check_counts(self, "max_steps", "look_every")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs soft hinge losses of listed comparisons and a squared Frobenius norm."""
-        risk = problem.risk
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge) or risk.loss.hard:
-            return "its risk is not a sum of soft hinge losses of listed comparisons"
-        if not isinstance(problem.regularizer, SquaredFrobenius):
-            return "its regularizer is not a squared Frobenius norm"
-        return None
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs soft hinges of listed comparisons and a squared Frobenius norm, with a linear term or without."""
+        hinges, reg = soft_hinges(problem), squared_norm(problem)
+        if isinstance(hinges, Reason):
+            return hinges
+        return reg if isinstance(reg, Reason) else partial(self._ascend, problem, hinges, reg)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _ascend(self, problem: MetricProblem, hinges: ListedHinges, reg: float, monitor: Monitor) -> None:
         """Ascend, looking at the certified gap every few steps."""
-        risk, regularizer = problem.risk, problem.regularizer
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge):
-            raise SolverError("dual ascent needs hinge losses of listed comparisons")
-        if not isinstance(regularizer, SquaredFrobenius):
-            raise SolverError("dual ascent needs a squared Frobenius norm")
-        cone, comparisons, loss = problem.cone, risk.comparisons, risk.loss
-        reg = regularizer.reg
+        cone, comparisons, G = problem.cone, hinges.comparisons, linear_part(problem)
+        count = len(comparisons)
 
         def metric(u: Array) -> Array:
-            S = comparisons.adjoint(u)
-            return cone.project(S if problem.G is None else S - problem.G) / reg
+            return cone.project(comparisons.adjoint(u) - G) / reg
 
         def negative_dual(u: Array) -> tuple[float, Array]:
             M = metric(u)
-            return 0.5 * reg * cone.inner(M, M) - loss.dual_value(u), comparisons.forward(M) - loss.margin
+            return 0.5 * reg * cone.inner(M, M) - hinges.dual_value(u), comparisons.forward(M) - hinges.margins
 
         def look(u: Array) -> bool:
             M = metric(u)
@@ -82,10 +72,10 @@ class DualAscent(Solver):
             return monitor.iterate()
 
         # The best equal multipliers: the dual is a parabola in their size while no eigenvalue changes sign.
-        equal = np.ones(risk.parts)
+        equal = np.ones(count)
         M = metric(equal)
         square = reg * cone.inner(M, M)
-        u = np.minimum(loss.C, loss.dual_value(equal) / square if square > 0.0 else loss.C) * equal
+        u = np.minimum(hinges.weights, hinges.dual_value(equal) / square if square > 0.0 else np.inf)
         if look(u):
             return
         steps = 0
@@ -101,7 +91,7 @@ class DualAscent(Solver):
             u,
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0.0, loss.C)] * risk.parts,
+            bounds=Bounds(np.zeros(count), hinges.weights),
             callback=after_step,
             options={"maxiter": self.max_steps, "maxfun": 10 * self.max_steps, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
         )

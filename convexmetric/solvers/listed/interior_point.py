@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.errors import SolverError
-from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import SeparableRisk
+from convexmetric.risks import ListedHinges, Reason
 from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, heavy_start, interior_point
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["InteriorPoint"]
 
@@ -33,33 +32,21 @@ class InteriorPoint(Solver):
 
     name: ClassVar[str] = "interior-point"
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs hinge losses of listed comparisons and a linear or quadratic regularizer."""
-        risk = problem.risk
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge):
-            return "its risk is not a sum of hinge losses of listed comparisons"
-        quadratic = problem.quadratic()
-        if quadratic is None:
-            return "its regularizer is neither linear nor quadratic"
-        if isinstance(quadratic, np.ndarray) and not isinstance(problem.cone, NonnegativeDiagonal):
-            return "a quadratic form needs a diagonal metric"
-        if not isinstance(problem.cone, NonnegativeDiagonal) and risk.parts * problem.cone.size * 8 > ROWS_LIMIT:
-            return "its comparisons take too much memory in coordinates"
-        return None
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs hinges of listed comparisons and a linear or quadratic penalty."""
+        hinges, quadratic = problem.risk.form(ListedHinges), quadratic_part(problem)
+        if isinstance(hinges, Reason):
+            return hinges
+        if isinstance(quadratic, Reason):
+            return quadratic
+        if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > ROWS_LIMIT:
+            return Reason("its comparisons take too much memory in coordinates")
+        return partial(self._solve, problem, hinges)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
         """Solve, offering the projected metric and the clipped multipliers of every iteration."""
-        risk = problem.risk
-        if not isinstance(risk, SeparableRisk) or not isinstance(risk.loss, Hinge):
-            raise SolverError("the interior-point solver needs hinge losses of listed comparisons")
-        T = risk.parts
-        qp = ConicQP(
-            problem,
-            A=risk.comparisons.rows,
-            b=np.full(T, risk.loss.margin),
-            group=np.arange(T),
-            C=np.full(T, risk.loss.C),
-        )
+        risk, rows = problem.risk, np.arange(len(hinges.comparisons))
+        qp = ConicQP(problem, A=hinges.comparisons.rows, b=hinges.margins, group=rows, C=hinges.weights)
 
         stopped = False
 

@@ -422,7 +422,7 @@ class _NewtonSystem:
         """Factor of H plus the folded rows, or None while that is diagonal."""
         if self.H.ndim == 1 and not self.folded.size:
             return None
-        matrix = _gram(_scaled_rows(self.P_folded, 1.0 / np.sqrt(self.D[self.folded])).T)
+        matrix = _gram(scaled_rows(self.P_folded, 1.0 / np.sqrt(self.D[self.folded])).T)
         if self.H.ndim == 2:
             matrix += self.H
         else:
@@ -432,7 +432,7 @@ class _NewtonSystem:
     def _schur(self) -> Array:
         """The kept rows' ``P base^-1 P^T``."""
         if self.base is None:
-            return _gram(_scaled_rows(self.P_kept.T, 1.0 / np.sqrt(self.H)).T)
+            return _gram(scaled_rows(self.P_kept.T, 1.0 / np.sqrt(self.H)).T)
         right = self.P_kept.T if isinstance(self.P_kept, np.ndarray) else self.P_kept.T.toarray()
         half = la.solve_triangular(self.base, right, lower=True, check_finite=False)
         return half.T @ half
@@ -464,7 +464,7 @@ class _NewtonSystem:
         return x + fix_x, da + fix_a
 
 
-def _scaled_rows(P: Any, factors: Array) -> Any:
+def scaled_rows(P: Any, factors: Array) -> Any:
     return P * factors[:, None] if isinstance(P, np.ndarray) else sp.csr_array(P.multiply(factors[:, None]))
 
 

@@ -27,14 +27,12 @@ import numpy as np
 
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
-from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
-from convexmetric.errors import SolverError
-from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import Frobenius, SquaredFrobenius
-from convexmetric.risks import DualPoint, boxed_pairs
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.regularizers import NormWeights
+from convexmetric.risks import DualPoint, ListedPairs, Reason
+from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.needs import full_metrics
 
 __all__ = ["DualNewton"]
 
@@ -63,33 +61,22 @@ class DualNewton(Solver):
     ----------
     max_steps : int
         Newton steps after which it gives up; what it found is kept.
-    crowded : bool
-        Take problems with more pairs than a metric has coordinates, whose multipliers are not unique: slower there.
     """
 
     name: ClassVar[str] = "dual-newton"
 
     max_steps: int = 100
-    crowded: bool = True
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm."""
-        if boxed_pairs(problem.risk) is None:
-            return "its risk is not a sum of losses of listed pairs with bounded or quadratic conjugates"
-        if not isinstance(problem.cone, PSDCone):
-            return "its metrics are diagonal"
-        if not isinstance(problem.regularizer, Frobenius | SquaredFrobenius):
-            return "its regularizer is not a Frobenius norm"
-        if not self.crowded and problem.risk.parts > problem.cone.size:
-            return "it has more pairs than a metric has coordinates"
-        return None
-
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Newton steps until the certified gap closes."""
-        parts = boxed_pairs(problem.risk)
-        if parts is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius):
-            raise SolverError("Newton's method on the dual needs listed pairs and a Frobenius norm")
-        _Run(problem, *parts, problem.regularizer, monitor, self.max_steps).follow()
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm, squared or not."""
+        listed, full, norm = problem.risk.form(ListedPairs), full_metrics(problem), problem.regularizer.weights()
+        if isinstance(listed, Reason):
+            return listed
+        if full is not None:
+            return full
+        if norm is None or norm.trace or (norm.squared and norm.norm):
+            return Reason("its regularizer is not a Frobenius norm")
+        return lambda monitor: _Run(problem, listed, norm, monitor, self.max_steps).follow()
 
 
 @dataclass
@@ -115,17 +102,16 @@ class _Run:
     def __init__(
         self,
         problem: MetricProblem,
-        pairs: PairDistances,
-        loss: BoxLoss,
-        regularizer: Frobenius | SquaredFrobenius,
+        listed: ListedPairs,
+        norm: NormWeights,
         monitor: Monitor,
         max_steps: int,
     ) -> None:
-        self.problem, self.pairs, self.loss = problem, pairs, loss
+        self.problem, self.pairs, self.loss = problem, listed.pairs, listed.loss
         self.monitor, self.max_steps = monitor, max_steps
-        self.squared = isinstance(regularizer, SquaredFrobenius)
-        self.reg = float(regularizer.reg)
-        self.movable = loss.low < loss.high
+        self.squared = norm.squared > 0.0
+        self.reg = norm.squared + norm.norm
+        self.movable = self.loss.low < self.loss.high
         self.ridge, self.free = RIDGE, 0
 
     def at(self, u: Array) -> _Point:

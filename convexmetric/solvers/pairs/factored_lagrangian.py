@@ -19,18 +19,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
-from convexmetric.risks import ImagePass, ImageRisk, LabelledPairRisk, ListedImages, boxed_pairs
+from convexmetric.regularizers import NormWeights
+from convexmetric.risks import ImagePass, ImageRisk, Reason
 from convexmetric.solvers.numerics.trust_region import steihaug
-from convexmetric.solvers.run import Monitor, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.needs import full_metrics
 
 __all__ = ["FactoredLagrangian"]
 
@@ -78,35 +79,24 @@ class FactoredLagrangian(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "rank", "max_rounds")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
-        """Needs losses of pairs, full metrics, and a Frobenius norm or a trace."""
-        if _images(problem) is None:
-            return "its risk is not a sum of losses of pairs whose conjugates are parabolas on boxes"
-        if not isinstance(problem.cone, PSDCone):
-            return "its metrics are diagonal"
-        if not isinstance(problem.regularizer, Frobenius | SquaredFrobenius | Trace):
-            return "its regularizer is neither a Frobenius norm nor a trace"
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs losses of pairs, full metrics, and a Frobenius norm, its square with a trace or without, or a trace."""
+        images, full, norms = problem.risk.form(ImageRisk), full_metrics(problem), problem.regularizer.weights()
+        if isinstance(images, Reason):
+            return images
+        if full is not None:
+            return full
+        if norms is None or (norms.norm and (norms.trace or norms.squared)):
+            return Reason("its regularizer is neither a Frobenius norm nor a trace")
         if problem.G is not None:
-            return "it has a linear term"
-        return None
+            return Reason("it has a linear term")
+        return partial(self._rounds, problem, images, norms)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
         """Rounds until the certified gap closes."""
-        images = _images(problem)
-        if images is None or not isinstance(problem.regularizer, Frobenius | SquaredFrobenius | Trace):
-            raise SolverError("the augmented Lagrangian needs losses of pairs, and a Frobenius norm or a trace")
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
-            _Run(problem, images, problem.regularizer, monitor, self.rank).follow(self.max_rounds)
-
-
-def _images(problem: MetricProblem) -> ImageRisk | None:
-    """The problem's risk as a function of images."""
-    risk = problem.risk
-    if isinstance(risk, LabelledPairRisk):
-        return risk
-    listed = boxed_pairs(risk)
-    return None if listed is None else ListedImages(*listed)
+            _Run(problem, images, norms, monitor, self.rank).follow(self.max_rounds)
 
 
 @dataclass
@@ -126,14 +116,14 @@ class _Run:
         self,
         problem: MetricProblem,
         images: ImageRisk,
-        regularizer: Frobenius | SquaredFrobenius | Trace,
+        norms: NormWeights,
         monitor: Monitor,
         rank: int,
     ) -> None:
         self.problem, self.images, self.monitor = problem, images, monitor
-        self.cone, self.regularizer, self.reg = problem.cone, regularizer, float(regularizer.reg)
+        self.cone, self.regularizer, self.norms = problem.cone, problem.regularizer, norms
         pull = images.pull()
-        delta = self.reg if isinstance(self.regularizer, Trace) else 0.3 * self.reg
+        delta = norms.trace + 0.3 * (norms.squared + norms.norm)
         values, self.vectors = np.linalg.eigh(pull)
         #: Whitened points, and the diagonal that takes Gram matrices back.
         self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
@@ -226,17 +216,17 @@ class _Run:
 
     def gradient(self, at: _Point) -> Array:
         """Of the smoothed objective in the factor."""
-        omega = _slope(self.regularizer, at.gram)
+        omega = _slope(self.norms, at.gram)
         return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2
 
     def product(self, at: _Point) -> Callable[[Array], Array]:
         """The second derivative at a point."""
-        omega, weights, square = _slope(self.regularizer, at.gram), at.B * self.scale**2, self.scale**2
+        omega, weights, square = _slope(self.norms, at.gram), at.B * self.scale**2, self.scale**2
 
         def product(step: Array) -> Array:
             self.products += 1
             change = step @ weights.T
-            bent = _bend(self.regularizer, at.gram, change + change.T)
+            bent = _bend(self.norms, at.gram, change + change.T)
             # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
             size = float(np.abs(step).max()) or 1.0
             images = at.here.product(self.single @ (step.T / size).astype(np.float32))
@@ -270,7 +260,7 @@ class _Run:
         """The factor with new rows where the objective falls to second order, if there are such."""
         if np.linalg.norm(B) <= VANISHED * self.least_size:
             return self._afresh(S)
-        Z = _slope(self.regularizer, self.metric(B)) - S
+        Z = _slope(self.norms, self.metric(B)) - S
         values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
         falling = np.flatnonzero(values < -LEAST)[: max(0, self.rank - len(B))]
         new = (vectors[:, falling] * np.sqrt(-values[falling])).T
@@ -297,15 +287,11 @@ class _Run:
             return self.cone.zeros()
         adding, taking = at.here.sides(self.images.X)
         share = 1.0
-        if isinstance(self.regularizer, SquaredFrobenius):
+        if self.norms.squared:
             bound = problem.bound(sum(at.here.duals), adding - taking, M)
         else:
-            if isinstance(self.regularizer, Trace):
-                feasible = self.regularizer.largest_share(adding, taking, self.cone)
-            else:
-                near = max(1e-12, NEAR * min(self.loose(at) / max(value, np.finfo(float).tiny), monitor.gap))
-                feasible = self.regularizer.largest_share(adding, taking, self.cone, near)
-            share = feasible or 0.0
+            near = max(1e-12, NEAR * min(self.loose(at) / max(value, np.finfo(float).tiny), monitor.gap))
+            share = self.regularizer.largest_share(adding, taking, self.cone, near) or 0.0
             bound = share * at.here.duals[0] + at.here.duals[1]
         multipliers = self.images.scaled_multipliers(at.here, share)
         monitor.dual(bound, lambda: multipliers)
@@ -317,23 +303,17 @@ def _complement(here: ImagePass) -> float:
     return -float(np.vdot(here.G, here.laplacian(here.G)))
 
 
-def _slope(regularizer: Frobenius | SquaredFrobenius | Trace, gram: Array) -> Array:
+def _slope(norms: NormWeights, gram: Array) -> Array:
     """The gradient of the regularizer at a metric or a Gram matrix."""
-    if isinstance(regularizer, Trace):
-        return regularizer.reg * np.eye(len(gram))
-    if isinstance(regularizer, SquaredFrobenius):
-        return regularizer.reg * gram
-    norm = np.linalg.norm(gram)
-    return np.asarray(regularizer.reg / norm * gram) if norm > 0.0 else np.zeros_like(gram)
+    slope = norms.trace * np.eye(len(gram)) + norms.squared * gram
+    size = float(np.linalg.norm(gram))
+    return slope + norms.norm / size * gram if norms.norm and size > 0.0 else slope
 
 
-def _bend(regularizer: Frobenius | SquaredFrobenius | Trace, gram: Array, change: Array) -> Array:
+def _bend(norms: NormWeights, gram: Array, change: Array) -> Array:
     """The change of that gradient."""
-    if isinstance(regularizer, Trace):
-        return np.zeros_like(gram)
-    if isinstance(regularizer, SquaredFrobenius):
-        return regularizer.reg * change
-    norm = np.linalg.norm(gram)
-    if norm == 0.0:
-        return np.zeros_like(gram)
-    return np.asarray(regularizer.reg / norm * (change - gram * (np.vdot(gram, change) / norm**2)))
+    bend = norms.squared * change
+    size = float(np.linalg.norm(gram))
+    if norms.norm and size > 0.0:
+        bend = bend + norms.norm / size * (change - gram * (np.vdot(gram, change) / size**2))
+    return bend

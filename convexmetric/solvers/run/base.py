@@ -13,13 +13,13 @@ from convexmetric.arguments import check_count
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.certificates.certificate import close_enough
 from convexmetric.cones.base import Array
-from convexmetric.errors import DualError, InputError
+from convexmetric.errors import DualError, InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import DualPoint
+from convexmetric.risks import DualPoint, Reason
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.run.checkpoint import Checkpoint, State
 
-__all__ = ["Display", "Monitor", "Solver", "check_counts"]
+__all__ = ["Display", "Monitor", "Run", "Solver", "check_counts"]
 
 
 class Display(Protocol):
@@ -211,6 +211,10 @@ class Monitor:
         return True
 
 
+#: A solve that is ready to go: it offers points to a monitor until that says stop, or nothing more can be gained.
+Run = Callable[[Monitor], Any]
+
+
 class Solver(ABC):
     """An algorithm with its settings."""
 
@@ -218,12 +222,29 @@ class Solver(ABC):
     name: ClassVar[str]
 
     @abstractmethod
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """A run that is ready to go, or the reason why this solver cannot handle ``problem``.
+
+        Asks the problem's blocks for the forms it works on, which takes no time to speak of; the work is the run's.
+        """
+
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Why this solver cannot handle ``problem``, or None if it can."""
+        found = self.prepare(problem)
+        return str(found) if isinstance(found, Reason) else None
 
-    @abstractmethod
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Offer points to ``monitor`` until it says stop, or nothing more can be gained."""
+        """Prepare and run.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If it cannot handle ``problem``.
+        """
+        found = self.prepare(problem)
+        if isinstance(found, Reason):
+            raise UnsupportedProblemError(f"{self.name} cannot solve this problem: {found}")
+        found(monitor)
 
 
 def check_counts(solver: Solver, *names: str) -> None:

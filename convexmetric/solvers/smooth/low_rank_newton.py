@@ -27,14 +27,12 @@ from typing import ClassVar
 import numpy as np
 import scipy.linalg as la
 
-from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
-from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import Trace
-from convexmetric.risks import DualPoint, SmoothRisk, tangent_dual
+from convexmetric.risks import DualPoint, Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.numerics.trust_region import steihaug
-from convexmetric.solvers.run import Monitor, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
 
 __all__ = ["LowRankNewton"]
 
@@ -77,23 +75,22 @@ class LowRankNewton(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "grow", "newton_steps", "cg_steps", "max_rounds")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
-        if not isinstance(problem.risk, SmoothRisk):
-            return "its risk is not smooth"
-        if not isinstance(problem.cone, PSDCone):
-            return "its metrics are diagonal"
-        if not isinstance(problem.regularizer, Trace):
-            return "its regularizer is not a trace"
-        if problem.G is not None and _cholesky(problem) is None:
-            return "trace and linear term together are not positive definite"
-        return None
+        risk, full, linear = problem.risk.form(SmoothRisk), full_metrics(problem), linear_penalty(problem)
+        if isinstance(risk, Reason):
+            return risk
+        if full is not None:
+            return full
+        if linear is not None:
+            return linear
+        K = _cholesky(problem)
+        if K is None:
+            return Reason("trace and linear term together are not positive definite")
+        return partial(self._descend_and_grow, problem, risk, K)
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _descend_and_grow(self, problem: MetricProblem, risk: SmoothRisk, K: Array, monitor: Monitor) -> None:
         """Descend, look, grow."""
-        risk, K = problem.risk, _cholesky(problem)
-        if not isinstance(risk, SmoothRisk) or K is None:
-            raise SolverError("Newton's method on a factor needs a smooth risk and a positive definite penalty")
         objective = _Whitened(risk, K)
         start = problem.cone.zeros() if monitor.M is None else monitor.M
         here = objective.at(objective.factor(start))
@@ -222,6 +219,6 @@ class _Whitened:
 def _cholesky(problem: MetricProblem) -> Array | None:
     """``K`` with ``K K^T = lambda I + G``, or None."""
     try:
-        return np.asarray(np.linalg.cholesky(problem.cone.from_coordinates(problem.linear())))
+        return np.asarray(np.linalg.cholesky(linear_part(problem)))
     except np.linalg.LinAlgError:
         return None

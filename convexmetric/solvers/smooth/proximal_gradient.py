@@ -18,10 +18,10 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.solvers.run import Monitor, Solver, check_counts
+from convexmetric.risks import Reason, SmoothRisk, tangent_dual
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.needs import linear_part
 
 __all__ = ["ProximalGradient"]
 
@@ -49,13 +49,14 @@ class ProximalGradient(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "max_steps", "look_every")
 
-    def unsupported(self, problem: MetricProblem) -> str | None:
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
-        if not isinstance(problem.risk, SmoothRisk):
-            return "its risk is not smooth"
-        if not isinstance(problem.quadratic(), float):
-            return "its regularizer has no proximal operator here"
-        return None
+        risk, quadratic = problem.risk.form(SmoothRisk), problem.quadratic()
+        if isinstance(risk, Reason):
+            return risk
+        if quadratic is None or isinstance(quadratic, np.ndarray):
+            return Reason("its regularizer has no proximal operator here")
+        return partial(self._steps, problem, risk, quadratic)
 
     @staticmethod
     def _first_step(risk: SmoothRisk, S: Array, N: Array) -> float:
@@ -67,12 +68,9 @@ class ProximalGradient(Solver):
         bend = risk.cone.inner(along, risk.second_derivative(N)(along))
         return risk.cone.inner(along, along) / bend if bend > 0.0 else 1.0
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _steps(self, problem: MetricProblem, risk: SmoothRisk, mu: float, monitor: Monitor) -> None:
         """Step until told to stop."""
-        risk, cone, mu = problem.risk, problem.cone, problem.quadratic()
-        if not isinstance(risk, SmoothRisk) or not isinstance(mu, float):
-            raise SolverError("proximal gradient steps need a smooth risk and a penalty with a proximal operator")
-        linear = cone.from_coordinates(problem.linear())
+        cone, linear = problem.cone, linear_part(problem)
         M = cone.zeros() if monitor.M is None else monitor.M
         N, momentum = M, 1.0
         step = np.inf

@@ -10,8 +10,9 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.features import kernel_matrix
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.risks import ListedPairs, Reason
 from convexmetric.solvers import Monitor
-from convexmetric.solvers.approximate.stochastic_factors import _Run, _source
+from convexmetric.solvers.approximate.stochastic_factors import _Labelled, _Listed, _Run
 
 
 def points(seed=0, n=30, d=5, classes=4):
@@ -46,7 +47,9 @@ def solve(instance, tol=1e-6, **settings):
 def run_of(instance, **settings):
     """A run at its start."""
     solver = cm.StochasticFactors(**{"vectors": 4, "random_state": 3} | settings)
-    run = _Run(solver, instance, _source(instance), instance.regularizer, Monitor(1e-6))
+    listed, norms = instance.risk.form(ListedPairs), instance.regularizer.weights()
+    source = _Labelled(instance.risk) if isinstance(listed, Reason) else _Listed(listed)
+    run = _Run(solver, instance, source, norms, Monitor(1e-6))
     run.begin()
     return run
 

@@ -155,7 +155,7 @@ def test_it_is_the_default_for_many_triplets():
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        (lambda: cm.RelativeComparisonProblem(X, TRIPLETS[:3], C=np.inf), "soft hinge"),
+        (lambda: cm.RelativeComparisonProblem(X, TRIPLETS[:3], C=np.inf), "hard constraints"),
         (lambda: cm.RankingProblem.from_labels(X, np.arange(N) % 2), "not diagonal"),
         (
             lambda: MetricProblem(SeparableRisk(Triplets(X, TRIPLETS, PSDCone(D)), Hinge(1.0)), SquaredFrobenius(1.0)),
@@ -169,9 +169,6 @@ def test_problems_of_other_kinds_are_refused(problem, reason):
         cm.solve(problem(), solver="column-generation")
 
 
-def test_small_problems_may_be_left_to_others():
-    with pytest.raises(UnsupportedProblemError, match="fewer than 100 comparisons"):
-        cm.solve(cm.RelativeComparisonProblem(X, TRIPLETS), solver=cm.ColumnGeneration(least=100))
-    for setting in ("rows", "least"):
-        with pytest.raises(InputError):
-            cm.ColumnGeneration(**{setting: 0})
+def test_settings_are_checked():
+    with pytest.raises(InputError):
+        cm.ColumnGeneration(rows=0)

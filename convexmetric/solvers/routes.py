@@ -1,0 +1,168 @@
+"""Which solvers the default takes for which problem, in which order, and why: one table.
+
+The default (:class:`~convexmetric.Exact`), :func:`~convexmetric.explain` and the table of
+``docs/choosing-a-solver.md`` are made from it. A route is taken where its condition holds and its solver can be
+prepared for the problem's forms; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
+from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
+from convexmetric.solvers.run import Run, Solver
+from convexmetric.solvers.run.needs import squared_norm
+from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
+
+__all__ = ["ROUTES", "Leg", "Route", "legs"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One line of the table.
+
+    Attributes
+    ----------
+    solver : Solver
+        With the settings that the default takes.
+    risk, penalty, size : str
+        What it is taken for, in words; the forms that the solver asks for are the solver's business.
+    why : str
+        Why there.
+    taken : callable
+        Whether a problem whose forms fit is of that size; a reason if not.
+    """
+
+    solver: Solver
+    risk: str
+    penalty: str
+    size: str
+    why: str
+    taken: Callable[[MetricProblem], Reason | None] = lambda problem: None
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A route with what becomes of it for one problem: a run that is ready to go, or the reason why it is not taken."""
+
+    route: Route
+    run: Run | Reason
+
+
+def _at_least(comparisons: int) -> Callable[[MetricProblem], Reason | None]:
+    def taken(problem: MetricProblem) -> Reason | None:
+        few = problem.risk.parts < comparisons
+        return Reason(f"it has fewer than {comparisons:,} comparisons") if few else None
+
+    return taken
+
+
+def _fewer_than_coordinates(share: float) -> Callable[[MetricProblem], Reason | None]:
+    def taken(problem: MetricProblem) -> Reason | None:
+        crowded = problem.risk.parts > share * problem.cone.size
+        least = "a metric has coordinates" if share == 1.0 else f"{share:g} of the coordinates of a metric"
+        return Reason(f"it has more comparisons than {least}") if crowded else None
+
+    return taken
+
+
+def _both(*conditions: Callable[[MetricProblem], Reason | None]) -> Callable[[MetricProblem], Reason | None]:
+    def taken(problem: MetricProblem) -> Reason | None:
+        return next((reason for condition in conditions if (reason := condition(problem)) is not None), None)
+
+    return taken
+
+
+def _few_weights(problem: MetricProblem) -> Reason | None:
+    """For cutting planes before semismooth Newton."""
+    if not problem.cone.diagonal or isinstance(squared_norm(problem), Reason):
+        return Reason("it is for diagonal metrics with a squared norm")
+    if isinstance(problem.risk.form(PairwiseRisk), Reason):
+        return Reason("it is for hinges over near and far items")
+    return Reason(f"it has more than {FEW_WEIGHTS} features") if problem.cone.d > FEW_WEIGHTS else None
+
+
+def _many_pairs(problem: MetricProblem) -> Reason | None:
+    risk = problem.risk.form(PairwiseRisk)
+    if isinstance(risk, Reason) or risk.pairs.sum() < MANY_PAIRS * problem.cone.size:
+        return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for a coordinate of the metric")
+    return None
+
+
+#: Features up to which the masters of cutting planes are a matter of milliseconds.
+FEW_WEIGHTS = 200
+#: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
+#: are on the kink than there are coordinates, steps get short.
+MANY_PAIRS = 5_000
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic", "4,000 comparisons or more",
+        "it never forms the rows of all comparisons", _at_least(4_000),
+    ),
+    Route(
+        DualAscent(max_steps=600), "listed comparisons, soft margins", "squared norm",
+        "no more comparisons than coordinates",
+        "products with few comparisons are cheap and the dual is well conditioned; it gets 600 steps",
+        _fewer_than_coordinates(1.0),
+    ),
+    Route(
+        ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic",
+        "100 comparisons or more, no more than coordinates", "few weights are positive",
+        _both(_at_least(100), _fewer_than_coordinates(1.0)),
+    ),
+    Route(
+        DualNewton(), "listed pairs", "full, Frobenius norm, squared or not", "a quarter as many pairs as coordinates",
+        "its linear systems have a row for a pair; with more, multipliers are not unique and steps get short",
+        _fewer_than_coordinates(0.25),
+    ),
+    Route(
+        FactoredLagrangian(), "pairs, listed or all", "full, Frobenius norm, squared or not, or trace", "any",
+        "nothing of the size of a metric is decomposed but once a round",
+    ),
+    Route(
+        InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",
+        "some thirty steps to full accuracy, whatever the margins",
+    ),
+    Route(
+        CuttingPlanes(), "hinges over near and far items", "diagonal, squared norm",
+        f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are masters", _few_weights,
+    ),
+    Route(
+        SemismoothNewton(), "hinges over near and far items (triplets, AUC)", "squared norm", "any",
+        "tens of passes whatever the number of pairs, and Newton steps make the last digits cheap",
+    ),
+    Route(
+        SmoothedNewton(most=700), "AUC and other hinges over near and far items", "trace",
+        f"up to 700 coordinates, {MANY_PAIRS:,} pairs or more for each",
+        "tens of passes whatever C; its matrix has a row for a coordinate", _many_pairs,
+    ),
+    Route(
+        LowRankNewton(), "smooth losses", "full, trace", "any", "the optimum has a low rank",
+    ),
+    Route(
+        ProximalGradient(), "smooth losses", "linear plus squared norm", "any", "a step is a pass and a projection",
+    ),
+    Route(
+        CuttingPlanes(), "any with supporting planes: all rankings, soft margins", "linear or quadratic", "any",
+        "it needs nothing but supporting planes, and ends what the others leave",
+    ),
+)  # fmt: skip
+
+
+def legs(problem: MetricProblem, routes: tuple[Route, ...] = ROUTES) -> list[Leg]:
+    """Every route, with its run for this problem or the reason why it is not taken."""
+    found: list[Leg] = []
+    for route in routes:
+        run = route.solver.prepare(problem)
+        reason = None if isinstance(run, Reason) else route.taken(problem)
+        if any(leg.route.solver == route.solver and not isinstance(leg.run, Reason) for leg in found):
+            reason = Reason("it was taken before")
+        found.append(Leg(route, run if reason is None else reason))
+    return found

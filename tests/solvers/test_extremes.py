@@ -18,7 +18,8 @@ from convexmetric.measures import AUC
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk, SeparableRisk
-from convexmetric.solvers.numerics.conic_qp import ConicQP, Units, interior_point
+from convexmetric.solvers.numerics.interior_point import interior_point
+from convexmetric.solvers.numerics.program import ConicQP, Units
 from convexmetric.solvers.numerics.trust_region import steihaug
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::convexmetric.errors.GapWarning")

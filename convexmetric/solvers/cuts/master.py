@@ -28,7 +28,9 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.psd import PSDCone
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint
-from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, heavy_start, interior_point, warm_start
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.starts import heavy_start, warm_start
 
 __all__ = ["Master", "MasterPoint", "master_rows"]
 

@@ -36,15 +36,11 @@ from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.numerics.conic_qp import (
-    ConicQP,
-    Outcome,
-    cholesky,
-    cholesky_solve,
-    interior_point,
-    warm_start,
-)
+from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.program import ConicQP, times
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
+from convexmetric.solvers.numerics.starts import warm_start
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.threads import blas_threads_for
 
@@ -136,7 +132,7 @@ class _Run:
 
     def times_L(self, v: Array) -> Array:
         """``L v``."""
-        return self.L @ v if isinstance(self.L, np.ndarray) else self.L * v
+        return times(self.L, v)
 
     def price(self, *, sharpen: bool) -> Array:
         """``L w + G - D^T a`` in all columns; both bounds go to the monitor on the way."""

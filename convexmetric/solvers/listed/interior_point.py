@@ -1,7 +1,7 @@
 """Direct primal-dual interior point for hinge losses of listed comparisons.
 
 The whole problem is one conic quadratic program with a row and a slack for every comparison (see
-:mod:`convexmetric.solvers.numerics.conic_qp`). Time an iteration is ``min(T, q)^2 max(T, q)`` for T comparisons and q
+:mod:`convexmetric.solvers.numerics.program`). Time an iteration is ``min(T, q)^2 max(T, q)`` for T comparisons and q
 coordinates of the metric; memory is the square of the smaller.
 """
 
@@ -18,7 +18,9 @@ from convexmetric.errors import SolverError
 from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, heavy_start, interior_point
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.starts import heavy_start
 from convexmetric.solvers.run import Monitor, Solver
 
 __all__ = ["InteriorPoint"]

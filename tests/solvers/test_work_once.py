@@ -12,7 +12,7 @@ from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk, RankingRisk
 from convexmetric.solvers import CuttingPlanes
 from convexmetric.solvers.cuts import master
-from convexmetric.solvers.hinges import faces
+from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.numerics import interior_point
 from convexmetric.solvers.numerics.program import ConicQP
 
@@ -146,7 +146,7 @@ def test_the_pattern_of_a_laplacian_is_made_once(own_queries, counted):
     rankings = cm.RankingProblem(X, np.roll(np.eye(12), 1, axis=1), queries=queries).rankings
     assert (rankings.Q is rankings.X) != own_queries
     sample = np.array([[0, 1, 3], [0, 1, 4], [0, 2, 3], [1, 4, 8], [2, 7, 9], [2, 1, 9], [0, 1, 3]])
-    kinks = faces.Kinks(PairwiseRisk(rankings, np.ones(12), 1.0), sample, np.ones(len(sample)))
+    kinks = Kinks(PairwiseRisk(rankings, np.ones(12), 1.0), sample, np.ones(len(sample)))
     calls, count = counted
     count(np, "unique")
     for _ in range(4):

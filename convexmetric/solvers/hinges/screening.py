@@ -43,13 +43,12 @@ import scipy.sparse as sp
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric
 from convexmetric.comparisons import Block, ListedBlock
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import DualPoint, PairwiseRisk
-from convexmetric.solvers.hinges.faces import Kinks
+from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.run import Monitor
 
 __all__ = ["Ball", "Screened", "Screening", "ball_of", "screen", "sides", "tally"]
@@ -182,7 +181,7 @@ def tally(risk: PairwiseRisk, ball: Ball, places: bool = False) -> Screened:
     rankings = risk.rankings
     X = _csr(rankings.X)
     Q = X if rankings.Q is rankings.X else _csr(rankings.Q)
-    points = *Q, *X, risk.cone.d, isinstance(risk.cone, NonnegativeDiagonal)
+    points = *Q, *X, risk.cone.d, risk.cone.diagonal
     totals = np.zeros(3, dtype=np.int64)
     listed = [np.empty((0, 3), dtype=np.int64)]
     for block in rankings.blocks(ball.centre, np.arange(risk.parts)):
@@ -231,11 +230,10 @@ def sides(ball: Ball, kinks: Kinks, margin: float) -> np.ndarray:
 
 def _sizes(kinks: Kinks) -> Array:
     """Frobenius norms of listed comparisons, rounded up."""
-    if isinstance(kinks.cone, NonnegativeDiagonal):
-        squares = kinks.squares
-        return np.sqrt(np.asarray((squares * squares).sum(axis=1), dtype=np.float64).ravel()) * (1.0 + OF_SIZES)
-    q, near, far = kinks.points()
-    n, f = q - near, q - far
+    if kinks.in_coordinates:
+        rows = kinks.rows
+        return np.sqrt(np.asarray((rows * rows).sum(axis=1), dtype=np.float64).ravel()) * (1.0 + OF_SIZES)
+    n, f = kinks.differences()
     nn, ff, nf = (np.einsum("ij,ij->i", a, b) for a, b in ((n, n), (f, f), (n, f)))
     large = nn * nn + ff * ff
     return np.sqrt(np.maximum(large - 2.0 * nf * nf, 0.0) + OF_SIZES * large)

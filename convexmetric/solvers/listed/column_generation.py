@@ -281,7 +281,7 @@ def _lowest(slope_at: Callable[[float], float], flat: float) -> float:
     return t
 
 
-class _Face:
+class _PenaltyOnColumns:
     """The penalty of the problem on some columns, with the frozen rows' share of ``D^T a`` in its linear term."""
 
     def __init__(self, regularizer: Regularizer, g: Array) -> None:
@@ -362,7 +362,7 @@ class _WorkingSets:
         w = np.zeros_like(run.w)
         if self.columns.size:
             qp = ConicQP(
-                _Face(run.problem.regularizer.restricted(self.columns), g[self.columns]),
+                _PenaltyOnColumns(run.problem.regularizer.restricted(self.columns), g[self.columns]),
                 A=run.comparisons.block(rows, self.columns),
                 b=np.full(rows.size, loss.margin),
                 group=np.arange(rows.size),

@@ -287,24 +287,12 @@ def _screen(points, rows, test, counts, at, found):  # type: ignore[no-untyped-d
         for e in range(q_start[anchors[row]], q_start[anchors[row] + 1]):
             q[q_columns[e]] = q_values[e]
         own = _square(q, diagonal)
-        n_squares, f_squares = np.empty(near.size), np.empty(far.size)
-        x, z = np.empty(near.size), np.empty(far.size)
-        largest = abs(margin)
+        n_squares = _squares(near, q, x_start, x_columns, x_values, diagonal)
+        f_squares = _squares(far, q, x_start, x_columns, x_values, diagonal)
+        x = _distances(near, values, first[row], 0, listed)
+        z = _distances(far, values, first[row], near.size, listed)
+        largest = max(abs(margin), _largest(x), _largest(z))
         difference = q.copy()
-        for i in range(near.size):
-            begin, end = x_start[near[i]], x_start[near[i] + 1]
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, True)
-            n_squares[i] = _square(difference, diagonal)
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, False)
-            x[i] = values[first[row] + (i if listed else near[i])]
-            largest = max(largest, abs(x[i]))
-        for j in range(far.size):
-            begin, end = x_start[far[j]], x_start[far[j] + 1]
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, True)
-            f_squares[j] = _square(difference, diagonal)
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, False)
-            z[j] = values[first[row] + (near.size + j if listed else far[j])]
-            largest = max(largest, abs(z[j]))
         active, inactive, undecided = 0, 0, 0
         for i in range(near.size):
             begin, end = x_start[near[i]], x_start[near[i] + 1]
@@ -337,6 +325,35 @@ def _screen(points, rows, test, counts, at, found):  # type: ignore[no-untyped-d
                     inactive += 1
             _less(difference, x_columns[begin:end], x_values[begin:end], q, False)
         counts[row, 0], counts[row, 1], counts[row, 2] = active, inactive, undecided
+
+
+@numba.njit(cache=True, nogil=True)
+def _squares(items, q, start, columns, values, diagonal):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Squared sizes of the differences of q and some items, as elements of the cone's space."""
+    squares, difference = np.empty(items.size), q.copy()
+    for i in range(items.size):
+        begin, end = start[items[i]], start[items[i] + 1]
+        _less(difference, columns[begin:end], values[begin:end], q, True)
+        squares[i] = _square(difference, diagonal)
+        _less(difference, columns[begin:end], values[begin:end], q, False)
+    return squares
+
+
+@numba.njit(cache=True, nogil=True)
+def _distances(items, values, first, place, listed):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Values of some items of a row that begins at ``first``: in a list from a place on, or where the items are."""
+    chosen = np.empty(items.size)
+    for i in range(items.size):
+        chosen[i] = values[first + (place + i if listed else items[i])]
+    return chosen
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest(values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    return largest
 
 
 @numba.njit(cache=True, nogil=True)

@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
@@ -310,7 +310,7 @@ class MetricProblem:
 
     def full_matrix(self, M: Array) -> Array:
         """The metric as a ``(features, features)`` matrix on the data as given by the user."""
-        return np.diag(M) if isinstance(self.cone, NonnegativeDiagonal) else M
+        return self.cone.full(M)
 
 
 def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from convexmetric.certificates import Certificate
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 
@@ -90,7 +89,7 @@ class Solution:
     @property
     def w(self) -> Array:
         """Weights of a diagonal metric."""
-        if not isinstance(self.problem.cone, NonnegativeDiagonal):
+        if not self.problem.cone.diagonal:
             raise AttributeError("this problem learns a full matrix, not weights: use .M")
         return self.problem.weights(self.certificate.M)
 

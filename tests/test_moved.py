@@ -24,8 +24,8 @@ def test_an_old_path_says_where_the_module_went(old):
         ("from convexmetric.operators import SimilarityOperator", "convexmetric.similarity.operators"),
         ("import convexmetric.checker", "convexmetric.certificates.checker"),
         ("from convexmetric import proofs", "convexmetric.certificates.writer"),
-        ("from convexmetric.solvers import conic_qp", "convexmetric.solvers.numerics.conic_qp"),
-        ("from convexmetric.solvers.conic_qp import ConicQP", "convexmetric.solvers.numerics.conic_qp"),
+        ("from convexmetric.solvers import conic_qp", "convexmetric.solvers.numerics.program"),
+        ("from convexmetric.solvers.conic_qp import ConicQP", "convexmetric.solvers.numerics.program"),
     ],
 )
 def test_it_does_so_in_every_kind_of_import(statement, new):

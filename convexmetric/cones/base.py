@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cvxpy as cp
 import numpy as np
@@ -11,6 +11,10 @@ import scipy.linalg as la
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
+
+if TYPE_CHECKING:
+    from convexmetric.cones.projection import Projection
+    from convexmetric.cones.scaling import Scaling
 
 __all__ = ["Cone"]
 
@@ -61,6 +65,10 @@ class Cone(ABC):
         """
 
     @abstractmethod
+    def full(self, M: Array) -> Array:
+        """The element as a ``(d, d)`` matrix."""
+
+    @abstractmethod
     def identity(self) -> Array:
         """The Euclidean metric."""
 
@@ -79,6 +87,32 @@ class Cone(ABC):
     @abstractmethod
     def largest_ratio(self, S: Array, H: Array) -> float:
         """``max <S, M> / <H, M>`` over the cone for ``H`` in its interior; not a number for any other ``H``."""
+
+    @abstractmethod
+    def relative_size(self, R: Array, Z: Array) -> float:
+        """Largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``; infinite or no number unless Z is in the interior."""
+
+    @abstractmethod
+    def inverse(self, M: Array) -> Array:
+        """``M^-1`` for M in the interior: the gradient of ``log det``."""
+
+    @abstractmethod
+    def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
+        """Interior points ``(U, Z)`` with ``curvature U - Z = S`` and ``U Z = mu I``.
+
+        The curvature is a positive number, or a weight a coordinate where metrics are diagonal.
+        """
+
+    @abstractmethod
+    def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> Scaling:
+        """Nesterov-Todd scaling of interior points, for an objective with the quadratic part ``<U, L U> / 2``.
+
+        L is a number, or a ``(d, d)`` matrix where metrics are diagonal.
+        """
+
+    @abstractmethod
+    def projection(self, W: Array) -> Projection:
+        """Both parts of W and the derivative of :meth:`project` there."""
 
     @abstractmethod
     def spectrum(self, M: Array) -> Array:
@@ -109,6 +143,10 @@ class Cone(ABC):
         """Adjoint of :meth:`quadratic_forms`: ``sum_t u_t v_t v_t^T``."""
 
     @abstractmethod
+    def outer_rows(self, V: Any) -> Any:
+        """``v v^T`` in coordinates for every row ``v``, ``(len(V), size)``: for samples only, if ``size`` is large."""
+
+    @abstractmethod
     def times(self, V: Any, M: Array) -> Array:
         """``M v`` for every row ``v`` of a dense ``V``."""
 
@@ -131,6 +169,13 @@ class Cone(ABC):
     @abstractmethod
     def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`quadratic_forms`."""
+
+    def on_subspace(self, count: int) -> Cone | None:
+        """The cone of all U with ``V U V^T`` in this one, for any V with ``count`` orthonormal columns.
+
+        None unless it is the same for every V.
+        """
+        return None
 
     def inner(self, A: Array, B: Array) -> float:
         """``<A, B>``, the Frobenius inner product."""

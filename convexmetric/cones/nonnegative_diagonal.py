@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, Cone, finite_array, real_array
+from convexmetric.cones.projection import DiagonalProjection
+from convexmetric.cones.scaling import DiagonalScaling
 from convexmetric.errors import InputError
 
 __all__ = ["NonnegativeDiagonal"]
@@ -41,6 +43,10 @@ class NonnegativeDiagonal(Cone):
             array = weights
         return finite_array(array, self.shape, name)
 
+    def full(self, M: Array) -> Array:
+        """Weights on the diagonal."""
+        return np.diag(M)
+
     def identity(self) -> Array:
         """All weights one."""
         return np.ones(self.d)
@@ -60,6 +66,29 @@ class NonnegativeDiagonal(Cone):
     def largest_ratio(self, S: Array, H: Array) -> float:
         """The largest quotient of entries; not a number unless all of H are positive."""
         return float((S / H).max()) if H.min() > 0.0 else np.nan
+
+    def relative_size(self, R: Array, Z: Array) -> float:
+        """The largest quotient of entries in size."""
+        return float(np.abs(R / Z).max())
+
+    def inverse(self, M: Array) -> Array:
+        """Entrywise."""
+        return 1.0 / M
+
+    def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
+        """Entry by entry; not numbers where a weight costs nothing and gains nothing."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sigma = S / curvature
+            U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
+            return U, mu / U
+
+    def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> DiagonalScaling:
+        """Entrywise."""
+        return DiagonalScaling(U, Z, L)
+
+    def projection(self, W: Array) -> DiagonalProjection:
+        """By the signs of the entries."""
+        return DiagonalProjection(W)
 
     def spectrum(self, M: Array) -> Array:
         """Weights, largest first."""
@@ -91,6 +120,10 @@ class NonnegativeDiagonal(Cone):
     def outer_sum(self, V: Any, u: Array) -> Array:
         """Diagonal of ``V^T diag(u) V``."""
         return np.asarray(_squared(V).T @ u, dtype=np.float64).ravel()
+
+    def outer_rows(self, V: Any) -> Any:
+        """Squares; sparse if V is."""
+        return _squared(V)
 
     def times(self, V: Any, M: Array) -> Array:
         """``V diag(w)``."""

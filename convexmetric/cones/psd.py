@@ -10,6 +10,8 @@ import scipy.linalg as la
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, Cone, finite_array
+from convexmetric.cones.projection import MatrixProjection
+from convexmetric.cones.scaling import MatrixScaling
 from convexmetric.errors import InputError
 
 __all__ = ["PSDCone"]
@@ -47,6 +49,10 @@ class PSDCone(Cone):
             raise InputError(f"{name} must be symmetric; pass ({name} + {name}.T) / 2 if that is what you mean")
         return 0.5 * M + 0.5 * M.T
 
+    def full(self, M: Array) -> Array:
+        """The matrix itself."""
+        return M
+
     def identity(self) -> Array:
         """The identity matrix."""
         return np.eye(self.d)
@@ -72,6 +78,38 @@ class PSDCone(Cone):
         except la.LinAlgError:
             return np.nan
         return float(values[0])
+
+    def relative_size(self, R: Array, Z: Array) -> float:
+        """The largest generalised eigenvalue in size; infinite unless Z is positive definite."""
+        try:
+            return float(np.abs(la.eigh(R, Z, eigvals_only=True, check_finite=False)).max())
+        except la.LinAlgError:
+            return np.inf
+
+    def inverse(self, M: Array) -> Array:
+        """``M^-1``, symmetric to the last bit."""
+        inverse = la.inv(M, check_finite=False)
+        return 0.5 * (inverse + inverse.T)
+
+    def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
+        """Eigenvalue by eigenvalue."""
+        sigma, vectors = np.linalg.eigh(S)
+        sigma = sigma / curvature
+        values = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
+        return (vectors * values) @ vectors.T, (vectors * (mu / values)) @ vectors.T
+
+    def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> MatrixScaling:
+        """Both become one diagonal matrix; a full matrix L is a :class:`SolverError`."""
+        return MatrixScaling(self, U, Z, L)
+
+    def projection(self, W: Array) -> MatrixProjection:
+        """By the signs of the eigenvalues."""
+        values, vectors = np.linalg.eigh(W)
+        return MatrixProjection(values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]))
+
+    def on_subspace(self, count: int) -> PSDCone:
+        """Matrices of the size of the subspace."""
+        return PSDCone(count)
 
     def spectrum(self, M: Array) -> Array:
         """Eigenvalues, largest first."""
@@ -117,7 +155,7 @@ class PSDCone(Cone):
         return np.asarray(V @ M)
 
     def outer_rows(self, V: Array) -> Array:
-        """``v v^T`` in coordinates for every row ``v``: for samples, it takes ``size`` numbers a row."""
+        """Svec of ``v v^T`` for every row ``v`` of a dense V."""
         rows, columns = np.triu_indices(self.d)
         outer = V[:, rows]
         outer *= V[:, columns]

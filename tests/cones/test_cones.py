@@ -110,6 +110,50 @@ def test_gram_and_cross_are_adjoint(shape, sparse_a, sparse_b):
         np.testing.assert_array_equal(cross, cross.T)
 
 
+@given(shapes, st.booleans())
+def test_outer_rows_are_outer_products_in_coordinates(shape, sparse):
+    kind, d, seed = shape
+    cone, V = kind(d), np.random.default_rng(seed).standard_normal((4, d))
+    given = sp.csr_array(V) if sparse and kind is NonnegativeDiagonal else V
+    rows = cone.outer_rows(given)
+    assert rows.shape == (4, cone.size)
+    expected = [cone.coordinates(cone.outer_sum(v[None], np.ones(1))) for v in V]
+    np.testing.assert_allclose(rows.toarray() if sp.issparse(rows) else rows, expected, atol=1e-12)
+
+
+@given(shapes)
+def test_the_inverse_and_the_relative_size_are_those_of_the_full_matrices(shape):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    Z, R = random_metric(rng, cone) + 0.1 * cone.identity(), random_element(rng, cone)
+    full = matrix_of(cone, Z)
+    np.testing.assert_array_equal(cone.full(Z), full)
+    np.testing.assert_allclose(matrix_of(cone, cone.inverse(Z)) @ full, np.eye(d), atol=1e-9)
+    eigenvalues = np.linalg.eigvals(np.linalg.solve(full, matrix_of(cone, R)))
+    assert cone.relative_size(R, Z) == pytest.approx(np.abs(eigenvalues).max(), rel=1e-8, abs=1e-8)
+
+
+def test_nothing_is_small_beside_a_matrix_on_the_boundary():
+    assert PSDCone(2).relative_size(np.eye(2), np.diag([1.0, 0.0])) == np.inf
+
+
+@given(shapes, st.sampled_from([1e-6, 1.0, 1e3]))
+def test_a_centred_pair_solves_its_equations(shape, mu):
+    kind, d, seed = shape
+    cone, rng = kind(d), np.random.default_rng(seed)
+    S = random_element(rng, cone)
+    curvature = 0.5 + rng.random(d) if kind is NonnegativeDiagonal else 0.7
+    U, Z = cone.centred_pair(S, curvature, mu)
+    np.testing.assert_allclose(curvature * U - Z, S, atol=1e-9 * (1.0 + mu + np.abs(S).max()))
+    np.testing.assert_allclose(matrix_of(cone, U) @ matrix_of(cone, Z), mu * np.eye(d), rtol=1e-6, atol=1e-6 * mu)
+    assert cone.smallest(U) > 0.0
+
+
+def test_matrices_have_cones_on_subspaces():
+    assert PSDCone(5).on_subspace(2) == PSDCone(2)
+    assert NonnegativeDiagonal(5).on_subspace(2) is None
+
+
 @pytest.mark.parametrize("kind", CONES)
 def test_statement_expressions_evaluate_to_the_same_numbers(kind):
     cone, rng = kind(4), np.random.default_rng(3)

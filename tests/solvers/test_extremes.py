@@ -18,7 +18,6 @@ from convexmetric.measures import AUC
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk, SeparableRisk
-from convexmetric.solvers.numerics.conic_qp import ConicQP, Units, interior_point
 from convexmetric.solvers.numerics.trust_region import steihaug
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::convexmetric.errors.GapWarning")
@@ -135,32 +134,6 @@ def test_an_audit_where_the_regularizer_is_infinite_at_zero():
     assert 0.0 < audit.scale.best < np.inf
     assert audit.scale.objective <= audit.objective
     assert np.isinf(best_scale(problem, np.zeros((3, 3))).objective)
-
-
-def test_an_interior_point_whose_numbers_are_no_floats_gives_up():
-    problem = cm.RankingProblem.from_labels(X, Y, C=1.0)
-    k, q = 4, problem.cone.size
-    rows = np.full((k, q), 1e300) * np.array([[1.0], [1e10], [np.inf], [1.0]])
-    with np.errstate(all="ignore"):
-        outcome = interior_point(ConicQP(problem, rows, np.ones(k), np.arange(k), np.ones(k)), 1e-6)
-    assert outcome.lower_bound == -np.inf
-    assert np.isfinite(outcome.U).all()
-
-
-@pytest.mark.parametrize("exponent", [-800, -300, 300, 800])
-def test_units_of_a_program_change_nothing_but_its_size(exponent):
-    rng, C = np.random.default_rng(0), np.full(6, 2.0)
-    # <c, U> = tr U in the problem: rows and margins alike make the program that of another weight of the trace.
-    problem = cm.RankingProblem.from_labels(X, Y, C=1.0)
-    rows, margins = rng.standard_normal((6, problem.cone.size)), rng.random(6) + 0.5
-    size = 2.0**exponent
-    scaled = ConicQP(problem, rows / size, margins, np.arange(6), size * C)
-    assert scaled.units != Units()
-    plain = interior_point(ConicQP(problem, rows, margins, np.arange(6), C), 1e-8)
-    outcome = interior_point(scaled, 1e-8)
-    assert plain.gap <= 1e-8 >= outcome.gap
-    assert outcome.upper_bound / size == pytest.approx(plain.upper_bound, rel=1e-7)
-    assert (outcome.a <= size * C).all()
 
 
 def test_trust_region_steps_end_where_products_are_no_floats():

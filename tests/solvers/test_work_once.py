@@ -12,8 +12,9 @@ from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk, RankingRisk
 from convexmetric.solvers import CuttingPlanes
 from convexmetric.solvers.cuts import master
-from convexmetric.solvers.hinges import faces
-from convexmetric.solvers.numerics import conic_qp
+from convexmetric.solvers.hinges.kinks import Kinks
+from convexmetric.solvers.numerics import interior_point
+from convexmetric.solvers.numerics.program import ConicQP
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_points_are_converted_where_the_newton_system_needs_coordinates(counted)
     for owner, name in (
         (PSDCone, "coordinates"),
         (PSDCone, "from_coordinates"),
-        (conic_qp, "_step"),
+        (interior_point, "_step"),
         (RankingRisk, "separate"),
         (RankingRisk, "value"),
     ):
@@ -72,7 +73,7 @@ def test_masters_do_not_ask_for_the_points_of_every_step(monkeypatch):
             asked["steps"] += 1
             return watch(counting)
 
-        return conic_qp.interior_point(qp, tol, watch=look, **options)
+        return interior_point.interior_point(qp, tol, watch=look, **options)
 
     monkeypatch.setattr(master, "interior_point", watched)
     problem = cm.RankingProblem.from_labels(*wine(), C=1.0)
@@ -92,8 +93,8 @@ def test_what_a_watcher_sees_is_the_outcome():
         seen.append(found())
         return False
 
-    qp = conic_qp.ConicQP(problem, rows, np.ones(30), np.arange(30), np.ones(30))
-    outcome = conic_qp.interior_point(qp, 1e-8, watch=watch)
+    qp = ConicQP(problem, rows, np.ones(30), np.arange(30), np.ones(30))
+    outcome = interior_point.interior_point(qp, 1e-8, watch=watch)
     assert [best.iterations for best in seen] == list(range(outcome.iterations + 1))
     np.testing.assert_array_equal(seen[-1].U, outcome.U)
     np.testing.assert_array_equal(seen[-1].a, outcome.a)
@@ -145,7 +146,7 @@ def test_the_pattern_of_a_laplacian_is_made_once(own_queries, counted):
     rankings = cm.RankingProblem(X, np.roll(np.eye(12), 1, axis=1), queries=queries).rankings
     assert (rankings.Q is rankings.X) != own_queries
     sample = np.array([[0, 1, 3], [0, 1, 4], [0, 2, 3], [1, 4, 8], [2, 7, 9], [2, 1, 9], [0, 1, 3]])
-    kinks = faces.Kinks(PairwiseRisk(rankings, np.ones(12), 1.0), sample, np.ones(len(sample)))
+    kinks = Kinks(PairwiseRisk(rankings, np.ones(12), 1.0), sample, np.ones(len(sample)))
     calls, count = counted
     count(np, "unique")
     for _ in range(4):

@@ -36,8 +36,9 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Reason
 from convexmetric.solvers.approximate.base import ApproximateSolver, check_flags, check_positive, resumed
+from convexmetric.solvers.numerics.program import times
 from convexmetric.solvers.run import Monitor, Run, check_counts
-from convexmetric.solvers.run.needs import quadratic_part, times
+from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ProjectedSubgradient"]
 

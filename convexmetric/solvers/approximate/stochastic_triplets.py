@@ -42,8 +42,9 @@ from convexmetric.solvers.approximate.base import (
     next_stop,
     resumed,
 )
+from convexmetric.solvers.numerics.program import times
 from convexmetric.solvers.run import Monitor, Run, check_counts
-from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges, times
+from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
 
 __all__ = ["StochasticTriplets"]
 

@@ -25,10 +25,11 @@ import numpy as np
 from convexmetric.certificates import relative_gap
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.cones.psd import PSDCone
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint
-from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, heavy_start, interior_point, warm_start
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.starts import heavy_start, warm_start
 
 __all__ = ["Master", "MasterPoint", "master_rows"]
 
@@ -76,8 +77,8 @@ class MasterPoint:
 
 
 def works_in_subspace(cone: Cone) -> bool:
-    """Whether masters on this cone are solved in a subspace."""
-    return isinstance(cone, PSDCone) and cone.d >= SUBSPACE_FROM
+    """Whether masters on this cone are solved in a subspace: many features, and metrics on subspaces form a cone."""
+    return cone.d >= SUBSPACE_FROM and cone.on_subspace(FIRST) is not None
 
 
 def master_rows(cone: Cone, normals: Array) -> Array:
@@ -136,13 +137,15 @@ def follow(
     return outcome, path, iterations
 
 
-class _Face:
-    """The penalty of a problem on the metrics ``V U V^T``."""
+class _SubspacePenalty:
+    """The penalty of a problem on the metrics ``V U V^T``, by the matrices U."""
 
     def __init__(self, problem: MetricProblem, V: Array) -> None:
         self.problem = problem
         self.V = V
-        self.cone = PSDCone(V.shape[1])
+        cone = problem.cone.on_subspace(V.shape[1])
+        assert cone is not None, "works_in_subspace has asked"
+        self.cone = cone
         self.G = None if problem.G is None else V.T @ problem.G @ V
 
     def linear(self) -> Array:
@@ -186,8 +189,8 @@ class _Subspace:
         best: MasterPoint | None = None
         iterations = 0
         for _ in range(ROUNDS):
-            face = _Face(problem, self.V)
-            qp = ConicQP(face, face.rows(normals), offsets, group, C)
+            penalty = _SubspacePenalty(problem, self.V)
+            qp = ConicQP(penalty, penalty.rows(normals), offsets, group, C)
             outcome, self.path, steps = follow(qp, self.path, 0.5 * tol, stop)
             iterations += steps
             M = self.V @ outcome.U @ self.V.T

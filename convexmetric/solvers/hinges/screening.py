@@ -43,13 +43,12 @@ import scipy.sparse as sp
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric
 from convexmetric.comparisons import Block, ListedBlock
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import DualPoint, PairwiseRisk, Reason
-from convexmetric.solvers.hinges.faces import Kinks
+from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.run import Monitor
 from convexmetric.solvers.run.needs import linear_part, squared_norm
 
@@ -187,7 +186,7 @@ def tally(risk: PairwiseRisk, ball: Ball, places: bool = False) -> Screened:
     rankings = risk.rankings
     X = _csr(rankings.X)
     Q = X if rankings.Q is rankings.X else _csr(rankings.Q)
-    points = *Q, *X, risk.cone.d, isinstance(risk.cone, NonnegativeDiagonal)
+    points = *Q, *X, risk.cone.d, risk.cone.diagonal
     totals = np.zeros(3, dtype=np.int64)
     listed = [np.empty((0, 3), dtype=np.int64)]
     for block in rankings.blocks(ball.centre, np.arange(risk.parts)):
@@ -236,11 +235,10 @@ def sides(ball: Ball, kinks: Kinks, margin: float) -> np.ndarray:
 
 def _sizes(kinks: Kinks) -> Array:
     """Frobenius norms of listed comparisons, rounded up."""
-    if isinstance(kinks.cone, NonnegativeDiagonal):
-        squares = kinks.squares
-        return np.sqrt(np.asarray((squares * squares).sum(axis=1), dtype=np.float64).ravel()) * (1.0 + OF_SIZES)
-    q, near, far = kinks.points()
-    n, f = q - near, q - far
+    if kinks.in_coordinates:
+        rows = kinks.rows
+        return np.sqrt(np.asarray((rows * rows).sum(axis=1), dtype=np.float64).ravel()) * (1.0 + OF_SIZES)
+    n, f = kinks.differences()
     nn, ff, nf = (np.einsum("ij,ij->i", a, b) for a, b in ((n, n), (f, f), (n, f)))
     large = nn * nn + ff * ff
     return np.sqrt(np.maximum(large - 2.0 * nf * nf, 0.0) + OF_SIZES * large)
@@ -294,24 +292,12 @@ def _screen(points, rows, test, counts, at, found):  # type: ignore[no-untyped-d
         for e in range(q_start[anchors[row]], q_start[anchors[row] + 1]):
             q[q_columns[e]] = q_values[e]
         own = _square(q, diagonal)
-        n_squares, f_squares = np.empty(near.size), np.empty(far.size)
-        x, z = np.empty(near.size), np.empty(far.size)
-        largest = abs(margin)
+        n_squares = _squares(near, q, x_start, x_columns, x_values, diagonal)
+        f_squares = _squares(far, q, x_start, x_columns, x_values, diagonal)
+        x = _distances(near, values, first[row], 0, listed)
+        z = _distances(far, values, first[row], near.size, listed)
+        largest = max(abs(margin), _largest(x), _largest(z))
         difference = q.copy()
-        for i in range(near.size):
-            begin, end = x_start[near[i]], x_start[near[i] + 1]
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, True)
-            n_squares[i] = _square(difference, diagonal)
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, False)
-            x[i] = values[first[row] + (i if listed else near[i])]
-            largest = max(largest, abs(x[i]))
-        for j in range(far.size):
-            begin, end = x_start[far[j]], x_start[far[j] + 1]
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, True)
-            f_squares[j] = _square(difference, diagonal)
-            _less(difference, x_columns[begin:end], x_values[begin:end], q, False)
-            z[j] = values[first[row] + (near.size + j if listed else far[j])]
-            largest = max(largest, abs(z[j]))
         active, inactive, undecided = 0, 0, 0
         for i in range(near.size):
             begin, end = x_start[near[i]], x_start[near[i] + 1]
@@ -344,6 +330,35 @@ def _screen(points, rows, test, counts, at, found):  # type: ignore[no-untyped-d
                     inactive += 1
             _less(difference, x_columns[begin:end], x_values[begin:end], q, False)
         counts[row, 0], counts[row, 1], counts[row, 2] = active, inactive, undecided
+
+
+@numba.njit(cache=True, nogil=True)
+def _squares(items, q, start, columns, values, diagonal):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Squared sizes of the differences of q and some items, as elements of the cone's space."""
+    squares, difference = np.empty(items.size), q.copy()
+    for i in range(items.size):
+        begin, end = start[items[i]], start[items[i] + 1]
+        _less(difference, columns[begin:end], values[begin:end], q, True)
+        squares[i] = _square(difference, diagonal)
+        _less(difference, columns[begin:end], values[begin:end], q, False)
+    return squares
+
+
+@numba.njit(cache=True, nogil=True)
+def _distances(items, values, first, place, listed):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Values of some items of a row that begins at ``first``: in a list from a place on, or where the items are."""
+    chosen = np.empty(items.size)
+    for i in range(items.size):
+        chosen[i] = values[first + (place + i if listed else items[i])]
+    return chosen
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest(values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    largest = 0.0
+    for value in values:
+        largest = max(largest, abs(value))
+    return largest
 
 
 @numba.njit(cache=True, nogil=True)

@@ -35,10 +35,13 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.projection import Projection
+from convexmetric.cones.scaling import longest_step
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
-from convexmetric.solvers.hinges.faces import Face, Factorised, Kinks, face_of, solve_newton
+from convexmetric.solvers.hinges.kinks import Kinks
+from convexmetric.solvers.hinges.newton_system import Factorised, solve_newton
 from convexmetric.solvers.hinges.screening import Screening
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.needs import linear_part, squared_norm
@@ -147,7 +150,7 @@ class WarmRun(Protocol):
 class _Point:
     """An iterate with its parts and what a pass says of it."""
 
-    face: Face
+    projection: Projection
     sigma: float
     here: Smoothed
     Y: Array
@@ -155,7 +158,7 @@ class _Point:
 
     @property
     def M(self) -> Array:
-        return self.face.positive / self.sigma
+        return self.projection.positive / self.sigma
 
     @property
     def complete(self) -> bool:
@@ -191,12 +194,12 @@ class _Run:
                 if not at.complete:
                     self.width *= SHRINK
                     self.stride = max(1.0, at.here.kinks * SHRINK / SAMPLE)
-                    at = self._pass(at.face, at.sigma)
+                    at = self._pass(at.projection, at.sigma)
                     continue
                 held = True
                 Y, kinks = self._narrowed(at, kinks)
-            face, sigma = balanced(at.face, at.sigma, self.reg)
-            at = replace(at, face=face, sigma=sigma)
+            projection, sigma = balanced(at.projection, at.sigma, self.reg)
+            at = replace(at, projection=projection, sigma=sigma)
             move, slope = self._direction(at, Y, kinks)
             there, step = self._moved(at, move, slope, search=not held)
             short = short + 1 if step < 1.0 and there.complete else 0
@@ -212,19 +215,19 @@ class _Run:
         """The best equal slopes: the dual is a parabola in their size while no eigenvalue changes sign."""
         if warm is not None:
             self.width = warm.width
-            return self._pass(face_of(self.cone, warm.W), warm.sigma)
+            return self._pass(self.cone.projection(warm.W), warm.sigma)
         zero = self.risk.smoothed(self.cone.zeros(), self.width * 1e-3)
         S = zero.point.S
         M = self.cone.project(S - self.G) / self.reg
         square = self.reg * self.cone.inner(M, M)
         size = min(1.0, zero.point.value / square) if square > 0.0 else 1.0
-        return self._pass(face_of(self.cone, size * S - self.G), self.reg)
+        return self._pass(self.cone.projection(size * S - self.G), self.reg)
 
-    def _pass(self, face: Face, sigma: float) -> _Point:
-        M = face.positive / sigma
+    def _pass(self, projection: Projection, sigma: float) -> _Point:
+        M = projection.positive / sigma
         here = self.risk.smoothed(M, self.width, self.stride, self.most, seed=self.left)
         self.stride = max(1.0, here.kinks / SAMPLE)
-        return _Point(face, sigma, here, here.point.S - self.G, here.value + self.problem.penalty(M))
+        return _Point(projection, sigma, here, here.point.S - self.G, here.value + self.problem.penalty(M))
 
     def _look(self, at: _Point) -> float:
         """Offer what a point proves; how far it is from solving the smoothed problem, in units of the gap it proves."""
@@ -236,7 +239,7 @@ class _Run:
         bound = self.problem.bound(at.here.point.value, at.here.point.S, M)
         self.monitor.dual(bound, lambda: SmoothedPairs(M, width), at.here.point)
         if self.warm is None or self.monitor.gap > WARM_GAP:
-            self.warm = Warm(at.face.W, at.sigma, width)
+            self.warm = Warm(at.projection.W, at.sigma, width)
         unsolved = 0.5 * self.reg * self.cone.inner(M, M) - self.cone.inner(M, at.Y) + conjugate
         self.count(kinks=at.here.kinks, width=width)
         return unsolved / max(exact - at.here.point.value + conjugate, np.finfo(float).tiny)
@@ -259,12 +262,12 @@ class _Run:
 
     def _direction(self, at: _Point, Y: Array, kinks: Kinks) -> tuple[Array, float]:
         """Newton step in W, and the slope of the smoothed objective along it."""
-        face, sigma = at.face, at.sigma
-        residual = self.reg * at.M - Y - face.negative
-        b = -face.into(residual)
-        diagonal = (1.0 - face.omega) + self.reg / sigma * face.omega
-        v = solve_newton(face, kinks, diagonal, b, sigma)
-        moved = face.out(v)
+        projection, sigma = at.projection, at.sigma
+        residual = self.reg * at.M - Y - projection.negative
+        b = -projection.into(residual)
+        diagonal = (1.0 - projection.omega) + self.reg / sigma * projection.omega
+        v = solve_newton(projection, kinks, diagonal, b, sigma)
+        moved = projection.out(v)
         curved = kinks.adjoint(kinks.curvature * kinks.margins(moved)) / sigma
         return -residual - (self.reg / sigma - 1.0) * moved - curved, -float(np.vdot(b, v)) / sigma
 
@@ -272,7 +275,7 @@ class _Run:
         """A step that descends the smoothed objective, or the whole step where the width has just changed."""
         step = 1.0
         while True:
-            there = self._pass(face_of(self.cone, at.face.W + step * move), at.sigma)
+            there = self._pass(self.cone.projection(at.projection.W + step * move), at.sigma)
             if not search or there.value <= at.value + 1e-4 * step * slope:
                 return there, step
             step *= 0.4
@@ -289,7 +292,7 @@ class _Polish:
 
     def __init__(self, run: _Run, at: _Point) -> None:
         self.run_, self.risk, self.cone, self.reg, self.G = run, run.risk, run.cone, run.reg, run.G
-        self.face, self.sigma, self.M0 = at.face, at.sigma, at.M
+        self.projection, self.sigma, self.M0 = at.projection, at.sigma, at.M
         order = np.lexsort(at.here.places.T[::-1])
         if run.screening is not None:
             order = order[run.screening.undecided(at.here.sample[order], self.M0)]
@@ -307,7 +310,7 @@ class _Polish:
 
     def _grow(self) -> bool:
         """Free the comparisons that turned; False if there are none, or too many."""
-        M = self.face.positive / self.sigma
+        M = self.projection.positive / self.sigma
         places, sample = self.risk.turned(self.M0, M)
         if self.run_.screening is not None:
             free = self.run_.screening.undecided(sample, self.M0)
@@ -333,7 +336,7 @@ class _Polish:
         mu = max(self.mu, 0.5 * gap / float(c.sum()))
         s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
         for _ in range(ROUND_STEPS):
-            M = self.face.positive / self.sigma
+            M = self.projection.positive / self.sigma
             S = self.others.S + kinks.adjoint(c * s.z)
             value = self.others.value + self.risk.margin * float(c @ s.z)
             run.monitor.primal(M, run.problem.objective(M))
@@ -344,22 +347,22 @@ class _Polish:
                 return True
             if float(c @ s.products()) < ENOUGH * (run.monitor.upper_bound - run.monitor.lower_bound):
                 break
-            self.face, self.sigma = balanced(self.face, self.sigma, self.reg)
+            self.projection, self.sigma = balanced(self.projection, self.sigma, self.reg)
             s = self._step(M, S, s)
         return False
 
     def _step(self, M: Array, S: Array, s: _Slopes) -> _Slopes:
         """A predictor and a corrector step of the slopes and of W."""
-        kinks, c, face, sigma = self.kinks, self.kinks.weights, self.face, self.sigma
-        residual = self.reg * M - (S - self.G) - face.negative
+        kinks, c, projection, sigma = self.kinks, self.kinks.weights, self.projection, self.sigma
+        residual = self.reg * M - (S - self.G) - projection.negative
         theta = 1.0 / (s.above / (1.0 - s.z) + s.below / s.z)
         kinks.curvature = c * theta
         shift = self.reg / sigma - 1.0
-        system = Factorised(face, kinks, (1.0 - face.omega) + self.reg / sigma * face.omega, sigma)
+        system = Factorised(projection, kinks, (1.0 - projection.omega) + self.reg / sigma * projection.omega, sigma)
         t = self.risk.margin - kinks.margins(M)
 
         def solved(q: Array) -> tuple[Array, Array]:
-            v = face.out(system.solve(face.into(kinks.adjoint(c * theta * q) - residual)))
+            v = projection.out(system.solve(projection.into(kinks.adjoint(c * theta * q) - residual)))
             dz = theta * (q - kinks.margins(v) / sigma)
             return dz, -residual - shift * v + kinks.adjoint(c * dz)
 
@@ -372,7 +375,7 @@ class _Polish:
         dz, dW = solved(t - up / (1.0 - s.z) + down / s.z)
         change = s.changes(dz, up, down)
         length = min(1.0, BOUNDARY * s.longest(change))
-        self.face = face_of(self.cone, face.W + length * dW)
+        self.projection = self.cone.projection(projection.W + length * dW)
         return s.moved(change, length)
 
 
@@ -385,7 +388,7 @@ class _Slopes:
     below: Array
 
     def products(self) -> Array:
-        """What is to become zero."""
+        """Complementarity products of both ends, summed."""
         return self.above * (1.0 - self.z) + self.below * self.z
 
     def changes(self, dz: Array, up: Array | float, down: Array | float) -> _Slopes:
@@ -403,28 +406,23 @@ class _Slopes:
     def longest(self, change: _Slopes) -> float:
         """Longest step that keeps slopes and multipliers in their range."""
         return min(
-            _longest(self.z, change.z),
-            _longest(1.0 - self.z, -change.z),
-            _longest(self.above, change.above),
-            _longest(self.below, change.below),
+            longest_step(self.z, change.z),
+            longest_step(1.0 - self.z, -change.z),
+            longest_step(self.above, change.above),
+            longest_step(self.below, change.below),
         )
-
-
-def _longest(values: Array, changes: Array) -> float:
-    falling = changes < 0.0
-    return float(np.min(-values[falling] / changes[falling])) if falling.any() else np.inf
 
 
 def _same(dual: SmoothedPairs) -> SmoothedPairs:
     return dual
 
 
-def balanced(face: Face, sigma: float, reg: float) -> tuple[Face, float]:
+def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:
     """The same metric and the same Z with another sigma, where the parts of W are of different size."""
-    ratio = face.imbalance
+    ratio = projection.imbalance
     if not 0.0 < ratio < np.inf:
-        return face, sigma
+        return projection, sigma
     wanted = min(max(reg, BALANCE * sigma * ratio), LARGEST * reg)
     if sigma / SLACK <= wanted <= sigma * SLACK:
-        return face, sigma
-    return face.scaled(wanted / sigma), wanted
+        return projection, sigma
+    return projection.scaled(wanted / sigma), wanted

@@ -19,19 +19,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.cones.psd import PSDCone
+from convexmetric.cones.scaling import Scaling
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
-from convexmetric.solvers.numerics.conic_qp import DiagonalScaling, MatrixScaling
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.run.needs import linear_part, linear_penalty
 from convexmetric.threads import blas_threads_for
@@ -187,17 +185,13 @@ class _Path:
             return np.inf
         return here.value + self.problem.penalty(U) - mu * float(np.log(spectrum).sum())
 
-    def _direction(self, U: Array, Z: Array, here: Smoothed, mu: float) -> tuple[Any, Array, float]:
+    def _direction(self, U: Array, Z: Array, here: Smoothed, mu: float) -> tuple[Scaling, Array, float]:
         """Scaling, Newton step in its frame, and the decrement."""
         inside = self.cone.smallest(Z) > 1e-12 * self.cone.largest(self.C)
         # Outside, mu U^-1 stands in for Z: its scaling is the second derivative of the barrier.
-        dual = Z if inside else mu * self._inverse(U)
-        scaling: Any = (
-            DiagonalScaling(U, dual, 0.0)
-            if isinstance(self.cone, NonnegativeDiagonal)
-            else MatrixScaling(self.cone, U, dual, 0.0)  # type: ignore[arg-type]
-        )
-        gradient = scaling.into(scaling.dual(Z - mu * self._inverse(U)))
+        barrier = mu * self.cone.inverse(U)
+        scaling = self.cone.scaling(U, Z if inside else barrier)
+        gradient = scaling.into(scaling.dual(Z - barrier))
         J = self._rows(scaling, here)
         with blas_threads_for(float(len(J)) * self.cone.size**2):
             H = J.T @ J
@@ -205,13 +199,7 @@ class _Path:
             v = -la.cho_solve(la.cho_factor(H, lower=True, check_finite=False), gradient, check_finite=False)
         return scaling, scaling.out(v), float(-gradient @ v)
 
-    def _inverse(self, U: Array) -> Array:
-        if isinstance(self.cone, NonnegativeDiagonal):
-            return 1.0 / U
-        inverse = la.inv(U, check_finite=False)
-        return 0.5 * (inverse + inverse.T)
-
-    def _rows(self, scaling: Any, here: Smoothed) -> Array:
+    def _rows(self, scaling: Scaling, here: Smoothed) -> Array:
         """Sampled second derivative ``J^T J`` in scaled coordinates: a row a pair."""
         rankings = self.risk.rankings
         q, i, j = here.sample.T
@@ -219,12 +207,7 @@ class _Path:
         near, far = points - rankings.X[i], points - rankings.X[j]
         if sp.issparse(near):
             near, far = near.toarray(), far.toarray()
-        if isinstance(self.cone, NonnegativeDiagonal):
-            rows = (far**2 - near**2) * scaling.g
-        else:
-            assert isinstance(self.cone, PSDCone)
-            near, far = near @ scaling.basis, far @ scaling.basis
-            rows = self.cone.outer_rows(far) - self.cone.outer_rows(near)
+        rows = scaling.outer_rows(far) - scaling.outer_rows(near)
         rows *= np.sqrt(here.curvature)[:, None]
         return rows
 

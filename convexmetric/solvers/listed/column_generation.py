@@ -35,18 +35,14 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import ListedHinges, Reason
-from convexmetric.solvers.numerics.conic_qp import (
-    ConicQP,
-    Outcome,
-    cholesky,
-    cholesky_solve,
-    interior_point,
-    scaled_rows,
-    warm_start,
-)
+from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.newton_system import scaled_rows
+from convexmetric.solvers.numerics.program import ConicQP, times
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
+from convexmetric.solvers.numerics.starts import warm_start
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges, times
+from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["ColumnGeneration"]
@@ -271,7 +267,7 @@ def _lowest(slope_at: Callable[[float], float], flat: float) -> float:
     return t
 
 
-class _Face:
+class _PenaltyOnColumns:
     """The penalty of the problem on some columns, with the frozen rows' share of ``D^T a`` in its linear term."""
 
     def __init__(self, regularizer: Regularizer, g: Array) -> None:
@@ -353,7 +349,7 @@ class _WorkingSets:
         w = np.zeros_like(run.w)
         if self.columns.size:
             qp = ConicQP(
-                _Face(run.problem.regularizer.restricted(self.columns), g[self.columns]),
+                _PenaltyOnColumns(run.problem.regularizer.restricted(self.columns), g[self.columns]),
                 A=run.comparisons.block(rows, self.columns),
                 b=hinges.margins[rows],
                 group=np.arange(rows.size),

@@ -1,7 +1,7 @@
 """Direct primal-dual interior point for hinge losses of listed comparisons.
 
 The whole problem is one conic quadratic program with a row and a slack for every comparison (see
-:mod:`convexmetric.solvers.numerics.conic_qp`). Time an iteration is ``min(T, q)^2 max(T, q)`` for T comparisons and q
+:mod:`convexmetric.solvers.numerics.program`). Time an iteration is ``min(T, q)^2 max(T, q)`` for T comparisons and q
 coordinates of the metric; memory is the square of the smaller.
 """
 
@@ -16,7 +16,9 @@ import numpy as np
 
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges, Reason
-from convexmetric.solvers.numerics.conic_qp import ConicQP, Outcome, heavy_start, interior_point
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.starts import heavy_start
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.needs import quadratic_part
 

@@ -16,7 +16,6 @@ __all__ = [
     "quadratic_part",
     "soft_hinges",
     "squared_norm",
-    "times",
     "trace_weight",
 ]
 
@@ -75,8 +74,3 @@ def trace_weight(problem: MetricProblem) -> float | Reason:
     if weights is None or weights.squared or weights.norm:
         return Reason("its regularizer is not a trace")
     return weights.trace
-
-
-def times(quadratic: float | Array, v: Array) -> Array:
-    """``Q v`` for a multiple of the identity or a matrix."""
-    return np.asarray(quadratic @ v if isinstance(quadratic, np.ndarray) else quadratic * v)

@@ -14,7 +14,7 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.risks import SmoothedPairs
-from convexmetric.solvers.hinges.faces import Kinks
+from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.hinges.screening import Ball, Screening, ball_of, sides, tally
 
 

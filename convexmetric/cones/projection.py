@@ -1,0 +1,200 @@
+r"""The projection at a point: both parts of the point, and the derivative.
+
+Every W of the space is :math:`[W]_+ - [-W]_+`, two points of the cone that are orthogonal (Moreau). For diagonal
+metrics the derivative :math:`\Pi` of the projection :math:`W \mapsto [W]_+` is the selection of the positive entries.
+For a symmetric matrix :math:`W = Q \, \mathrm{diag}(e) \, Q^\top` it is
+
+.. math:: \Pi(V) = Q \, (\Omega \circ Q^\top V Q) \, Q^\top
+
+with :math:`\Omega_{pq} = 1` where both eigenvalues are positive, :math:`e_p / (e_p - e_q)` where only the first is, 0
+where none is. Where an eigenvalue is zero there is no derivative; what is said then is one of the generalised Jacobian.
+Semismooth Newton methods work in the coordinates in which Omega is not zero.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.cones.base import Array
+
+__all__ = ["DiagonalProjection", "ListedDifferences", "MatrixProjection", "Projection"]
+
+
+class ListedDifferences(Protocol):
+    """Listed elements ``D_t = f_t f_t^T - n_t n_t^T`` of the cone's space."""
+
+    @property
+    def rows(self) -> Any:
+        """All of them in coordinates of the cone, ``(N, cone.size)``, dense or sparse."""
+
+    def differences(self) -> tuple[Any, Any]:
+        """The vectors ``n_t`` and ``f_t``, one a row."""
+
+    def margins(self, M: Array) -> Array:
+        """``<D_t, M>``."""
+
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t D_t``."""
+
+    def turned(self, basis: Array) -> ListedDifferences:
+        """``B^T D_t B`` for an orthogonal matrix B."""
+
+
+class Projection(ABC):
+    """The projection at a point W.
+
+    Attributes
+    ----------
+    W : array
+        The point.
+    positive, negative : array
+        Its parts ``[W]_+`` and ``[-W]_+``.
+    imbalance : float
+        Size of the negative part over that of the positive one; infinite where that is zero.
+    omega : (size,) array
+        Weights of the derivative in its coordinates, in (0, 1].
+    """
+
+    W: Array
+    positive: Array
+    negative: Array
+    imbalance: float
+    omega: Array
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates in which the derivative is not zero."""
+        return int(self.omega.size)
+
+    @abstractmethod
+    def scaled(self, factor: float) -> Projection:
+        """That at ``factor [W]_+ - [-W]_+``."""
+
+    @abstractmethod
+    def into(self, S: Array) -> Array:
+        """``Pi^(1/2) S`` in coordinates of the derivative."""
+
+    @abstractmethod
+    def out(self, v: Array) -> Array:
+        """``Pi^(1/2) v`` as an element of the cone's space."""
+
+    @abstractmethod
+    def rows(self, listed: ListedDifferences) -> Any:
+        """``H Pi^(1/2)`` for listed elements in the rows of H, ``(N, size)``; an array of its own, or sparse."""
+
+    @abstractmethod
+    def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        """Products with ``H Pi^(1/2)`` and with its transpose."""
+
+
+class DiagonalProjection(Projection):
+    """Of a vector; coordinates are its positive entries."""
+
+    def __init__(self, W: Array) -> None:
+        self.W = W
+        self.positive, self.negative = np.maximum(W, 0.0), np.maximum(-W, 0.0)
+        self.kept = np.flatnonzero(W > 0.0)
+        self.omega = np.ones(self.kept.size)
+        norm = float(np.linalg.norm(self.positive))
+        self.imbalance = float(np.linalg.norm(self.negative)) / norm if norm > 0.0 else np.inf
+
+    def scaled(self, factor: float) -> DiagonalProjection:
+        """Its positive entries times the factor."""
+        return DiagonalProjection(factor * self.positive - self.negative)
+
+    def into(self, S: Array) -> Array:
+        """The entries kept."""
+        return S[self.kept]
+
+    def out(self, v: Array) -> Array:
+        """Zeros elsewhere."""
+        full = np.zeros(self.W.size)
+        full[self.kept] = v
+        return full
+
+    def rows(self, listed: ListedDifferences) -> Any:
+        """Columns of the rows."""
+        return listed.rows[:, self.kept]
+
+    def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        """By the columns of the rows."""
+        rows = self.rows(listed)
+        transposed = rows.T.tocsr() if sp.issparse(rows) else rows.T
+        return lambda v: rows @ v, lambda u: transposed @ u
+
+
+class MatrixProjection(Projection):
+    """Of a symmetric matrix, by its eigenvalues in descending order and its eigenvectors.
+
+    Coordinates are the entries, in the eigenbasis, of the block of positive eigenvalues and its border (svec).
+    """
+
+    def __init__(self, values: Array, vectors: Array) -> None:
+        self.values, self.vectors = values, vectors
+        d, r = values.size, int(np.count_nonzero(values > 0.0))
+        kept, dropped = vectors[:, :r], vectors[:, r:]
+        self.positive = (kept * values[:r]) @ kept.T
+        self.negative = (dropped * -values[r:]) @ dropped.T
+        norm = float(np.linalg.norm(values[:r]))
+        self.imbalance = float(np.linalg.norm(values[r:])) / norm if norm > 0.0 else np.inf
+        self.i, self.j = np.triu_indices(d, m=d)
+        inside = self.i < r
+        self.i, self.j = self.i[inside], self.j[inside]
+        self.scale = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
+        low = np.minimum(values, 0.0)
+        self.omega = values[self.i] / (values[self.i] - low[self.j])
+        self.root = np.sqrt(self.omega)
+
+    @property
+    def W(self) -> Array:  # type: ignore[override]
+        """From its eigenvalues."""
+        return (self.vectors * self.values) @ self.vectors.T
+
+    def scaled(self, factor: float) -> MatrixProjection:
+        """Its positive eigenvalues times the factor."""
+        return MatrixProjection(np.where(self.values > 0.0, factor * self.values, self.values), self.vectors)
+
+    def into(self, S: Array) -> Array:
+        """Entries of ``Q^T S Q`` times the roots of Omega."""
+        return self._entries(self.vectors.T @ S @ self.vectors)
+
+    def out(self, v: Array) -> Array:
+        """The matrix in the eigenbasis, turned back."""
+        return self.vectors @ self._matrix(v) @ self.vectors.T
+
+    def _entries(self, turned: Array) -> Array:
+        """Coordinates of a matrix in the eigenbasis."""
+        return turned[self.i, self.j] * (self.scale * self.root)
+
+    def _matrix(self, v: Array) -> Array:
+        """The adjoint."""
+        d = self.values.size
+        full = np.zeros((d, d))
+        full[self.i, self.j] = full[self.j, self.i] = v * self.root / self.scale
+        return full
+
+    def rows(self, listed: ListedDifferences) -> Array:
+        """From vectors in the eigenbasis."""
+        near, far = (vectors @ self.vectors for vectors in listed.differences())
+        rows = np.empty((len(near), self.size))
+        _outer_differences(near, far, self.i, self.j, self.scale * self.root, rows)
+        return rows
+
+    def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+        """By margins and sums in the eigenbasis: no row is made."""
+        turned = listed.turned(self.vectors)
+        return lambda v: turned.margins(self._matrix(v)), lambda u: self._entries(turned.adjoint(u))
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _outer_differences(near, far, i, j, scale, rows):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Entries (i, j) of ``f f^T - n n^T``, times the scale, for the rows of near and far."""
+    for t in numba.prange(len(near)):
+        for k in range(i.size):
+            rows[t, k] = scale[k] * (far[t, i[k]] * far[t, j[k]] - near[t, i[k]] * near[t, j[k]])

@@ -1,0 +1,98 @@
+r"""Newton systems of smoothed hinges: the derivative of the projection, and a row for every comparison on its kink.
+
+With the derivative :math:`\Pi` of the projection on the cone (:mod:`convexmetric.cones.projection`) a system
+
+.. math:: (\mathrm{diag}(D) + \tfrac{1}{\sigma} \Pi^{1/2} H^\top \mathrm{diag}(\kappa) H \Pi^{1/2}) \, v = b
+
+lives in the coordinates where it is not zero. It is solved by the smaller of two factorisations, kinks or coordinates,
+or by conjugate gradients, whose products cost no more than a pass over the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from convexmetric.cones.base import Array
+from convexmetric.cones.projection import Projection
+from convexmetric.solvers.hinges.kinks import Kinks
+
+__all__ = ["Factorised", "solve_newton"]
+
+#: Multiplications up to which a system is factorised at once, and up to which it is if conjugate gradients are slow.
+FACTORISED, SLOW = 1e9, 4e11
+#: Residual at which conjugate gradients stop, and steps they may take.
+CG_ACCURACY, CG_STEPS = 1e-2, 80
+
+
+class Factorised:
+    """A system factorised on its smaller side."""
+
+    def __init__(self, projection: Projection, kinks: Kinks, diagonal: Array, sigma: float) -> None:
+        self.root = np.sqrt(diagonal)
+        scale = np.sqrt(kinks.curvature / sigma)
+        rows = projection.rows(kinks)
+        if sp.issparse(rows):
+            self.rows = sp.diags_array(scale) @ rows @ sp.diags_array(1.0 / self.root)
+        else:
+            self.rows = rows
+            _scale(self.rows, scale, 1.0 / self.root)
+        self.by_kinks = len(kinks) < projection.size
+        gram = self.rows @ self.rows.T if self.by_kinks else self.rows.T @ self.rows
+        gram = gram.toarray() if sp.issparse(gram) else gram
+        gram[np.diag_indices_from(gram)] += 1.0
+        self.factor = la.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, b: Array) -> Array:
+        """``v`` for one right-hand side."""
+        b = b / self.root
+        if self.by_kinks:
+            b = b - self.rows.T @ la.cho_solve(self.factor, self.rows @ b, check_finite=False)
+        else:
+            b = la.cho_solve(self.factor, b, check_finite=False)
+        return np.asarray(b / self.root)
+
+
+def solve_newton(projection: Projection, kinks: Kinks, diagonal: Array, b: Array, sigma: float) -> Array:
+    """``v``, by factorisation where that is cheap, else by conjugate gradients."""
+    if projection.size == 0 or len(kinks) == 0:
+        return b / diagonal
+    small, large = sorted((len(kinks), projection.size))
+    work = float(small) ** 2 * large + small**3 / 3.0
+    if work <= FACTORISED:
+        return Factorised(projection, kinks, diagonal, sigma).solve(b)
+    forward, transposed = projection.products(kinks)
+    v, accurate = _conjugate_gradients(
+        lambda x: diagonal * x + transposed(kinks.curvature * forward(x)) / sigma, b, diagonal
+    )
+    return v if accurate or work > SLOW else Factorised(projection, kinks, diagonal, sigma).solve(b)
+
+
+def _conjugate_gradients(product: Callable[[Array], Array], b: Array, diagonal: Array) -> tuple[Array, bool]:
+    """Preconditioned by ``diagonal``; whether the accuracy was reached."""
+    v, residual = np.zeros_like(b), b.copy()
+    z = residual / diagonal
+    p, square = z.copy(), float(residual @ z)
+    target = CG_ACCURACY**2 * square
+    for _ in range(CG_STEPS):
+        if square <= target:
+            return v, True
+        image = product(p)
+        length = square / float(p @ image)
+        v += length * p
+        residual -= length * image
+        z = residual / diagonal
+        before, square = square, float(residual @ z)
+        p = z + square / before * p
+    return v, square <= target
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def _scale(matrix, by_row, by_column):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in numba.prange(len(matrix)):
+        for k in range(matrix.shape[1]):
+            matrix[t, k] *= by_row[t] * by_column[k]

@@ -58,7 +58,7 @@ assert solution.gap <= 1e-4
 
 T = cm.SimilarityOperator.of(solution)
 others = np.arange(10, len(X_test), 40)
-print(f"a {y_test[0]} against the digits {y_test[others]}: {T.verify(X_test[:1], X_test[others])[0]}")
+print(f"a {y_test[0]} against the digits {y_test[others]}: {T.verdicts(X_test[:1], X_test[others])[0]}")
 print(f"essential rank of T: {T.essential_rank()}, in a span of {problem.cone.d} dimensions")
 
 curves = {"kernel alone": cm.roc_curve(problem.embedding, X_test, y_test), "under T": cm.roc_curve(T, X_test, y_test)}

@@ -213,7 +213,7 @@ CALLS = [
     ("cm.SimilarityOperator.of(ranking)", errors.InputError, "solution must be what solve returns"),
     ("cm.SimilarityOperator.load('T.npz')", errors.InputError, "there is no such file"),
     ("T.save('T.pkl')", errors.InputError, "an operator is saved as .npz"),
-    ("T.verify(X[:, :2])", errors.InputError, "X has 2 features, but the operator takes 3"),
+    ("T.verdicts(X[:, :2])", errors.InputError, "X has 2 features, but the operator takes 3"),
     ("T.essential_rank(1.0)", errors.InputError, "share must be"),
     ("cm.empirical_risk(np.eye(3), X, pairs, r)", errors.InputError, "T must be a SimilarityOperator"),
     ("cm.empirical_risk(T, X, [[0, 12]], [1])", errors.InputError, "pairs points to row 12"),

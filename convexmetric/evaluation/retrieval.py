@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
+from convexmetric.measures import measure_named
 
 __all__ = ["RetrievalCurve", "retrieval_curve"]
 
@@ -84,15 +85,18 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, levels: Sequence[float]
     recall = real_array(levels, "levels")
     if recall.ndim != 1 or not recall.size or not ((recall >= 0.0) & (recall <= 1.0)).all():
         raise InputError("levels must be numbers from 0 to 1")
+    average_precision = measure_named("map")
     total, precision, queries = 0.0, np.zeros(recall.size), 0
     for d, hits in zip(D, wanted.astype(bool), strict=True):
         p = int(hits.sum())
         if not p:
             continue
         ranks = np.flatnonzero(hits[np.argsort(d, kind="stable")]) + 1
-        at_hits = np.arange(1, p + 1) / ranks
-        total += float(at_hits.mean())
-        best_from = np.maximum.accumulate(at_hits[::-1])[::-1]
+        i, count = np.arange(1, p + 1), np.full(p, p)
+        # Gains of average precision are the precisions at relevant items over p.
+        gains = average_precision.gains(i, ranks - i, count, d.size - count)
+        total += float(gains.sum())
+        best_from = np.maximum.accumulate(p * gains[::-1])[::-1]
         # The first hit whose recall reaches the level; the slack is for levels such as 0.1 * 30.
         first = np.maximum(np.ceil(recall * p - 1e-9).astype(np.int64), 1)
         precision += best_from[first - 1]

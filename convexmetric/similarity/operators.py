@@ -126,13 +126,18 @@ class SimilarityOperator:
         """``(n, n2)`` array of ``||T x - T x'||``."""
         return np.asarray(np.sqrt(self.squared_distances(X, X2)))
 
-    def verify(self, X: Any, X2: Any = None) -> NDArray[np.int8]:
+    def verdicts(self, X: Any, X2: Any = None) -> NDArray[np.int8]:
         """``(n, n2)`` verdicts: 1 similar (nearer than 1), 0 undecided (at 1), -1 dissimilar (paper 4, section 1.2).
 
         One row of X is a single example: its column of verdicts on X2 is the elementary verifier of section 5.1.
         Distances are computed in float64, so that "undecided" means equal to 1 after rounding.
         """
         return verdicts(self.squared_distances(X, X2))
+
+    def verify(self, X: Any, X2: Any = None) -> NDArray[np.int8]:
+        """The old name of :meth:`verdicts`: ``verify`` is what is done to certificates."""
+        warnings.warn("verify is now called verdicts", DeprecationWarning, stacklevel=2)
+        return self.verdicts(X, X2)
 
     @cached_property
     def singular_values(self) -> Array:

@@ -97,7 +97,7 @@ def test_the_balanced_error_of_verdicts_is_the_balanced_risk():
     X, y, T = task(4, grid=True)
     off = ~np.eye(len(y), dtype=bool)
     r = np.where(y[:, None] == y, 1, -1)
-    assert cm.balanced_error(T.verify(X)[off], r[off]) == pytest.approx(cm.empirical_risk_from_labels(T, X, y))
+    assert cm.balanced_error(T.verdicts(X)[off], r[off]) == pytest.approx(cm.empirical_risk_from_labels(T, X, y))
     assert cm.balanced_error([1, 0, -1, 0], [1, 1, -1, -1]) == 0.5
     assert cm.balanced_error([-1, -1, -1], [1, -1, -1]) == 0.5
 

@@ -37,10 +37,10 @@ def test_distances_are_those_of_the_images():
 def test_verdicts_on_either_side_of_one_and_at_one():
     unit = cm.SimilarityOperator([[2.0]])
     points = np.array([[0.0], [0.25], [0.5], [0.75]])
-    np.testing.assert_array_equal(unit.verify(points[:1], points), [[1, 1, 0, -1]])
-    assert unit.verify(points[:1], points).dtype == np.int8
-    np.testing.assert_array_equal(np.sign(1.0 - T.distances(X, X2)), T.verify(X, X2))
-    assert (cm.SimilarityOperator(np.zeros((0, 6))).verify(X) == 1).all()
+    np.testing.assert_array_equal(unit.verdicts(points[:1], points), [[1, 1, 0, -1]])
+    assert unit.verdicts(points[:1], points).dtype == np.int8
+    np.testing.assert_array_equal(np.sign(1.0 - T.distances(X, X2)), T.verdicts(X, X2))
+    assert (cm.SimilarityOperator(np.zeros((0, 6))).verdicts(X) == 1).all()
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)), elements=st.floats(-1e3, 1e3)))
@@ -153,3 +153,9 @@ def test_shapes_are_checked():
     with pytest.raises(InputError, match=r"embedding must have a method transform\(X\), got str"):
         cm.SimilarityOperator(np.eye(2), "rbf")
     assert repr(T).startswith("SimilarityOperator(3 x 6 features")
+
+
+def test_the_old_name_of_verdicts_still_answers():
+    operator = cm.SimilarityOperator(np.zeros((0, 6)))
+    with pytest.warns(DeprecationWarning, match="verdicts"):
+        assert (operator.verify(X) == 1).all()

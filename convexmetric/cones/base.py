@@ -45,6 +45,11 @@ class Cone(ABC):
     def size(self) -> int:
         """Number of coordinates."""
 
+    @property
+    def diagonal(self) -> bool:
+        """Whether metrics are diagonal, vectors of weights: for words and reasons; mathematics asks for methods."""
+        return len(self.shape) == 1
+
     @abstractmethod
     def element(self, M: ArrayLike, name: str = "M") -> Array:
         """``M`` as a float64 element of the space (not necessarily in the cone).

@@ -125,6 +125,11 @@ def test_statement_expressions_evaluate_to_the_same_numbers(kind):
     assert np.max(constraints[0].violation()) >= 1.0
 
 
+def test_diagonal_metrics_are_vectors():
+    assert NonnegativeDiagonal(2).diagonal
+    assert not PSDCone(2).diagonal
+
+
 def test_cones_compare_by_kind_and_dimension():
     assert PSDCone(3) == PSDCone(3)
     assert hash(PSDCone(3)) == hash(PSDCone(3))

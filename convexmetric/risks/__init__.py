@@ -1,6 +1,8 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
 from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation, tangent_dual
+from convexmetric.risks.blocks import Blocks
+from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
@@ -10,6 +12,7 @@ from convexmetric.risks.separable import SeparableRisk, boxed_pairs
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk
 
 __all__ = [
+    "Blocks",
     "CutDual",
     "Cuts",
     "DualPoint",
@@ -30,5 +33,7 @@ __all__ = [
     "SmoothedPairs",
     "Violation",
     "boxed_pairs",
+    "dual_arrays",
+    "dual_from_arrays",
     "tangent_dual",
 ]

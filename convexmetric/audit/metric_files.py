@@ -30,7 +30,7 @@ from convexmetric.certificates import Certificate, certify
 from convexmetric.errors import InputError
 from convexmetric.files import MAX_BYTES, check_solution_path, existing, guarded, read_arrays, read_mat, write_arrays
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import dual_arrays, dual_from_arrays
+from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
 
 __all__ = [

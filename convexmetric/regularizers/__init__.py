@@ -5,6 +5,5 @@ from convexmetric.regularizers.frobenius import Frobenius
 from convexmetric.regularizers.quadratic_form import QuadraticForm
 from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
 from convexmetric.regularizers.trace import Trace
-from convexmetric.regularizers.weighted import WeightedRegularizer
 
-__all__ = ["Frobenius", "QuadraticForm", "Regularizer", "SquaredFrobenius", "Trace", "WeightedRegularizer"]
+__all__ = ["Frobenius", "QuadraticForm", "Regularizer", "SquaredFrobenius", "Trace"]

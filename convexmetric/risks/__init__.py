@@ -2,7 +2,6 @@
 
 from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation, tangent_dual
 from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
@@ -33,7 +32,5 @@ __all__ = [
     "SmoothedPairs",
     "Violation",
     "boxed_pairs",
-    "dual_arrays",
-    "dual_from_arrays",
     "tangent_dual",
 ]

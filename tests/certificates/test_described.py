@@ -17,7 +17,8 @@ from convexmetric.errors import DualError, InputError
 from convexmetric.fingerprint import fingerprint
 from convexmetric.losses import BoxLoss, Hinge
 from convexmetric.regularizers import Frobenius, QuadraticForm, Regularizer, SquaredFrobenius, Trace
-from convexmetric.risks import SeparableRisk, SmoothedPairs, dual_arrays, dual_from_arrays
+from convexmetric.risks import SeparableRisk, SmoothedPairs
+from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 TRIPLETS = np.array([np.random.default_rng(seed).choice(12, 3, replace=False) for seed in range(20)])

@@ -22,7 +22,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import dual_arrays, dual_from_arrays
+from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Progress
 
 __all__ = ["Checkpoint", "State"]

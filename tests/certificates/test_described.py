@@ -136,7 +136,7 @@ class OtherLoss(Hinge):
     [
         (problem(OtherForms()), problem(Elastic()), "the penalty of the statement is"),
         (problem(OtherWeight(1e-6)), problem(Trace(1e-6)), "the penalty of the statement is"),
-        (problem(Trace(0.1), loss=OtherLoss(0.1)), problem(Trace(0.1)), "the objective of the statement is"),
+        (problem(Trace(0.1), loss=OtherLoss(0.1)), problem(Trace(0.1)), "the risk of the statement is"),
     ],
 )
 @pytest.mark.parametrize("zero", [False, True])

@@ -20,7 +20,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
 
@@ -28,6 +27,7 @@ from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown, ratio, seconds
 
 import convexmetric as cm
+from convexmetric.benchmark import chosen_instances
 from convexmetric.solvers.routes import ROUTES
 
 DEFAULT = "exact"
@@ -179,11 +179,10 @@ def main():
     known = set(cm.solvers.SOLVERS) - {DEFAULT}
     if not set(solvers) <= known:
         parser.error(f"--solvers must be among {', '.join(sorted(known))}")
-    names = dict.fromkeys(
-        name for pattern in arguments.instances for name in cm.list_problems() if fnmatchcase(name, pattern)
-    )
-    if not names:
-        parser.error("no instance matches; 'convexmetric list' has their names")
+    try:
+        names = chosen_instances(arguments.instances)
+    except cm.errors.InputError as error:
+        parser.error(str(error))
     results = Results(arguments.json)
     with ThreadPoolExecutor(arguments.jobs) as pool:
         found = pool.map(lambda name: results.compare(name, solvers, arguments), names)

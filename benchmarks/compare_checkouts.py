@@ -14,11 +14,13 @@ import math
 import os
 import subprocess
 import sys
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown, ratio, seconds
+
+from convexmetric.benchmark import chosen_instances
+from convexmetric.errors import InputError
 
 HERE = Path(__file__).resolve().parents[1]
 
@@ -60,18 +62,20 @@ def solved(root, name, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=Path)
-    parser.add_argument("--instances", nargs="*", default=["*"], help="patterns of names")
+    parser.add_argument("--instances", nargs="+", default=["*"], help="patterns of names")
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a solve (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="solves after the first, of which the fastest counts")
     parser.add_argument("--json", type=Path, help="append every result to this file, and skip what is in it")
     add_threads_option(parser)
     arguments = parser.parse_args()
+    try:
+        names = chosen_instances(arguments.instances)
+    except InputError as error:
+        parser.error(str(error))
     limit_threads(arguments.threads)
     print(surroundings(), flush=True)
 
-    names = sorted(path.stem for path in (HERE / "problems").glob("*.toml"))
-    names = [name for name in names if any(fnmatchcase(name, pattern) for pattern in arguments.instances)]
     known = {}
     if arguments.json is not None and arguments.json.exists():
         known = {row["name"]: row for row in map(json.loads, arguments.json.read_text().splitlines())}

@@ -15,7 +15,8 @@ __all__ = ["fingerprint"]
 def fingerprint(*parts: Any) -> str:
     """SHA-256 of numbers, strings, arrays, sparse matrices, sequences, dataclasses, and objects with ``contents()``.
 
-    Classes of the package count by their names, others by module and qualified name.
+    Classes of the package count by their names, others by module and qualified name; fields of dataclasses that do not
+    count in comparisons do not count.
 
     Raises
     ------
@@ -46,7 +47,7 @@ def _feed(digest: Any, part: Any) -> None:
         _feed(digest, part.contents())
     elif is_dataclass(part):
         digest.update(f"{_kind(part)};".encode())
-        _feed(digest, [getattr(part, field.name) for field in fields(part)])
+        _feed(digest, [getattr(part, field.name) for field in fields(part) if field.compare])
     else:
         raise TypeError(f"no fingerprint for {type(part).__name__}: give it a method contents()")
 

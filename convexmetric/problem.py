@@ -83,6 +83,8 @@ class MetricProblem:
 
     #: The metric's letter in the paper.
     letter: ClassVar[str] = "M"
+    #: Weight of the risk that :meth:`with_C` changes; None where a problem has no such weight.
+    C: float | None = None
 
     def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
         if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):

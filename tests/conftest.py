@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 # Before anything imports matplotlib: no test opens a window.
@@ -35,3 +37,18 @@ def data_folder() -> Path:
     if not value or not Path(value).is_dir():
         pytest.skip(f"no data folder ({_VARIABLE})")
     return Path(value)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command in this process; gives exit code, standard output and standard error."""
+    from convexmetric.cli import main
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["convexmetric", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code or 0, captured.out, captured.err
+
+    return run

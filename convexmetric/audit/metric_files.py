@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from scipy.io import whosmat
 
 from convexmetric.certificates import Certificate, certify
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InputError
 from convexmetric.files import MAX_BYTES, check_solution_path, existing, guarded, read_arrays, read_mat, write_arrays
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, SmoothedPairs
+from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
 
 __all__ = [
@@ -44,6 +43,8 @@ __all__ = [
 
 #: Which variable is the metric, when a file has several: the papers' letters, in this order.
 LETTERS = ("M", "W", "w")
+#: Name of a dual point that is one multiplier a comparison.
+MULTIPLIERS = "u"
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
@@ -184,7 +185,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     """
     path = check_solution_path(path)
     certificate = solution.certificate
-    letter = "w" if isinstance(solution.problem.cone, NonnegativeDiagonal) else "M"
+    letter = "w" if solution.problem.cone.diagonal else "M"
     metric, moved = certificate.M, solution.problem.in_other_coordinates
     if moved:
         metric = solution.w if letter == "w" else solution.M
@@ -199,13 +200,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     }
     if moved:
         arrays["variable"] = certificate.M
-    if isinstance(certificate.dual, CutDual):
-        dual = certificate.dual
-        arrays |= {"witnesses": dual.witnesses, "weights": dual.weights, "groups": dual.groups}
-    elif isinstance(certificate.dual, SmoothedPairs):
-        arrays |= certificate.dual.arrays()
-    else:
-        arrays["u"] = np.asarray(certificate.dual, dtype=np.float64)
+    arrays |= dual_arrays(certificate.dual, MULTIPLIERS)
     write_arrays(path, arrays)
     return path
 
@@ -220,13 +215,8 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
     """
     arrays = read_arrays(path)
     metric = next((arrays[name] for name in ("variable", *LETTERS) if name in arrays), None)
-    if metric is not None and {"witnesses", "weights", "groups"} <= arrays.keys():
-        dual: Any = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
-    elif metric is not None and {"smoothed_at", "width"} <= arrays.keys():
-        dual = SmoothedPairs.from_arrays(arrays)
-    elif metric is not None and "u" in arrays:
-        dual = arrays["u"]
-    else:
+    dual = dual_from_arrays(arrays, MULTIPLIERS)
+    if metric is None or dual is None:
         raise InputError(f"{path} holds no metric with a dual point: it has {', '.join(arrays) or 'nothing'}")
     return certify(problem, metric, dual)
 

@@ -322,6 +322,14 @@ def audit_iterates(
     if isinstance(iterates, str | bytes | Mapping) or not isinstance(iterates, Iterable):
         raise InputError(f"iterates must be an array (T, d, d) or (T, d) or a list, got {type(iterates).__name__}")
     against = reference_of(problem, reference)
+    objectives, violations, best = _judged_all(problem, iterates)
+    count = len(objectives)
+    at = _ascending(seconds, "seconds", count), _ascending(passes, "passes", count)
+    return _trail(name, *at, objectives, violations, best, against, "")
+
+
+def _judged_all(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> tuple[Array, Array, Array]:
+    """Objectives and violations of all iterates, and the best of them."""
     objectives, violations, best = [], [], None
     for k, M in enumerate(iterates):
         try:
@@ -334,17 +342,7 @@ def audit_iterates(
         violations.append(violation)
     if best is None:
         raise InputError("iterates is empty")
-    count = len(objectives)
-    return _trail(
-        name,
-        _ascending(seconds, "seconds", count),
-        _ascending(passes, "passes", count),
-        np.array(objectives),
-        np.array(violations),
-        best,
-        against,
-        "",
-    )
+    return np.array(objectives), np.array(violations), best
 
 
 def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> None:

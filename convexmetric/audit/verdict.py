@@ -333,7 +333,11 @@ def audit(
     if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
     metric, asymmetry = _metric_of(problem, M)
-    against = reference_of(problem, reference)
+    return _audited(problem, metric, asymmetry, reference_of(problem, reference), int(worst))
+
+
+def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: Reference, worst: int) -> Audit:
+    """The audit of an element of the cone's space."""
     objective = problem.objective(metric)
     judged, smallest, in_cone = placed(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
@@ -359,7 +363,7 @@ def audit(
         conditions=optimality_conditions(problem, judged) if margins else None,
         subspace=_subspace(problem, judged, scale, against),
         comparisons_share=_comparisons_share(problem, judged, risk, projected, against),
-        worst=_worst_parts(problem, judged, against.M, int(worst)),
+        worst=_worst_parts(problem, judged, against.M, worst),
         M=judged,
     )
 

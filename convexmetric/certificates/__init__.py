@@ -3,15 +3,10 @@
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
 from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
 from convexmetric.certificates.contracts import check_problem
+from convexmetric.certificates.instances import Difference, difference, verify_instance
+from convexmetric.certificates.statement import as_rational, describe
 from convexmetric.certificates.user_terms import Constraints, ExtraObjective, UserTerms, solve_conic
-from convexmetric.certificates.writer import (
-    Difference,
-    as_rational,
-    describe,
-    difference,
-    verify_instance,
-    write_certificate,
-)
+from convexmetric.certificates.writer import write_certificate
 
 __all__ = [
     "Ball",

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.certificates.user_terms import Constraints, ExtraObjective, UserTerms
-from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import CrossedBoundsError, InputError
 from convexmetric.problem import MetricProblem
@@ -32,7 +31,6 @@ from convexmetric.risks import DualPoint
 from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, sum_error
 
 __all__ = ["Certificate", "certify", "relative_gap"]
-
 
 #: A positive lower bound below this is none: products behind it may have lost their digits by underflow.
 SMALLEST = 1e-290
@@ -268,7 +266,7 @@ def _dual_error(problem: MetricProblem, point: DualPoint) -> Array:
     sums = np.zeros(cone.d)
     if point.weight is not None and problem.risk.points:
         sums = error_of_sums(problem.risk.points, point.weight, cone)
-    if isinstance(cone, NonnegativeDiagonal):
+    if cone.diagonal:
         return sums + sum_error(cone.d) * (np.abs(S) if G is None else np.abs(S) + np.abs(G))
     # Eigenvalues err by about this, whatever the scales of the coordinates are.
     size = norm_of(S) + (0.0 if G is None else norm_of(G))

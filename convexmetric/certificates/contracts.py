@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import cvxpy as cp
 import numpy as np
@@ -54,7 +54,7 @@ from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.programme import checked_gains, most_violated
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers import Regularizer
-from convexmetric.risks import CutDual, RankingRisk, Risk, SeparableRisk
+from convexmetric.risks import CutDual, Risk
 
 __all__ = ["check_problem"]
 
@@ -110,14 +110,15 @@ def check_problem(problem: MetricProblem, random_state: int | np.random.Generato
     before = _fingerprint(problem)
     _check_cone(problem.cone, rng)
     _check_linear_term(problem)
-    risk = problem.risk
-    if isinstance(risk, RankingRisk):
-        _check_measure(risk, rng)
+    blocks = problem.risk.blocks()
+    if blocks.measure is not None:
+        _check_measure(blocks.measure, blocks.lengths, rng)
     metrics = _metrics(problem, rng)
-    if isinstance(risk, SeparableRisk):
-        _check_comparisons(risk.comparisons, metrics, rng)
-        _check_loss(risk, metrics, rng)
-    cuts = _check_risk(risk, metrics, rng)
+    if blocks.comparisons is not None:
+        _check_comparisons(blocks.comparisons, metrics, rng)
+        if blocks.loss is not None:
+            _check_loss(blocks.loss, [blocks.comparisons.forward(M) for M in metrics], rng)
+    cuts = _check_risk(problem.risk, metrics, rng)
     _check_regularizer(problem, metrics, cuts, rng)
     _check_bounds(problem, metrics, rng)
     _check_weights(problem, metrics)
@@ -292,10 +293,9 @@ def _check_comparisons(comparisons: Comparisons, metrics: list[Array], rng: np.r
         block.equal("expression must be forward(M)", comparisons.expression(variable).value, s)
 
 
-def _check_loss(risk: SeparableRisk, metrics: list[Array], rng: np.random.Generator) -> None:
-    loss, count = risk.loss, risk.parts
-    block = _Block("loss", loss)
-    met = [risk.comparisons.forward(M) for M in metrics]
+def _check_loss(loss: Loss, met: list[Array], rng: np.random.Generator) -> None:
+    """At the margins of some metrics, and at random ones."""
+    block, count = _Block("loss", loss), len(met[0])
     scales = [max(_size(s), 1e-300) for s in met[1:4:2]]
     margins = met + [scale * rng.standard_normal(count) for scale in (*scales, 1e-3 * scales[0])]
     values = [block.numbers("values(s)", loss.values(s), (count,), infinite=loss.hard) for s in margins]
@@ -310,8 +310,8 @@ def _check_loss(risk: SeparableRisk, metrics: list[Array], rng: np.random.Genera
     if box is not None:
         for s, value in zip(margins, values, strict=True):
             block.equal("box must be the same loss", box.values(s), value, values)
-    if isinstance(loss, SmoothLoss):
-        _check_curvature(block, loss, margins)
+    if loss.differentiable:
+        _check_curvature(block, cast(SmoothLoss, loss), margins)
     if count <= STATEMENT_ROWS:
         _check_loss_statement(block, loss, met[1])
 
@@ -386,11 +386,10 @@ def _check_loss_statement(block: _Block, loss: Loss, s: Array) -> None:
         block.equal("its CVXPY statement must be worth its value", found, value, np.abs(loss.values(s)).sum(), CONIC)
 
 
-def _check_measure(risk: RankingRisk, rng: np.random.Generator) -> None:
-    measure, block = risk.measure, _Block("measure", risk.measure)
-    relevance = risk.rankings.relevance
-    sizes = set(zip(relevance.n_relevant.tolist(), relevance.n_irrelevant.tolist(), strict=True))
-    for p, n in sorted(sizes)[:20]:
+def _check_measure(measure: Measure, lengths: np.ndarray, rng: np.random.Generator) -> None:
+    """``lengths`` are those of the lists that it is made for."""
+    block = _Block("measure", measure)
+    for p, n in np.unique(lengths, axis=0)[:20].tolist():
         if p * n <= 10**6:
             checked_gains(measure, p, n)
     for p, n in [(1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (2, 3), (3, 2)]:
@@ -552,7 +551,7 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
         Q = block.numbers("quadratic", quadratic, () if np.ndim(quadratic) == 0 else (cone.size, cone.size))
         block.equal("quadratic must be symmetric", Q, Q.T)
     columns = np.arange(0, cone.d, 2)
-    part = omega.restricted(columns) if isinstance(cone, NonnegativeDiagonal) else None
+    part = omega.restricted(columns) if cone.diagonal else None
     for M, value in met:
         m = cone.coordinates(M)
         if quadratic is not None:
@@ -625,7 +624,7 @@ def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.G
         witnesses = np.array([allowed[at] for at in rng.integers(len(allowed), size=3)])
         groups = rng.permutation(np.arange(risk.parts) % 4)
         duals.append(CutDual(witnesses, rng.exponential(size=(3, int(groups.max()) + 1)), groups))
-    if isinstance(risk, SeparableRisk):
+    if risk.blocks().comparisons is not None:
         duals += [width * rng.standard_normal(risk.parts) for width in (1e-3, 1.0, 1e3)]
     for dual in duals:
         bound = problem.dual_bound(dual, hint=allowed[int(rng.integers(len(allowed)))])
@@ -636,9 +635,9 @@ def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.G
 def _check_weights(problem: MetricProblem, metrics: list[Array]) -> None:
     """``with_C`` scales the risk, ``with_reg`` the regularizer, where a problem has such weights."""
     block, cone, M = _Block("problem", problem), problem.cone, metrics[1]
-    for name in ("with_C", "with_reg"):
+    for name, weighed in (("with_C", problem.with_C), ("with_reg", problem.with_reg)):
         try:
-            once, twice = (getattr(problem, name)(weight) for weight in (1.0, 2.0))
+            once, twice = weighed(1.0), weighed(2.0)
         except InputError:
             continue
         block.demand(_fingerprint(once) != _fingerprint(twice), f"{name} must change the fingerprint")

@@ -27,6 +27,10 @@ class Comparisons(ABC):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
 
+    def signs_of_each(self) -> Array:
+        """``sigma_t`` where ``s_t`` is a distance, or a difference of two, times a sign; for certificate files."""
+        return np.ones(len(self))
+
     @property
     def points(self) -> tuple[Any, ...]:
         """The points that are compared, a matrix a set; empty where ``D_t`` is made of something else."""

@@ -16,9 +16,10 @@ import scipy.sparse as sp
 
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pairs import ListedPairs
-from convexmetric.comparisons.points import as_points, translated
+from convexmetric.comparisons.points import as_points, described_points, translated
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 
 __all__ = ["PairDistances", "symmetric"]
@@ -58,6 +59,14 @@ class PairDistances(Comparisons):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.X, self.pairs, self.signs, self.cone
+
+    def described(self) -> Described:
+        """Points and pairs."""
+        return Described(arrays={**described_points(self.X), "pairs": self.pairs})
+
+    def signs_of_each(self) -> Array:
+        """Those of the distances."""
+        return self.signs
 
     @property
     def points(self) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from convexmetric.cones.base import real_array
 from convexmetric.errors import InputError
 
-__all__ = ["Checked", "as_points", "rows_of", "translated"]
+__all__ = ["Checked", "as_points", "described_points", "rows_of", "translated"]
 
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
@@ -96,6 +96,19 @@ def translated(*sets: Any) -> tuple[Any, ...]:
     if not shift.any():
         return sets
     return tuple(points - shift for points in sets)
+
+
+def described_points(X: Any, name: str = "points") -> dict[str, np.ndarray]:
+    """Points as arrays of certificate files: one, or the three of a matrix compressed by rows."""
+    if not sp.issparse(X):
+        return {name: X}
+    rows = sp.csr_array(X, copy=True)
+    rows.sum_duplicates()
+    return {
+        f"{name}_data": rows.data,
+        f"{name}_indices": rows.indices.astype(np.int64),
+        f"{name}_indptr": rows.indptr.astype(np.int64),
+    }
 
 
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:

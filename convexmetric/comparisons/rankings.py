@@ -24,10 +24,11 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.comparisons.points import as_points, rows_of, translated
+from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import InputError
 
 __all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]
@@ -95,6 +96,16 @@ class Rankings:
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.X, None if self.Q is self.X else self.Q, self.relevance, self.cone, self.anchors
+
+    def described(self) -> Described:
+        """Points, and the near and the far list of every query."""
+        arrays = described_points(self.X)
+        if self.Q is not self.X:
+            arrays |= described_points(self.Q, "queries")
+        arrays |= description(self.relevance).arrays
+        if self.anchors is not None:
+            arrays["anchors"] = self.anchors
+        return Described(arrays=arrays)
 
     def rows(self, queries: np.ndarray) -> np.ndarray:
         """The rows of ``Q`` that some queries are."""

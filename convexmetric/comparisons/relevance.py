@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons.points import rows_of
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 
 __all__ = ["Lists", "Relevance"]
@@ -44,6 +45,15 @@ class Relevance:
 
     def __len__(self) -> int:
         return self.relevant_start.size
+
+    def described(self) -> Described:
+        """Near and far lists; for a complement the row that each query leaves out, n where there is none."""
+        near = {"near": self.relevant, "near_start": self.relevant_start, "near_stop": self.relevant_stop}
+        if self.complement:
+            itself = np.full(len(self), self.n_corpus) if self.itself is None else self.itself
+            return Described(arrays={**near, "itself": itself})
+        far = {"far": self.irrelevant, "far_start": self.irrelevant_start, "far_stop": self.irrelevant_stop}
+        return Described(arrays=near | far)
 
     @property
     def n_relevant(self) -> np.ndarray:

@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
-from convexmetric.comparisons.points import as_points, rows_of, translated
+from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 
 __all__ = ["Triplets", "checked_triplets"]
@@ -61,6 +62,10 @@ class Triplets(Comparisons):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.X, self.triplets, self.cone
+
+    def described(self) -> Described:
+        """Points and triplets."""
+        return Described(arrays={**described_points(self.X), "triplets": self.triplets})
 
     @property
     def points(self) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, Cone, finite_array, real_array
+from convexmetric.cones.described import Described
 from convexmetric.cones.projection import DiagonalProjection
 from convexmetric.cones.scaling import DiagonalScaling
 from convexmetric.errors import InputError
@@ -22,6 +23,10 @@ def _squared(V: Any) -> Any:
 
 class NonnegativeDiagonal(Cone):
     """Diagonal metrics, held as their weights ``w`` with shape ``(d,)``; coordinates are ``w`` itself."""
+
+    def described(self) -> Described:
+        """``"diagonal"`` and the number of features."""
+        return Described({"cone": "diagonal", "features": self.d})
 
     @property
     def shape(self) -> tuple[int]:

@@ -10,6 +10,7 @@ import scipy.linalg as la
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, Cone, finite_array
+from convexmetric.cones.described import Described
 from convexmetric.cones.projection import MatrixProjection
 from convexmetric.cones.scaling import MatrixScaling
 from convexmetric.errors import InputError
@@ -30,6 +31,10 @@ class PSDCone(Cone):
         self._upper = rows * self.d + columns
         self._lower = columns * self.d + rows
         self._weights = np.where(rows == columns, 1.0, np.sqrt(2.0))
+
+    def described(self) -> Described:
+        """``"psd"`` and the number of features."""
+        return Described({"cone": "psd", "features": self.d})
 
     @property
     def shape(self) -> tuple[int, int]:

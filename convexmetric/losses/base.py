@@ -7,7 +7,7 @@ With its conjugate :math:`\ell^*(v) = \sup_s v s - \ell(s)`, every multiplier u 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import cvxpy as cp
 
@@ -21,6 +21,9 @@ __all__ = ["Loss", "SmoothLoss"]
 
 class Loss(ABC):
     """A loss applied to every margin ``s_t`` and summed."""
+
+    #: Whether it has two derivatives: a :class:`SmoothLoss`.
+    differentiable: ClassVar[bool] = False
 
     @property
     def nonnegative(self) -> bool:
@@ -78,6 +81,8 @@ class Loss(ABC):
 
 class SmoothLoss(Loss):
     """A loss with two derivatives."""
+
+    differentiable: ClassVar[bool] = True
 
     @abstractmethod
     def curvature(self, s: Array) -> Array:

@@ -22,6 +22,8 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
+from convexmetric.errors import InputError
 from convexmetric.losses.base import Loss
 
 __all__ = ["BoxLoss"]
@@ -71,6 +73,29 @@ class BoxLoss(Loss):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.offset, self.low, self.high, self.curvature
+
+    def described(self, signs: Array) -> Described:
+        """Squared or absolute errors, or hinges, each with its weight and its target or margin.
+
+        A hinge with the slope 1 only is one that is never off: ``mu + d`` where mu is not negative.
+
+        Raises
+        ------
+        InputError
+            If it is none of these.
+        """
+        if (self.curvature > 0.0).all() and np.isinf(self.high).all() and np.isinf(self.low).all():
+            return Described({"loss": "squared"}, {"weights": 0.5 / self.curvature, "margins": self.offset})
+        never_off = (self.low == self.high) & (signs < 0.0) & (self.offset >= 0.0)
+        kind = ""
+        if not self.curvature.any() and np.isfinite(self.high).all() and (self.high > 0.0).all():
+            if np.array_equal(self.low, -self.high):
+                kind = "absolute"
+            elif ((self.low == 0.0) | never_off).all():
+                kind = "hinge"
+        if not kind:
+            raise InputError(f"certificates do not know a loss like this {type(self).__name__}")
+        return Described({"loss": kind}, {"weights": self.high, "margins": self.offset})
 
     def box(self, size: int) -> BoxLoss:
         """Itself."""

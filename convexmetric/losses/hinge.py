@@ -15,6 +15,7 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.losses.base import Loss
 from convexmetric.losses.box import BoxLoss
@@ -54,6 +55,12 @@ class Hinge(Loss):
     def hinges(self, size: int) -> tuple[Array, Array]:
         """C and margin for every comparison."""
         return np.full(size, float(self.C)), np.full(size, float(self.margin))
+
+    def described(self, signs: Array) -> Described:
+        """C and the margin for every comparison; a hard one has the weight 1."""
+        weights = np.full(len(signs), 1.0 if self.hard else self.C, dtype=np.float64)
+        margins = np.full(len(signs), self.margin, dtype=np.float64)
+        return Described({"loss": "hard" if self.hard else "hinge"}, {"weights": weights, "margins": margins})
 
     def box(self, size: int) -> BoxLoss | None:
         """With ``[0, C]`` for every comparison; none for hard margins."""

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import entr, expit
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.losses.base import SmoothLoss
 
@@ -43,6 +44,11 @@ class Logistic(SmoothLoss):
     def nonnegative(self) -> bool:
         """Always."""
         return True
+
+    def described(self, signs: Array) -> Described:
+        """C for every comparison."""
+        weights = np.full(len(signs), self.C, dtype=np.float64)
+        return Described({"loss": "logistic"}, {"weights": weights, "margins": np.zeros(len(signs))})
 
     def values(self, s: Array) -> Array:
         """``C log(1 + exp(-s_t))``, without overflow."""

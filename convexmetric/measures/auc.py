@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
 from convexmetric.measures.placement import place
 
@@ -31,6 +32,10 @@ class AUC(Measure):
     name: ClassVar[str] = "auc"
     title: ClassVar[str] = "area under the ROC curve"
     pairwise: ClassVar[bool] = True
+
+    def described(self) -> Described:
+        """Its name."""
+        return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``(n - b) / (p n)``."""

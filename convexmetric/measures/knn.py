@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.placement import nearest, place
 from convexmetric.measures.precision import push, pushed, relevant_in_head
@@ -29,6 +30,10 @@ class NearestNeighbours(MeasureAtK):
 
     name: ClassVar[str] = "knn"
     title: ClassVar[str] = "binary k-nearest-neighbour prediction"
+
+    def described(self) -> Described:
+        """Its name and k."""
+        return Described({"measure": self.name, "k": self.k})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0."""

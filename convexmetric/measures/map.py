@@ -21,6 +21,7 @@ import numba
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
 from convexmetric.measures.placement import distribute, order_cells
 
@@ -39,6 +40,10 @@ class AveragePrecision(Measure):
 
     name: ClassVar[str] = "map"
     title: ClassVar[str] = "mean average precision"
+
+    def described(self) -> Described:
+        """Its name."""
+        return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``i / (p (i + b))``."""

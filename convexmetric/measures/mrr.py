@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
 from convexmetric.measures.placement import distribute, order_cells, place
 
@@ -30,6 +31,10 @@ class ReciprocalRank(Measure):
 
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "mean reciprocal rank"
+
+    def described(self) -> Described:
+        """Its name."""
+        return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``1 / (1 + b)`` for the first relevant item, else 0."""

@@ -19,6 +19,7 @@ import numba
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.placement import nearest, place
 from convexmetric.measures.precision import push, pushed, relevant_in_head
@@ -34,6 +35,10 @@ class NDCG(MeasureAtK):
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "normalised discounted cumulative gain at k"
+
+    def described(self) -> Described:
+        """Its name and k."""
+        return Described({"measure": self.name, "k": self.k})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``D(i + b) / sum_{t <= k} D(t)`` up to place k."""

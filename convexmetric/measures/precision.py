@@ -19,6 +19,7 @@ import numba
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.placement import nearest, place
 
@@ -33,6 +34,10 @@ class PrecisionAtK(MeasureAtK):
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "precision at k"
+
+    def described(self) -> Described:
+        """Its name and k."""
+        return Described({"measure": self.name, "k": self.k})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``[i + b <= k] / k``."""

@@ -84,7 +84,7 @@ class _PairProblem(MetricProblem):
         super().__init__(risk, self._regularizer())
 
     def _regularizer(self) -> Regularizer:
-        return NORMS[self.norm](float(self.reg / np.sqrt(self.m)))
+        return NORMS[self.norm].over_root(self.reg, self.m)
 
     def with_reg(self, reg: float) -> _PairProblem:
         """The same problem with another lambda, sharing all data."""

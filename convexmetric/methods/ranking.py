@@ -100,6 +100,7 @@ class RankingProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "W"
+    C: float
 
     def __init__(
         self,

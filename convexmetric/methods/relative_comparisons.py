@@ -81,6 +81,7 @@ class RelativeComparisonProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "w"
+    C: float
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class RelativeComparisonProblem(MetricProblem):
                     f"A must have one row a feature: X has {points.shape[1]}, A has {self.A.shape[0]} rows"
                 )
             features = as_points(np.asarray(points @ self.A))
-            regularizer = QuadraticForm((self.A.T @ self.A) ** 2)
+            regularizer = QuadraticForm.gram(self.A)
         else:
             features = points
             regularizer = SquaredFrobenius(1.0)

@@ -145,7 +145,7 @@ def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
     InputError
         If there is no solution, or their problems have no C.
     """
-    weights = [float(getattr(solution.problem, "C", np.nan)) for solution in solutions]
+    weights = [float(np.nan if solution.problem.C is None else solution.problem.C) for solution in solutions]
     if not weights or not np.all(np.isfinite(weights)):
         raise InputError("solutions must be those of a path over C, at least one")
     order = np.argsort(weights)

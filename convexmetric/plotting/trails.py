@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from numpy.typing import NDArray
 
 from convexmetric.audit import AuditTrail
 from convexmetric.errors import InputError
@@ -59,52 +60,64 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
         raise InputError(f"axes must be two, one for seconds and one for passes, got {len(axes)}")
     gaps = [trail.reference_gap for trail in trails if np.isfinite(trail.reference_gap) and trail.reference_gap > 0.0]
     floor = max(max(gaps, default=0.0), FLOOR)
-    lowest = highest = floor
-    for k, trail in enumerate(trails):
-        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
-        each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
-        finite = np.isfinite(each)
-        highest = max(highest, float(each[finite].max(initial=highest)))
-        for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
-            if not np.isfinite(at).all():
-                continue
-            sparse = len(trail) <= 60
-            ax.plot(at[finite], each[finite], ls="", marker=marker, ms=3.5 if sparse else 2.0, color=colour, alpha=0.45)
-            # Alone a point is no line.
-            alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
-            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, lw=1.8,
-                    label=_trail_label(trail), **alone)  # fmt: skip
-            lowest = min(lowest, float(best.min()))
+    reach = [_draw(trail, axes, COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], floor)
+             for k, trail in enumerate(trails)]  # fmt: skip
+    lowest, highest = min(low for low, _ in reach), max(high for _, high in reach)
     for ax, label, values in zip(
         axes, ("seconds", _unit_label(trails)), ([t.seconds for t in trails], [t.passes for t in trails]), strict=True
     ):
         ax.set_yscale("log")
         if gaps:
-            ax.axhspan(floor / 3.0, floor, color="#E3E3E3", lw=0, zorder=0)
-            ax.annotate(
-                f"the reference's own gap, {floor:.0e}", (0.99, floor), xycoords=("axes fraction", "data"),
-                xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize="x-small", color="#555555",
-            )  # fmt: skip
+            _shade(ax, floor)
         ax.set_ylim(min(lowest, floor) / (3.0 if gaps else 1.5), highest * 2.0)
-        known = [v for v in values if np.isfinite(v).all()]
-        ends = [float(v[-1]) for v in known]
-        if known and max(ends) > SPREAD * min(ends):
-            # Solvers of different speed are not seen side by side otherwise; the start at zero is left out.
-            positive = np.concatenate(known)
-            ax.set_xscale("log")
-            first = float(positive[positive > 0.0].min(initial=max(ends)))
-            ax.set_xlim(left=max(first, min(ends) / START) / 1.3)
-        elif known:
-            ax.set_xlim(left=0.0)
-        else:
-            ax.set_xticks([])
-            ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color="#555555")
+        _limit(ax, [v for v in values if np.isfinite(v).all()])
         ax.set_xlabel(label)
         ax.set_ylabel("suboptimality, at most")
         plain(ax)
     axes[1].set_ylabel("")
     axes[1].legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="best")
     return axes[0], axes[1]
+
+
+def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, floor: float) -> tuple[float, float]:
+    """Draw one trail in both panels; its lowest and its highest value."""
+    each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
+    finite = np.isfinite(each)
+    lowest, size = floor, 3.5 if len(trail) <= 60 else 2.0
+    # Alone a point is no line.
+    alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
+    for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
+        if np.isfinite(at).all():
+            ax.plot(at[finite], each[finite], ls="", marker=marker, ms=size, color=colour, alpha=0.45)
+            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, lw=1.8,
+                    label=_trail_label(trail), **alone)  # fmt: skip
+            lowest = min(lowest, float(best.min()))
+    return lowest, float(each[finite].max(initial=floor))
+
+
+def _shade(ax: Axes, floor: float) -> None:
+    """What is below the reference's own gap."""
+    ax.axhspan(floor / 3.0, floor, color="#E3E3E3", lw=0, zorder=0)
+    ax.annotate(
+        f"the reference's own gap, {floor:.0e}", (0.99, floor), xycoords=("axes fraction", "data"),
+        xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize="x-small", color="#555555",
+    )  # fmt: skip
+
+
+def _limit(ax: Axes, known: Sequence[NDArray[Any]]) -> None:
+    """The axis of seconds or passes, for those of the trails that have them."""
+    ends = [float(v[-1]) for v in known]
+    if known and max(ends) > SPREAD * min(ends):
+        # Solvers of different speed are not seen side by side otherwise; the start at zero is left out.
+        positive = np.concatenate(known)
+        ax.set_xscale("log")
+        first = float(positive[positive > 0.0].min(initial=max(ends)))
+        ax.set_xlim(left=max(first, min(ends) / START) / 1.3)
+    elif known:
+        ax.set_xlim(left=0.0)
+    else:
+        ax.set_xticks([])
+        ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color="#555555")
 
 
 def _trail_label(trail: AuditTrail) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 
 __all__ = ["NormWeights", "Regularizer"]
@@ -48,6 +49,36 @@ class NormWeights:
 
 class Regularizer(ABC):
     """A convex function ``Omega`` of the metric that makes the problem well posed."""
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        r"""How it stands in certificate files: as :math:`\langle A, M \rangle + \frac{\mu}{2} \|M\|_F^2`.
+
+        A is :meth:`linear` and joins the linear term, :math:`\mu > 0` is :meth:`quadratic`. So a new regularizer of
+        this form is proven without a rule of its own. The description is as true as these two methods:
+        ``check_problem`` tries them, and the writer of certificates compares what a file states with :meth:`value`. A
+        class derived from one that describes itself otherwise has to describe itself, too.
+
+        Parameters
+        ----------
+        cone : Cone
+        points : array or None
+            The array ``points`` of the file, to which the description may refer; None where it is compressed.
+
+        Raises
+        ------
+        InputError
+            If it is not of this form.
+        """
+        weight = self.quadratic(cone)
+        if not isinstance(weight, Real) or not 0.0 < weight < float("inf"):
+            raise InputError(f"certificates do not know a {type(self).__name__}")
+        linear = cone.from_coordinates(self.linear(cone))
+        table = {"kind": "squared frobenius", "weight": float(weight)}
+        return Described(table, {"linear": linear} if linear.any() else {})
+
+    def hints(self, S: Array, G: Array | None, hint: Array) -> dict[str, np.ndarray]:
+        """Arrays that help to prove what a dual point says, for certificate files; ``hint`` is a metric."""
+        return {}
 
     @abstractmethod
     def value(self, M: Array, cone: Cone) -> float:

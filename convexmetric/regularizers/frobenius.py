@@ -18,7 +18,9 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.regularizers.base import NormWeights, Regularizer, checked_reg
+from convexmetric.cones.described import Described
+from convexmetric.regularizers.base import NormWeights
+from convexmetric.regularizers.weighted import WeightedRegularizer
 
 __all__ = ["Frobenius"]
 
@@ -27,13 +29,12 @@ STEPS, NEAR = 20, 1e-11
 
 
 @dataclass(frozen=True)
-class Frobenius(Regularizer):
+class Frobenius(WeightedRegularizer):
     """``reg * ||M||_F``."""
 
-    reg: float = 1.0
-
-    def __post_init__(self) -> None:
-        checked_reg(self.reg)
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """Its weight."""
+        return self.weighed("frobenius")
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg * ||M||_F``."""

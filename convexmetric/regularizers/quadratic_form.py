@@ -10,6 +10,7 @@ for every :math:`w \ge 0`. From a metric near the optimum, z = w + delta 1 is fe
 from __future__ import annotations
 
 from copy import copy
+from typing import Self
 
 import cvxpy as cp
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, finite_array, real_array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.regularizers.base import Regularizer
 
@@ -52,6 +54,9 @@ class QuadraticForm(Regularizer):
         If L is not square, has NaN or negative entries, is not symmetric or not positive semidefinite.
     """
 
+    #: A where L is ``(A^T A) o (A^T A)``.
+    A: Array | None = None
+
     def __init__(self, L: ArrayLike) -> None:
         array = real_array(L, "L")
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
@@ -64,9 +69,29 @@ class QuadraticForm(Regularizer):
         if not is_positive_semidefinite(self.L):
             raise InputError("L must be positive semidefinite, or the problem is not convex")
 
+    @classmethod
+    def gram(cls, A: Array) -> Self:
+        """``L = (A^T A) o (A^T A)``, positive semidefinite by Schur's theorem; certificates state A."""
+        form = cls((A.T @ A) ** 2)
+        form.A = A
+        return form
+
     def contents(self) -> tuple[Array]:
         """What defines it, for fingerprints."""
         return (self.L,)
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """L by A, by the points where it is their square entry by entry (a kernel matrix), or as it is."""
+        table = {"kind": "quadratic form"}
+        if self.A is not None:
+            return Described(table | {"of": "gram of A"}, {"gram_of": self.A})
+        if points is not None and np.array_equal(points * points, self.L) and np.array_equal(points, points.T):
+            return Described(table | {"of": "squared points"})
+        return Described(table | {"of": "matrix"}, {"form": 0.5 * (self.L + self.L.T)})
+
+    def hints(self, S: Array, G: Array | None, hint: Array) -> dict[str, np.ndarray]:
+        """``z`` with ``L z >= S - G``."""
+        return {"hint": self.sharpened(S, G, hint)}
 
     def value(self, M: Array, cone: Cone) -> float:
         """``1/2 w^T L w``."""
@@ -125,7 +150,7 @@ class QuadraticForm(Regularizer):
     def restricted(self, columns: np.ndarray) -> QuadraticForm:
         """The form of a principal submatrix, which needs no checks of its own."""
         part = copy(self)
-        part.L = self.L[np.ix_(columns, columns)]
+        part.L, part.A = self.L[np.ix_(columns, columns)], None
         return part
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:

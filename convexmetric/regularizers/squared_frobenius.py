@@ -13,19 +13,20 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.regularizers.base import NormWeights, Regularizer, checked_reg
+from convexmetric.cones.described import Described
+from convexmetric.regularizers.base import NormWeights
+from convexmetric.regularizers.weighted import WeightedRegularizer
 
 __all__ = ["SquaredFrobenius"]
 
 
 @dataclass(frozen=True)
-class SquaredFrobenius(Regularizer):
+class SquaredFrobenius(WeightedRegularizer):
     """``reg / 2 * ||M||_F^2``."""
 
-    reg: float = 1.0
-
-    def __post_init__(self) -> None:
-        checked_reg(self.reg)
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """Its weight."""
+        return self.weighed("squared frobenius")
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M||_F^2``."""

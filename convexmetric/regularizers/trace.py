@@ -13,19 +13,20 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.regularizers.base import NormWeights, Regularizer, checked_reg
+from convexmetric.cones.described import Described
+from convexmetric.regularizers.base import NormWeights
+from convexmetric.regularizers.weighted import WeightedRegularizer
 
 __all__ = ["Trace"]
 
 
 @dataclass(frozen=True)
-class Trace(Regularizer):
+class Trace(WeightedRegularizer):
     """``reg * tr M``; on diagonal metrics the sum of the weights."""
 
-    reg: float = 1.0
-
-    def __post_init__(self) -> None:
-        checked_reg(self.reg)
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """Its weight."""
+        return self.weighed("trace")
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg * tr M``."""

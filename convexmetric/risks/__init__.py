@@ -1,6 +1,7 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
 from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation, tangent_dual
+from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form, ListedHinges, ListedPairs, Reason
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
@@ -11,6 +12,7 @@ from convexmetric.risks.separable import SeparableRisk
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk
 
 __all__ = [
+    "Blocks",
     "CutDual",
     "Cuts",
     "DualPoint",

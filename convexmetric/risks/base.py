@@ -15,7 +15,7 @@ are nonnegative. Two kinds of dual point bound it from below, and hence the prob
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -24,7 +24,9 @@ import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, real_array
+from convexmetric.cones.described import Described
 from convexmetric.errors import DualError, InputError
+from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form, Reason
 
 __all__ = ["CutDual", "Cuts", "DualPoint", "Risk", "RiskStatement", "Violation", "tangent_dual"]
@@ -67,9 +69,32 @@ class CutDual:
         Group of every part of the risk.
     """
 
+    KEYS: ClassVar[tuple[str, ...]] = ("witnesses", "weights", "groups")
+
     witnesses: Array
     weights: Array
     groups: np.ndarray
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The point as named arrays, for files."""
+        return {"witnesses": self.witnesses, "weights": self.weights, "groups": self.groups}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> CutDual:
+        """The point that :meth:`arrays` named; whether it fits a problem is for the risk to say."""
+        return cls(arrays["witnesses"], arrays["weights"], arrays["groups"])
+
+    def hints(self, parts: int) -> Described:
+        """Metrics and weights for certificate files, of a risk over ``parts`` lists."""
+        clipped = self.clipped()
+        kept = np.flatnonzero(clipped.weights.any(axis=1))
+        arrays = {
+            "witnesses": clipped.witnesses[kept],
+            "widths": np.zeros(len(kept)),
+            "weights": clipped.weights[kept],
+            "groups": clipped.groups,
+        }
+        return Described({"kind": "witnesses"}, arrays)
 
     def clipped(self) -> CutDual:
         """The dual point made feasible: weights nonnegative, at most 1 in sum for each group."""
@@ -160,6 +185,8 @@ class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
     form_words: ClassVar[str] = "of the class that is asked for"
+    #: Whether it has two derivatives: a :class:`~convexmetric.risks.SmoothRisk`.
+    differentiable: ClassVar[bool] = False
 
     cone: Cone
 
@@ -188,6 +215,20 @@ class Risk(ABC):
         Dual points of what is returned are dual points of this risk.
         """
         return self
+
+    def blocks(self) -> Blocks:
+        """What it is made of that has a contract of its own."""
+        return Blocks()
+
+    def hints(self, dual: Any) -> Described:
+        """A dual point that :meth:`dual_point` takes as it stands in certificate files, of a risk that they know.
+
+        Raises
+        ------
+        InputError
+            If they do not keep such dual points.
+        """
+        raise InputError(f"certificates do not know dual points of a {type(self).__name__}")
 
     @property
     def nonnegative(self) -> bool:

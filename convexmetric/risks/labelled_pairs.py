@@ -21,6 +21,7 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
@@ -61,6 +62,12 @@ class PairHinge:
         """Whether it is never off."""
         return self.similar and self.margin >= 0.0
 
+    def described(self) -> Described:
+        """A term: loss, weight, margin and sign."""
+        return Described({
+            "loss": "hinge", "weight": float(self.weight), "margin": float(self.margin), "sign": int(self.sign)
+        })  # fmt: skip
+
     def numbers(self) -> tuple[float, ...]:
         """For compiled code."""
         return self.sign, self.weight, self.margin, float(self.linear)
@@ -92,6 +99,27 @@ class LabelledPairRisk(Risk, ImageRisk):
     def contents(self) -> tuple[Any, ...]:
         """Points, labels, hinges and cone."""
         return self.X, self.codes, self.same, self.other, self.cone
+
+    def described(self) -> Described:
+        """Points, labels, and a term of each kind of pair."""
+        terms = [description(hinge).table for hinge in (self.same, self.other)]
+        return Described({"kind": "all pairs", "terms": terms}, {"points": self.X, "codes": self.codes})
+
+    def hints(self, dual: Any) -> Described:
+        """One slope a pair (i, j) with i < j: its multiplier over its weight; 1 where a hinge is never off."""
+        i, j = np.triu_indices(self.parts, 1)
+        kinds = (self.codes[i] != self.codes[j]).astype(np.int64)
+        sign, weight, margin, never_off = (column[kinds] for column in self._numbers.T)
+        if isinstance(dual, np.ndarray):
+            slopes = np.clip(dual / weight, 0.0, 1.0)
+        else:
+            clipped, slopes = dual.clipped(), np.zeros(len(i))
+            for witness, share in zip(clipped.witnesses, clipped.weights, strict=True):
+                gram = self.cone.times(self.X, witness) @ self.X.T
+                square = gram.diagonal()
+                d = square[i] + square[j] - 2.0 * gram[i, j]
+                slopes += share[clipped.groups[i]] * (margin - sign * d > 0.0)
+        return Described({"kind": "slopes"}, {"slopes": np.where(never_off > 0.0, 1.0, slopes)})
 
     @property
     def nonnegative(self) -> bool:

@@ -24,9 +24,11 @@ import numpy as np
 from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described, description
 from convexmetric.cones.images import Images, TangentImages
 from convexmetric.losses import Logistic
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation
+from convexmetric.risks.hints import witnesses
 from convexmetric.risks.pairwise import listed_pairs
 from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
 from convexmetric.threads import blas_threads_for
@@ -60,6 +62,16 @@ class LogisticRankingRisk(SmoothRisk):
     def contents(self) -> tuple[Any, ...]:
         """Rankings and loss."""
         return self.rankings, self.loss
+
+    def described(self) -> Described:
+        """Rankings, with the loss."""
+        said = description(self.loss, np.ones(1))
+        table = {"kind": "pairs of lists", **said.table, "weight": float(said.arrays["weights"][0])}
+        return Described(table, description(self.rankings).arrays)
+
+    def hints(self, dual: Any) -> Described:
+        """Witnesses, or slopes of pairs."""
+        return witnesses(dual, self.rankings, np.full(self.parts, float(self.loss.C)))
 
     @property
     def nonnegative(self) -> bool:

@@ -28,9 +28,11 @@ import scipy.sparse as sp
 from convexmetric.comparisons import Block, Rankings, Triplets
 from convexmetric.comparisons.relevance import Lists
 from convexmetric.cones.base import Array, real_array
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.measures.placement import distribute, order_cells
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers
+from convexmetric.risks.hints import alone, witnesses
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
@@ -59,6 +61,8 @@ class SmoothedPairs:
         Their slopes; clipped into [0, 1].
     """
 
+    KEYS: ClassVar[tuple[str, ...]] = ("smoothed_at", "width")
+
     M: Array
     width: float
     places: np.ndarray | None = None
@@ -78,6 +82,14 @@ class SmoothedPairs:
         if width.shape != ():
             raise DualError(f"width must be a number, got shape {width.shape}")
         return cls(arrays["smoothed_at"], float(width), arrays.get("places"), arrays.get("slopes"))
+
+    def hints(self, parts: int) -> Described:
+        """The metric with its width for certificate files, of a risk over ``parts`` lists."""
+        widths = np.array([self.width], dtype=np.float64)
+        arrays = {"witnesses": np.asarray(self.M)[None], "widths": widths, **alone(parts)}
+        if self.places is not None and self.slopes is not None:
+            arrays |= {"exceptions": self.places, "exception_slopes": self.slopes}
+        return Described({"kind": "witnesses"}, arrays)
 
 
 @dataclass(frozen=True)
@@ -133,6 +145,18 @@ class PairwiseRisk(Risk):
     def contents(self) -> tuple[Any, ...]:
         """Rankings, weights and margin."""
         return self.rankings, self.weights, self.margin
+
+    def described(self) -> Described:
+        """Rankings, with one weight or those of the queries, and the margin."""
+        arrays, weight = description(self.rankings).arrays, float(self.weights[0])
+        if len(np.unique(self.weights)) > 1:
+            arrays, weight = {**arrays, "query_weights": self.weights}, 1.0
+        margin = float(self.margin)
+        return Described({"kind": "pairs of lists", "loss": "hinge", "weight": weight, "margin": margin}, arrays)
+
+    def hints(self, dual: Any) -> Described:
+        """Witnesses, or slopes of pairs."""
+        return witnesses(dual, self.rankings, self.weights)
 
     @property
     def nonnegative(self) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.risks.base import (
@@ -24,6 +25,8 @@ from convexmetric.risks.base import (
     checked_multipliers,
     real_multipliers,
 )
+from convexmetric.risks.blocks import Blocks
+from convexmetric.risks.hints import witnesses
 from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
 from convexmetric.threads import blas_threads_for
 
@@ -60,6 +63,24 @@ class RankingRisk(Risk):
     def written_as(self, kind: type) -> object:
         """Hinges over pairs, where the measure decomposes into them."""
         return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
+
+    def described(self) -> Described:
+        """Rankings, with measure and C."""
+        table = {"kind": "rankings", "measure": "", "C": float(self.C)} | description(self.measure).table
+        return Described(table, description(self.rankings).arrays)
+
+    def hints(self, dual: Any) -> Described:
+        """Witnesses; of pairwise measures also slopes of pairs."""
+        if isinstance(dual, np.ndarray) and not self.measure.pairwise:
+            raise InputError(
+                "multipliers of rankings that are written out are not stored in certificates: solve with cutting planes"
+            )
+        return witnesses(dual, self.rankings, 0.5 * self.pairs.weights)
+
+    def blocks(self) -> Blocks:
+        """The measure."""
+        relevance = self.rankings.relevance
+        return Blocks(measure=self.measure, lengths=np.column_stack([relevance.n_relevant, relevance.n_irrelevant]))
 
     @property
     def nonnegative(self) -> bool:

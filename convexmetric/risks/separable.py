@@ -9,13 +9,18 @@ import numpy as np
 
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described, description
 from convexmetric.losses import BoxLoss, Loss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
+from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import ListedHinges, ListedPairs
 from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_distances
 
 __all__ = ["SeparableRisk"]
+
+#: Losses that differ in weight, margin or sign up to which these are parameters of a certificate file, and not data.
+MOST_TERMS = 32
 
 
 class SeparableRisk(Risk):
@@ -49,6 +54,40 @@ class SeparableRisk(Risk):
                 return None
             return ListedPairs(pairs, loss) if kind is ListedPairs else ListedImages(pairs, loss)
         return self
+
+    def described(self) -> Described:
+        """Comparisons, with one term for all or those that differ in weight, margin and sign."""
+        arrays, signs, said = description(self.comparisons).arrays, self.comparisons.signs_of_each(), self._losses()
+        weights, margins = said.arrays["weights"], said.arrays["margins"]
+        distinct, kind = np.unique(np.column_stack([weights, margins, signs]), axis=0, return_inverse=True)
+        if len(distinct) > MOST_TERMS:
+            arrays |= {"comparison_weights": weights, "targets": margins}
+            each, kind = np.unique(signs, return_inverse=True)
+            distinct = np.column_stack([np.ones(len(each)), np.zeros(len(each)), each])
+        terms = [
+            {**said.table, "weight": weight, "margin": margin, "sign": int(sign)}
+            for weight, margin, sign in distinct.tolist()
+        ]
+        arrays["terms"] = kind.ravel().astype(np.uint8)
+        return Described({"kind": "listed comparisons", "terms": terms}, arrays)
+
+    def _losses(self) -> Described:
+        """Name of the loss; weight and margin of every comparison."""
+        return description(self.loss, self.comparisons.signs_of_each())
+
+    def hints(self, dual: Any) -> Described:
+        """One slope a comparison: its multiplier over its weight."""
+        if isinstance(dual, np.ndarray):
+            u = self.loss.clip(np.asarray(dual, dtype=np.float64))
+        else:
+            clipped, u = dual.clipped(), np.zeros(self.parts)
+            for witness, weight in zip(clipped.witnesses, clipped.weights, strict=True):
+                u += weight[clipped.groups] * self.loss.subgradient(self.comparisons.forward(witness))
+        return Described({"kind": "slopes"}, {"slopes": u / self._losses().arrays["weights"]})
+
+    def blocks(self) -> Blocks:
+        """Comparisons and loss."""
+        return Blocks(comparisons=self.comparisons, loss=self.loss)
 
     @property
     def nonnegative(self) -> bool:

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from convexmetric.comparisons import Comparisons
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.losses import SmoothLoss
 from convexmetric.risks.base import DualPoint, Risk
 from convexmetric.risks.separable import SeparableRisk
@@ -29,6 +30,7 @@ class SmoothRisk(Risk):
     """A risk with two derivatives."""
 
     form_words: ClassVar[str] = "smooth"
+    differentiable: ClassVar[bool] = True
 
     @abstractmethod
     def tangent(self, M: Array) -> tuple[float, DualPoint]:
@@ -59,6 +61,10 @@ class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
 
     def __init__(self, comparisons: Comparisons, loss: SmoothLoss) -> None:
         super().__init__(comparisons, loss)
+
+    def described(self) -> Described:
+        """As any sum over listed comparisons."""
+        return super().described()
 
     def tangent(self, M: Array) -> tuple[float, DualPoint]:
         """One forward and one adjoint product."""

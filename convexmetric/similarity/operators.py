@@ -12,6 +12,7 @@ seen by their projection on that span; T ignores the rest, so that ``T x`` is th
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import Any

@@ -3,7 +3,6 @@
 import copy
 import importlib.util
 import json
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +16,6 @@ from samples import EVERYTHING, instance, random_cut_dual, random_metric
 import convexmetric as cm
 from convexmetric.benchmark import read_instance
 from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
-from convexmetric.cli import main
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
@@ -305,18 +303,6 @@ def test_the_same_certificate_has_the_same_bytes(tmp_path):
 
 
 # The command
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["convexmetric", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return stop.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def test_solve_writes_what_verify_accepts(command, tmp_path):

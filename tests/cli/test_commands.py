@@ -23,20 +23,6 @@ from convexmetric.solvers.run.display import ProgressBar
 WINE = "ranking-auc-wine-c1"
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Run the command in this process; gives exit code, standard output and standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["convexmetric", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return stop.value.code or 0, captured.out, captured.err
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def wine():
     instance = load_instance(WINE)

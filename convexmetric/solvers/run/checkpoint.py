@@ -22,7 +22,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, SmoothedPairs
+from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Progress
 
 __all__ = ["Checkpoint", "State"]
@@ -32,6 +32,8 @@ FORMAT = 1
 MAX_BYTES = 2**32
 #: Share of the time that may go into writing.
 SHARE = 0.1
+#: Name of a dual point that is one multiplier a comparison.
+MULTIPLIERS = "multipliers"
 SOLVER = "solver."
 KEYS = {"format", "fingerprint", "history", "seconds", "M", "solver"}
 
@@ -106,16 +108,7 @@ class Checkpoint:
             "M": state.M,
             "solver": np.frombuffer(state.solver.encode(), dtype=np.uint8),
         }
-        if isinstance(state.dual, CutDual):
-            arrays |= {
-                "witnesses": state.dual.witnesses,
-                "weights": state.dual.weights,
-                "groups": state.dual.groups,
-            }
-        elif isinstance(state.dual, SmoothedPairs):
-            arrays |= state.dual.arrays()
-        elif isinstance(state.dual, np.ndarray):
-            arrays["multipliers"] = state.dual
+        arrays |= {} if state.dual is None else dual_arrays(state.dual, MULTIPLIERS)
         arrays |= {f"{SOLVER}{name}": array for name, array in state.arrays.items()}
         partial = self.path.with_name(self.path.name + ".partial")
         with partial.open("wb") as file:
@@ -145,11 +138,7 @@ class Checkpoint:
             )
         try:
             history = self._history(arrays)
-            dual: Any = arrays.get("multipliers")
-            if "witnesses" in arrays:
-                dual = CutDual(arrays["witnesses"], arrays["weights"], arrays["groups"])
-            if "smoothed_at" in arrays:
-                dual = SmoothedPairs.from_arrays(arrays)
+            dual = dual_from_arrays(arrays, MULTIPLIERS)
             own = {name.removeprefix(SOLVER): a for name, a in arrays.items() if name.startswith(SOLVER)}
             M, seconds, solver = self.problem.metric(arrays["M"]), float(arrays["seconds"]), arrays["solver"]
             return State(M, dual, history, seconds, solver.tobytes().decode(), own)

@@ -1,0 +1,125 @@
+"""Whether a certificate is about a problem built here: an instance of the library, or anybody's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from convexmetric.certificates import checker
+from convexmetric.certificates.statement import Table, describe, plain
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+
+__all__ = ["Difference", "difference", "verify_instance"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How the statement of a file differs from that of a problem built here; true if they are about two problems.
+
+    Attributes
+    ----------
+    what : str
+        What differs; empty if nothing does but floats, by no more than was allowed.
+    deviation : float
+        Largest difference of a float, relative to the largest one of its array.
+    """
+
+    what: str
+    deviation: float = 0.0
+
+    def __bool__(self) -> bool:
+        return bool(self.what)
+
+
+def difference(
+    document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, tolerance: float = 0.0
+) -> Difference:
+    """What in the contents of a file (see ``checker.read``) differs from a problem built here.
+
+    Everything must be equal, bit by bit; with a tolerance floats may differ by so much, relative to the largest one
+    of their array.
+
+    Raises
+    ------
+    checker.CertificateError
+        If the contents state no problem.
+    """
+    with checker.refusals("the problem"), np.errstate(all="ignore"):
+        stated = checker.Problem(document, checker.Arrays(arrays))
+    table, made = describe(problem)
+    wanted = {name: plain(array) for name, array in made.items()}
+    if stated.sha256 == checker.statement_digest(table, wanted):
+        return Difference("")
+    if document["problem"] != table:
+        return Difference("the statement or its parameters")
+    for name in sorted(set(stated.arrays) ^ set(wanted)):
+        return Difference(f"the array {name}")
+    deviation = 0.0
+    for name, here in wanted.items():
+        there = arrays[name]
+        if there.shape != here.shape or there.dtype != here.dtype:
+            return Difference(f"the array {name}")
+        if checker.digest(there) != checker.digest(here):
+            off = _deviation(here, there) if here.dtype.kind == "f" else np.inf
+            if not 0.0 <= off <= tolerance:
+                return Difference(f"the array {name}", off)
+            deviation = max(deviation, off)
+    # Zeros of different signs are different bits.
+    return Difference("" if tolerance > 0.0 else "the sign of a zero", deviation)
+
+
+def _deviation(here: np.ndarray, there: np.ndarray) -> float:
+    """Largest difference, relative to the largest number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.abs(here - there).max() / max(np.abs(here).max(), np.finfo(float).tiny))
+
+
+def verify_instance(
+    path: str | os.PathLike[str],
+    problem: MetricProblem,
+    tolerance: float = 0.0,
+    max_bytes: int = checker.MAX_BYTES,
+    max_work: float = checker.MAX_WORK,
+) -> tuple[checker.Verdict, float]:
+    """Prove the bounds of a certificate, and that they are about a problem built here.
+
+    With a tolerance the proof is about the problem *built here* whatever the file's numbers are: its statement takes
+    the place of that in the file, whose factor and dual point are only hints. So the deviation ends up in the bounds,
+    and what the file claims must hold for the problem built here.
+
+    Parameters
+    ----------
+    path : path
+    problem : MetricProblem
+    tolerance : float
+        By how much floats of the statement may differ, relative to the largest of their array. Default: not at all.
+    max_bytes, max_work
+        See :func:`convexmetric.verify`.
+
+    Returns
+    -------
+    Verdict
+    float
+        By how much they do.
+
+    Raises
+    ------
+    checker.CertificateError
+        If the file is refused, or is about another problem.
+    InputError
+        If the tolerance is not a number between 0 and 1.
+    """
+    if not 0.0 <= tolerance < 1.0:
+        raise InputError(f"the tolerance must be at least 0 and less than 1, got {tolerance!r}")
+    document, arrays = checker.read(Path(path), max_bytes)
+    found = difference(document, arrays, problem, tolerance)
+    if found:
+        near = f", by {found.deviation:.1e} of its largest number" if found.deviation > 0.0 else ""
+        raise checker.CertificateError(f"it is about another problem: what differs is {found.what}{near}")
+    made = {name: plain(array) for name, array in describe(problem)[1].items()} if tolerance > 0.0 else {}
+    return checker.judge(document, {**arrays, **made}, max_work), found.deviation

@@ -1,0 +1,96 @@
+"""A problem as the statement of a certificate file: what its blocks say of themselves, put together.
+
+Any :class:`~convexmetric.MetricProblem` is described by its risk, its regularizer, its cone and its linear term, not by
+the paper it comes from (:mod:`convexmetric.cones.described`). Parameters are written as the rationals they were typed
+as (``as_rational``); everything else is data, floats as they stand.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from convexmetric.cones.described import description
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+
+__all__ = ["Arrays", "Table", "as_rational", "describe", "plain"]
+
+Arrays = dict[str, np.ndarray]
+Table = dict[str, Any]
+
+#: Product of numerator and denominator below which a fraction is no accident: one float in a thousand is near one.
+SIMPLE = 10**12
+
+
+def as_rational(value: float) -> Fraction:
+    """The rational a float was typed or computed as: a decimal of few digits, or a fraction of small numbers near it.
+
+    A decimal of at most 12 digits that rounds to the float; else the simplest fraction within two units in the last
+    place, if it is simpler than a float (1/519000000, 2/3).
+    """
+    exact = Fraction(value)
+    decimal = Fraction(repr(float(value)))
+    if len(repr(float(value)).partition("e")[0].replace(".", "").strip("-0")) <= 12:
+        return decimal
+    slack = 2 * Fraction(math.ulp(value))
+    simple = _simplest(exact - slack, exact + slack)
+    return simple if simple.numerator * simple.denominator < SIMPLE else exact
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction of the smallest denominator between two positive numbers (Stern and Brocot)."""
+    whole = math.ceil(low)
+    if whole <= high:
+        return Fraction(whole)
+    floor = math.floor(low)
+    return floor + 1 / _simplest(1 / (high - floor), 1 / (low - floor))
+
+
+def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
+    """A problem as a table and arrays, see ``docs/certificate-format.md``.
+
+    Raises
+    ------
+    InputError
+        If certificates do not know its risk, loss, measure, regularizer or cone, see
+        :func:`convexmetric.cones.described.description`.
+    """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    for method in ("objective", "penalty"):
+        if getattr(type(problem), method) is not getattr(MetricProblem, method):
+            raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
+    cone, risk = description(problem.cone), description(problem.risk)
+    regularizer = description(problem.regularizer, problem.cone, risk.arrays.get("points"))
+    arrays = {**risk.arrays, **regularizer.arrays}
+    if problem.G is not None:
+        arrays["linear"] = problem.G + arrays["linear"] if "linear" in arrays else problem.G
+    table = {**cone.table, "risk": risk.table, "regularizer": regularizer.table, "linear": "linear" in arrays}
+    if problem.constant:
+        table["constant"] = problem.constant
+    return _written(table), arrays
+
+
+def _written(said: Any) -> Any:
+    """A table with rationals for its floats."""
+    if isinstance(said, dict):
+        return {name: _written(value) for name, value in said.items()}
+    if isinstance(said, list):
+        return [_written(value) for value in said]
+    if isinstance(said, float):
+        return str(as_rational(said) if said > 0.0 else -as_rational(-said) if said < 0.0 else Fraction(0))
+    return said
+
+
+def plain(array: Any) -> np.ndarray:
+    """In one of the types of files, little-endian and in C order."""
+    made = np.asarray(array)
+    if made.dtype.kind == "f":
+        return np.ascontiguousarray(made, dtype="<f8")
+    if made.dtype == np.uint8:
+        return np.ascontiguousarray(made)
+    return np.ascontiguousarray(made, dtype="<i4" if made.dtype.itemsize <= 4 else "<i8")

@@ -1,0 +1,66 @@
+"""How a block of a problem stands in a certificate file (``docs/certificate-format.md``): the block says so itself.
+
+A block that certificates know has a method ``described``, beside its ``contents`` for fingerprints:
+
+===========  ============================  =========================================================================
+block        method                        its table, and its arrays
+===========  ============================  =========================================================================
+cone         ``described()``               ``cone`` and ``features``
+comparisons  ``described()``               points and lists; of listed ones also :meth:`Comparisons.signs_of_each`
+loss         ``described(signs)``          ``loss``; ``weights`` and ``margins``, one of each comparison
+measure      ``described()``               ``measure``, and ``k`` where it has one
+risk         ``described()``               the table ``risk`` and its arrays; its dual points by ``hints(dual)``
+regularizer  ``described(cone, points)``   the table ``regularizer``; its linear part, if it has one, as ``linear``
+===========  ============================  =========================================================================
+
+Floats of a table are parameters: files hold the rationals that they were typed as. Arrays are data as they stand.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from convexmetric.errors import InputError
+
+__all__ = ["Described", "description"]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A part of a certificate file.
+
+    Attributes
+    ----------
+    table : dict
+        Of text, integers, floats, and lists of such tables.
+    arrays : dict of arrays
+        By the names of the file format.
+    """
+
+    table: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def description(block: Any, *given: Any) -> Described:
+    """What a block says of itself.
+
+    A class that is derived from another may mean something else, so that what it inherits does not count: it says anew
+    what it is, perhaps by ``super().described``. Only what an abstract contract says counts for all classes that keep
+    it, because it is made of what they define themselves (:meth:`Regularizer.described`).
+
+    Raises
+    ------
+    InputError
+        If certificates do not know a block of its class, or not one like this.
+    """
+    kind = type(block)
+    owner = next((base for base in kind.__mro__ if "described" in vars(base)), None)
+    if owner is None or not (owner is kind or inspect.isabstract(owner)):
+        raise InputError(f"certificates do not know a {kind.__name__}")
+    found = block.described(*given)
+    assert isinstance(found, Described)
+    return found

@@ -1,0 +1,44 @@
+"""Regularizers with one weight, which may be a number over the square root of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Self
+
+from convexmetric.cones.described import Described
+from convexmetric.regularizers.base import Regularizer, checked_reg
+
+__all__ = ["WeightedRegularizer"]
+
+
+@dataclass(frozen=True)
+class WeightedRegularizer(Regularizer):
+    """``reg`` times a function without parameters.
+
+    Raises
+    ------
+    InputError
+        If ``reg`` is not a positive finite number.
+    """
+
+    reg: float = 1.0
+    #: ``(lambda, m)`` where the weight is ``lambda / sqrt(m)``, which certificates state as it is.
+    ratio: tuple[float, int] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checked_reg(self.reg)
+
+    @classmethod
+    def over_root(cls, reg: float, m: int) -> Self:
+        """With the weight ``reg / sqrt(m)``."""
+        made = cls(float(reg / sqrt(m)))
+        object.__setattr__(made, "ratio", (reg, m))
+        return made
+
+    def weighed(self, kind: str) -> Described:
+        """A kind of the file format with the weight."""
+        if self.ratio is None:
+            return Described({"kind": kind, "weight": float(self.reg)})
+        reg, m = self.ratio
+        return Described({"kind": kind, "weight": float(reg), "over_root_of": int(m)})

@@ -1,0 +1,44 @@
+"""Dual points as named arrays, in files of solutions and checkpoints.
+
+Multipliers are plain arrays; every other kind has ``arrays`` and ``from_arrays``, and the names in ``KEYS``, of which
+the first tells the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from convexmetric.errors import DualError
+from convexmetric.risks.base import CutDual
+from convexmetric.risks.pairwise import SmoothedPairs
+
+__all__ = ["dual_arrays", "dual_from_arrays"]
+
+KINDS = (CutDual, SmoothedPairs)
+
+
+def dual_arrays(dual: Any, multipliers: str) -> dict[str, np.ndarray]:
+    """A dual point as named arrays; multipliers under the name given."""
+    if isinstance(dual, KINDS):
+        return dual.arrays()
+    return {multipliers: np.asarray(dual, dtype=np.float64)}
+
+
+def dual_from_arrays(arrays: Mapping[str, np.ndarray], multipliers: str) -> Any:
+    """The dual point that :func:`dual_arrays` named, or None if there is none; whether it fits is for the risk to say.
+
+    Raises
+    ------
+    DualError
+        If only a part of one is there, or what should be a number is an array.
+    """
+    for kind in KINDS:
+        if kind.KEYS[0] in arrays:
+            missing = [name for name in kind.KEYS if name not in arrays]
+            if missing:
+                raise DualError(f"of the dual point {', '.join(kind.KEYS)}, it has no {', '.join(missing)}")
+            return kind.from_arrays(arrays)
+    return arrays.get(multipliers)

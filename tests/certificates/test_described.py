@@ -1,0 +1,215 @@
+"""Blocks that describe themselves in certificate files: new ones, derived ones, and ones that do not tell the truth."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from samples import instance
+
+import convexmetric as cm
+from convexmetric.certificates import checker, describe
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones.described import Described, description
+from convexmetric.errors import DualError, InputError
+from convexmetric.fingerprint import fingerprint
+from convexmetric.losses import BoxLoss, Hinge
+from convexmetric.regularizers import Frobenius, QuadraticForm, Regularizer, SquaredFrobenius, Trace
+from convexmetric.risks import SeparableRisk, SmoothedPairs
+from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
+
+X = np.random.default_rng(0).normal(size=(12, 3))
+TRIPLETS = np.array([np.random.default_rng(seed).choice(12, 3, replace=False) for seed in range(20)])
+
+
+def problem(regularizer, cone=None, loss=None, G=None):
+    triplets = Triplets(X, TRIPLETS, PSDCone(3) if cone is None else cone)
+    return cm.MetricProblem(SeparableRisk(triplets, Hinge(0.1) if loss is None else loss), regularizer, G)
+
+
+@dataclass(frozen=True)
+class Elastic(Regularizer):
+    """``a tr M + b / 2 ||M||_F^2``, with all that the contract asks for and no word about certificates."""
+
+    a: float = 0.1
+    b: float = 0.5
+
+    def value(self, M, cone):
+        return self.a * cone.trace(M) + 0.5 * self.b * cone.inner(M, M)
+
+    def bound(self, value, S, G, cone, hint):
+        target = S - self.a * cone.identity() if G is None else S - self.a * cone.identity() - G
+        root = cone.project(target)
+        return value - cone.inner(root, root) / (2.0 * self.b)
+
+    def expression(self, M, cone):
+        return self.a * cone.trace_expression(M) + 0.5 * self.b * cp.sum_squares(M)
+
+    def latex(self, M):
+        return self.text(M)
+
+    def text(self, M):
+        return f"{self.a:g} tr({M}) + {self.b / 2:g} ||{M}||_F^2"
+
+    def linear(self, cone):
+        return self.a * cone.coordinates(cone.identity())
+
+    def quadratic(self, cone):
+        return self.b
+
+
+@pytest.mark.parametrize("cone", [PSDCone(3), NonnegativeDiagonal(3)])
+@pytest.mark.parametrize("linear", [False, True])
+def test_a_new_regularizer_that_is_linear_plus_quadratic_is_proven(cone, linear, tmp_path):
+    G = 0.05 * np.abs(np.random.default_rng(1).standard_normal(3)) if linear else None
+    G = np.diag(G) if linear and not cone.diagonal else G
+    stated = problem(Elastic(), cone, G=G)
+    cm.check_problem(stated)
+    solution = cm.solve(stated, tol=1e-7)
+    verdict = cm.write_certificate(tmp_path / "c.npz", stated, solution)
+    assert cm.verify(tmp_path / "c.npz").accepted
+    assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-8)
+    assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-8)
+    table, arrays = describe(stated)
+    assert table["regularizer"] == {"kind": "squared frobenius", "weight": "1/2"}
+    np.testing.assert_array_equal(arrays["linear"], 0.1 * cone.identity() + (0.0 if G is None else G))
+    assert stated.G is G or np.array_equal(stated.G, G)
+
+
+def test_what_is_inherited_does_not_count_unless_from_a_contract():
+    for known in (Hinge(0.1), Trace(0.1), SquaredFrobenius(0.1), PSDCone(3), cm.measures.AveragePrecision()):
+        given = {Hinge: (np.ones(2),), Trace: (PSDCone(3), None), SquaredFrobenius: (PSDCone(3), None)}
+        arguments = given.get(type(known), ())
+        description(known, *arguments)
+
+        class Derived(type(known)):
+            pass
+
+        class Again(type(known)):
+            def described(self, *given):
+                return super().described(*given)
+
+        for kind, fits in ((Derived, False), (Again, True)):
+            made = object.__new__(kind)
+            made.__dict__.update(vars(known))
+            if fits:
+                assert description(made, *arguments).table == description(known, *arguments).table
+            else:
+                with pytest.raises(InputError, match="certificates do not know a Derived"):
+                    description(made, *arguments)
+
+    class Stronger(Elastic):
+        """A class of the contract: its forms are its own."""
+
+    assert description(Stronger(), PSDCone(3), None).table["weight"] == 0.5
+    for unknown in (object(), Elastic(b=0.0), Elastic(b=np.inf)):
+        with pytest.raises(InputError, match=f"certificates do not know a {type(unknown).__name__}"):
+            description(unknown, PSDCone(3), None)
+
+
+class OtherForms(Elastic):
+    """Forms of another function than its value, which agree with it at zero."""
+
+    def quadratic(self, cone):
+        return 1.001 * self.b
+
+
+class OtherWeight(Trace):
+    """Says that it is half of what it is."""
+
+    def described(self, cone, points):
+        return Described({"kind": "trace", "weight": 0.5 * self.reg})
+
+
+class OtherLoss(Hinge):
+    """Says that its margin is less than it is."""
+
+    def described(self, signs):
+        said = super().described(signs)
+        return Described(said.table, said.arrays | {"margins": 0.999 * said.arrays["margins"]})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "what"),
+    [
+        (problem(OtherForms()), problem(Elastic()), "the penalty of the statement is"),
+        (problem(OtherWeight(1e-6)), problem(Trace(1e-6)), "the penalty of the statement is"),
+        (problem(Trace(0.1), loss=OtherLoss(0.1)), problem(Trace(0.1)), "the risk of the statement is"),
+    ],
+)
+@pytest.mark.parametrize("zero", [False, True])
+def test_a_block_that_describes_another_is_found_out(wrong, right, what, zero, tmp_path):
+    """The dual point is right; a wrong statement would have bounds of its own."""
+    solution = cm.solve(right, tol=1e-4)
+    M = np.zeros((3, 3)) if zero else solution.certificate.M
+    certificate = cm.certify(right, M, solution.certificate.dual)
+    cm.write_certificate(tmp_path / "c.npz", right, certificate)
+    with pytest.raises(InputError, match=f"a block describes another one than it is: {what}"):
+        cm.write_certificate(tmp_path / "wrong.npz", wrong, certificate)
+    assert not (tmp_path / "wrong.npz").exists()
+
+
+def test_weights_over_roots_are_stated_as_they_are():
+    for kind in (Trace, Frobenius, SquaredFrobenius):
+        over, plain = kind.over_root(0.005, 7), kind(float(0.005 / np.sqrt(7)))
+        assert over == plain
+        assert fingerprint(over) == fingerprint(plain)
+        assert description(over, PSDCone(3), None).table == {
+            "kind": description(plain, PSDCone(3), None).table["kind"], "weight": 0.005, "over_root_of": 7
+        }  # fmt: skip
+    stated = instance("pairs, all, trace, unit-rbf, margin 1.0")
+    table, _ = describe(stated)
+    assert table["regularizer"] == {
+        "kind": "trace", "weight": str(Fraction(str(stated.reg))), "over_root_of": stated.m
+    }  # fmt: skip
+
+
+def test_a_quadratic_form_remembers_its_gram_matrix():
+    A = np.random.default_rng(0).standard_normal((4, 3))
+    form, cone = QuadraticForm.gram(A), NonnegativeDiagonal(3)
+    assert fingerprint(form) == fingerprint(QuadraticForm((A.T @ A) ** 2))
+    said = description(form, cone, None)
+    assert said.table["of"] == "gram of A"
+    assert said.arrays["gram_of"] is A
+    part = form.restricted(np.array([0, 2]))
+    assert description(part, NonnegativeDiagonal(2), None).table["of"] == "matrix"
+    K = A.T @ A
+    squared = QuadraticForm(K * K)
+    assert description(squared, cone, K).table["of"] == "squared points"
+    assert description(squared, cone, A).table["of"] == "matrix"
+
+
+def test_losses_say_what_they_cannot_say():
+    mixed = BoxLoss(np.ones(2), np.zeros(2), np.ones(2), np.array([0.0, 1.0]))
+    with pytest.raises(InputError, match="certificates do not know a loss like this BoxLoss"):
+        describe(problem(Trace(0.1), loss=BoxLoss(*(np.resize(part, 20) for part in vars(mixed).values()))))
+
+
+def test_dual_points_are_read_back_as_they_were_written():
+    M = np.eye(2)
+    cut = cm.CutDual(M[None], np.ones((1, 1)), np.zeros(3, dtype=np.int64))
+    smooth = SmoothedPairs(M, 0.5)
+    own = SmoothedPairs(M, 0.0, np.zeros((1, 3), dtype=np.int64), np.ones(1))
+    for dual in (cut, smooth, own):
+        arrays = dual_arrays(dual, "u")
+        again = dual_from_arrays(arrays, "u")
+        assert type(again) is type(dual)
+        for name, value in vars(dual).items():
+            np.testing.assert_array_equal(getattr(again, name), value)
+        lost = {name: array for name, array in arrays.items() if name not in ("weights", "width")}
+        with pytest.raises(DualError, match=f"it has no {'weights' if dual is cut else 'width'}"):
+            dual_from_arrays(lost, "u")
+    np.testing.assert_array_equal(dual_from_arrays(dual_arrays(np.ones(3), "u"), "u"), np.ones(3))
+    assert dual_from_arrays({"M": M}, "u") is None
+    with pytest.raises(DualError, match="width must be a number"):
+        dual_from_arrays({"smoothed_at": M, "width": np.ones(2)}, "u")
+
+
+def test_floats_of_tables_are_rationals_in_files():
+    stated = instance("psd triplets, trace")
+    table, arrays = describe(stated)
+    assert checker.statement_digest(table, arrays)
+    assert {type(value) for value in table["regularizer"].values()} == {str}
+    assert {type(value) for value in table["risk"]["terms"][0].values()} == {str, int}

@@ -17,7 +17,7 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.rankings import DenseBlock
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named, most_violated_rankings
-from convexmetric.measures.programme import most_violated
+from convexmetric.measures.reference import most_violated
 
 
 def distances(rng, cases, size):

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.comparisons.draws import Draws
+from convexmetric.comparisons.triplet_sampling import Draws
 from convexmetric.cones.base import Array
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 import convexmetric as cm
 from convexmetric.measures import measure_named
-from convexmetric.measures.programme import most_violated
+from convexmetric.measures.reference import most_violated
 from convexmetric.plotting import COLOURS, plot_violated_ranking
 
 for p, n in ((2, 2), (4, 4), (10, 10), (20, 80), (50, 950)):

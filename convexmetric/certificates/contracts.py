@@ -21,7 +21,7 @@ loss             ``value = sum values``; ``l >= 0`` where it says so;
                  the box and the CVXPY statement are the same loss; curvature is minus the slope of the subgradient
 measure          gains in [0, 1], of the perfect ranking 1 in sum, of all rankings at most 1; ``pairwise`` only if
                  ``g(i, b) = (n - b) / (p n)``; the oracle finds the worst of all rankings of up to five items, and
-                 in longer lists that of the reference programme, ties included
+                 in longer lists that of the reference dynamic program, ties included
 regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) = <linear, M> + <M, Q M> / 2`` where
                  a quadratic part is given; for any v and S, ``bound(v, S, G)`` is below
                  ``max(0, v - <S, M>) + <G, M> + Omega(M)``; CVXPY expression and restriction agree
@@ -51,7 +51,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import ContractError, InputError
 from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
-from convexmetric.measures.programme import checked_gains, most_violated
+from convexmetric.measures.reference import checked_gains, most_violated
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import CutDual, Risk
@@ -406,7 +406,7 @@ def _check_measure(measure: Measure, lengths: np.ndarray, rng: np.random.Generat
         p, n = int(rng.integers(1, 15)), int(rng.integers(1, 50))
         D = _distances(rng, 3, p + n)
         worst = [most_violated(measure, row[:p], row[p:])[2] for row in D]
-        _check_oracle(block, measure, D, p, worst, "what the reference programme finds")
+        _check_oracle(block, measure, D, p, worst, "what the reference dynamic program finds")
 
 
 def _distances(rng: np.random.Generator, cases: int, count: int) -> Array:

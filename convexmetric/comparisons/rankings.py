@@ -205,6 +205,13 @@ class Block(ABC):
     def layout(self) -> tuple[np.ndarray, bool]:
         """Where the values of every query begin, and whether they are whole rows of the corpus."""
 
+    def runs(self, groups: np.ndarray) -> Iterator[tuple[int, int, int]]:
+        """Group, first row and row after the last of every stretch of queries of one group, in order."""
+        group_of = groups[self.queries]
+        starts = np.flatnonzero(np.diff(group_of, prepend=-1))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
+            yield int(group_of[start]), start, stop
+
     def bring_nearer(self, by: float) -> None:
         """Subtract a number from the distances of irrelevant items."""
         first, dense = self.layout

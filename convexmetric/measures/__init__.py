@@ -2,14 +2,14 @@
 
 from convexmetric.measures.auc import AUC
 from convexmetric.measures.base import Measure, MeasureAtK, rankings_of
-from convexmetric.measures.choice import MEASURES, measure_named
 from convexmetric.measures.knn import NearestNeighbours
 from convexmetric.measures.map import AveragePrecision
 from convexmetric.measures.mrr import ReciprocalRank
 from convexmetric.measures.ndcg import NDCG
 from convexmetric.measures.oracle import most_violated_rankings
 from convexmetric.measures.precision import PrecisionAtK
-from convexmetric.measures.standing import irrelevant_above
+from convexmetric.measures.ranks import irrelevant_above
+from convexmetric.measures.registry import MEASURES, measure_named
 
 __all__ = [
     "AUC",

@@ -18,7 +18,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
-from convexmetric.measures.placement import place
+from convexmetric.measures.sorting import place
 
 __all__ = ["AUC"]
 

@@ -12,7 +12,7 @@ distance, x of the relevant and z of the irrelevant ones, the most violated rank
 .. math:: \Delta(y) - \langle W, \delta\psi(q, y) \rangle
    = 1 - \sum_i \Bigl[ g(i, b_i) + \frac{2}{p n} \sum_{j \le b_i} (z_j - x_i) \Bigr].
 
-:mod:`convexmetric.measures.programme` solves this for any gains in O(p n), and does so for a measure of a user's own;
+:mod:`convexmetric.measures.reference` solves this for any gains in O(p n), and does so for a measure of a user's own;
 each measure's file here has a faster way.
 """
 

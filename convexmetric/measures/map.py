@@ -23,7 +23,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
-from convexmetric.measures.placement import distribute, order_cells
+from convexmetric.measures.sorting import distribute, order_cells
 
 __all__ = ["AveragePrecision"]
 

@@ -27,7 +27,7 @@ from convexmetric.measures.map import AveragePrecision, worst_map
 from convexmetric.measures.mrr import ReciprocalRank, worst_mrr
 from convexmetric.measures.ndcg import NDCG, worst_ndcg
 from convexmetric.measures.precision import PrecisionAtK, worst_precision
-from convexmetric.measures.programme import places
+from convexmetric.measures.reference import places
 
 __all__ = ["CODES", "most_violated_rankings"]
 

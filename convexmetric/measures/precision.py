@@ -21,7 +21,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
-from convexmetric.measures.placement import nearest, place
+from convexmetric.measures.sorting import nearest, place
 
 __all__ = ["PrecisionAtK"]
 

@@ -18,7 +18,7 @@ from convexmetric.plotting.axes import (
     MARKERS,
     axes_of,
 )
-from convexmetric.plotting.plane import Plane, distance_plane, metric_plane
+from convexmetric.plotting.principal_plane import Plane, distance_plane, metric_plane
 
 __all__ = ["plot_embedding", "plot_mds"]
 

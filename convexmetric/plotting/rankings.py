@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
-from convexmetric.measures.programme import most_violated
+from convexmetric.measures.reference import most_violated
 from convexmetric.methods import RankingProblem
 from convexmetric.model_selection import Validation
 from convexmetric.plotting.axes import (

@@ -30,6 +30,7 @@ from convexmetric.losses import Logistic
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation
 from convexmetric.risks.hints import witnesses
 from convexmetric.risks.pairwise import listed_pairs
+from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
 from convexmetric.threads import blas_threads_for
 
@@ -41,7 +42,7 @@ SPREAD = 600.0
 LARGE_PRODUCT = 1e100
 
 
-class LogisticRankingRisk(SmoothRisk):
+class LogisticRankingRisk(QueryRisk, SmoothRisk):
     """``C log(1 + exp(d_qi - d_qj))`` summed over all pairs of a near item i and a far item j of every query.
 
     Parameters
@@ -73,24 +74,9 @@ class LogisticRankingRisk(SmoothRisk):
         """Witnesses, or slopes of pairs."""
         return witnesses(dual, self.rankings, np.full(self.parts, float(self.loss.C)))
 
-    @property
-    def nonnegative(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def points(self) -> tuple[Any, ...]:
-        """Corpus and queries."""
-        return self.rankings.sets
-
     def sensitivity(self, M: Array, error: float) -> float:
         """``2 R(M)``: no slope exceeds its loss, ``f / (1 + f) <= ln(1 + f)``, and a pair has two distances."""
         return 2.0 * self.value(M)
-
-    @property
-    def parts(self) -> int:
-        """Number of queries."""
-        return len(self.rankings)
 
     @property
     def pairs(self) -> np.ndarray:
@@ -108,11 +94,6 @@ class LogisticRankingRisk(SmoothRisk):
     def value(self, M: Array) -> float:
         """One pass over all queries."""
         return sum(float(sums[:, 0].sum()) for _, sums in self._passes(M))
-
-    @property
-    def part_kind(self) -> str:
-        """A query."""
-        return "query"
 
     def part_values(self, M: Array) -> Array:
         """The losses of every query, added up."""
@@ -176,14 +157,11 @@ class LogisticRankingRisk(SmoothRisk):
         values, offsets, weights = np.zeros((3, n_groups))
         normals = np.zeros((n_groups, *self.cone.shape))
         for block, sums in self._passes(M, np.argsort(groups, kind="stable")):
-            group_of = groups[block.queries]
-            starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-            for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
-                g = group_of[start]
+            for g, start, stop in block.runs(groups):
                 values[g] += sums[start:stop, 0].sum()
                 offsets[g] += sums[start:stop, 1].sum()
-                normals[g] += block.adjoint(int(start), int(stop))
-                weights[g] += float(np.abs(block.part(int(start), int(stop))).sum())
+                normals[g] += block.adjoint(start, stop)
+                weights[g] += float(np.abs(block.part(start, stop)).sum())
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:

@@ -30,9 +30,10 @@ from convexmetric.comparisons.relevance import Lists
 from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.measures.placement import distribute, order_cells
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers
+from convexmetric.measures.sorting import distribute, order_cells
+from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation, checked_multipliers
 from convexmetric.risks.hints import alone, witnesses
+from convexmetric.risks.query import QueryRisk
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
@@ -121,7 +122,7 @@ class Smoothed:
     curvature: Array
 
 
-class PairwiseRisk(Risk):
+class PairwiseRisk(QueryRisk):
     """Weighted hinges over all pairs of a near and a far item of every query.
 
     Parameters
@@ -158,25 +159,10 @@ class PairwiseRisk(Risk):
         """Witnesses, or slopes of pairs."""
         return witnesses(dual, self.rankings, self.weights)
 
-    @property
-    def nonnegative(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def points(self) -> tuple[Any, ...]:
-        """Corpus and queries."""
-        return self.rankings.sets
-
     def sensitivity(self, M: Array, error: float) -> float:
         """Twice the weights of the hinges that cost, or would if the margin were larger by twice the error."""
         wider = PairwiseRisk(self.rankings, self.weights, self.margin + 2.0 * error)
         return 2.0 * sum(float(sums[:, 2].sum()) for _, sums, _, _ in wider._passes(M, 0.0)) / wider.margin
-
-    @property
-    def parts(self) -> int:
-        """Number of queries."""
-        return len(self.rankings)
 
     @property
     def pairs(self) -> np.ndarray:
@@ -186,11 +172,6 @@ class PairwiseRisk(Risk):
     def value(self, M: Array) -> float:
         """One pass over all queries."""
         return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0))
-
-    @property
-    def part_kind(self) -> str:
-        """A query."""
-        return "query"
 
     def part_values(self, M: Array) -> Array:
         """The hinges of every query, added up."""
@@ -222,13 +203,10 @@ class PairwiseRisk(Risk):
         values, offsets = np.zeros(n_groups), np.zeros(n_groups)
         normals = np.zeros((n_groups, *self.cone.shape))
         for block, sums, _, _ in self._passes(M, 0.0, np.argsort(groups, kind="stable")):
-            group_of = groups[block.queries]
-            starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-            for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
-                g = group_of[start]
+            for g, start, stop in block.runs(groups):
                 values[g] += sums[start:stop, 1].sum()
                 offsets[g] += sums[start:stop, 2].sum()
-                normals[g] += block.adjoint(int(start), int(stop))
+                normals[g] += block.adjoint(start, stop)
         return Cuts(values, offsets, self.cone.coordinates(normals), 2.0 / self.margin * offsets)
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:

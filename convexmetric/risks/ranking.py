@@ -19,7 +19,6 @@ from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.risks.base import (
     Cuts,
     DualPoint,
-    Risk,
     RiskStatement,
     Violation,
     checked_multipliers,
@@ -28,6 +27,7 @@ from convexmetric.risks.base import (
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.hints import witnesses
 from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
+from convexmetric.risks.query import QueryRisk
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["RankingRisk"]
@@ -37,7 +37,7 @@ ENUMERATION_LIMIT = 20_000
 ITEMS_LIMIT = 7
 
 
-class RankingRisk(Risk):
+class RankingRisk(QueryRisk):
     """Mean over queries of the worst ranking's loss and violation, times C.
 
     Parameters
@@ -83,16 +83,6 @@ class RankingRisk(Risk):
         return Blocks(measure=self.measure, lengths=np.column_stack([relevance.n_relevant, relevance.n_irrelevant]))
 
     @property
-    def nonnegative(self) -> bool:
-        """Always: the right ranking costs nothing."""
-        return True
-
-    @property
-    def points(self) -> tuple[Any, ...]:
-        """Corpus and queries."""
-        return self.rankings.sets
-
-    @property
     def words(self) -> str:
         """With its measure."""
         return f"{type(self).__name__} with the measure {type(self.measure).__name__}"
@@ -108,11 +98,6 @@ class RankingRisk(Risk):
         return self.C / self.parts * total
 
     @property
-    def parts(self) -> int:
-        """Number of queries."""
-        return len(self.rankings)
-
-    @property
     def _work(self) -> float:
         """Multiplications in the distances from the queries to what they rank."""
         if self.rankings.dense:
@@ -122,11 +107,6 @@ class RankingRisk(Risk):
     def value(self, M: Array) -> float:
         """One pass of the separation oracle over all queries."""
         return self.C / self.parts * float(self._violations(M).sum())
-
-    @property
-    def part_kind(self) -> str:
-        """A query."""
-        return "query"
 
     def part_values(self, M: Array) -> Array:
         """Weighted loss and violation of every query's worst ranking."""
@@ -166,14 +146,11 @@ class RankingRisk(Risk):
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, order):
                 losses, violations = most_violated_rankings(self.measure, block)
-                group_of = groups[block.queries]
-                starts = np.flatnonzero(np.diff(group_of, prepend=-1))
-                for start, stop in zip(starts, [*starts[1:], len(block)], strict=True):
-                    g = group_of[start]
+                for g, start, stop in block.runs(groups):
                     values[g] += weight * violations[start:stop].sum()
                     offsets[g] += weight * losses[start:stop].sum()
-                    normals[g] += weight * block.adjoint(int(start), int(stop))
-                    weights[g] += weight * float(np.abs(block.part(int(start), int(stop))).sum())
+                    normals[g] += weight * block.adjoint(start, stop)
+                    weights[g] += weight * float(np.abs(block.part(start, stop)).sum())
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def statement(self, M: cp.Variable, every_ranking: bool | None = None) -> RiskStatement:

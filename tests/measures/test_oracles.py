@@ -8,7 +8,7 @@ import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named, rankings_of
 from convexmetric.measures.oracle import CODES
-from convexmetric.measures.programme import most_violated
+from convexmetric.measures.reference import most_violated
 
 KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
 ALL = [measure_named(name, k) for name, ks in KS.items() for k in ks]

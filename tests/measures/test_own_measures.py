@@ -1,4 +1,4 @@
-"""Measures of a user's own, which no compiled oracle knows: the reference programme, in both layouts."""
+"""Measures of a user's own, which no compiled oracle knows: the reference dynamic program, in both layouts."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -24,7 +24,7 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, DualError
 from convexmetric.measures import MEASURES, AveragePrecision, measure_named
 from convexmetric.measures.oracle import CODES
-from convexmetric.measures.programme import most_violated
+from convexmetric.measures.reference import most_violated
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import SmoothedPairs
 

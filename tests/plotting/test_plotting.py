@@ -29,7 +29,7 @@ from convexmetric.plotting import (
     save_picture,
 )
 from convexmetric.plotting.axes import COLOURS
-from convexmetric.plotting.plane import distance_plane, metric_plane
+from convexmetric.plotting.principal_plane import distance_plane, metric_plane
 from convexmetric.solution import Progress
 
 

@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.comparisons.draws import Draws
+from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
@@ -115,7 +115,7 @@ class StochasticBatch(RandomisedSolver):
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: _State
     ) -> Iterator[tuple[int, Array]]:
         """The metric after every step, or the mean of all so far; without end."""
-        cone, draws = problem.cone, Draws(risk.rankings, risk.weights)
+        cone, draws = problem.cone, TripletSampler(risk.rankings, risk.weights)
         for t in count(state.t + 1):
             rng = generator_at(state.seed, t)
             with blas_threads_for(float(self.batch) * cone.size):
@@ -127,7 +127,7 @@ class StochasticBatch(RandomisedSolver):
             yield t, state.mean if self.average else state.metric
 
     def gradient(
-        self, problem: MetricProblem, risk: PairwiseRisk, draws: Draws, metric: Array, rng: np.random.Generator
+        self, problem: MetricProblem, risk: PairwiseRisk, draws: TripletSampler, metric: Array, rng: np.random.Generator
     ) -> Array:
         """A subgradient of risk and linear term over one batch; the squared norm is left out."""
         cone, rankings = risk.cone, risk.rankings

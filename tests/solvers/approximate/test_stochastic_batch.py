@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.comparisons.draws import Draws
+from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.solvers.approximate.base import EPOCH_DRAWS
 from convexmetric.solvers.approximate.stochastic_batch import epoch_draws
@@ -71,7 +71,7 @@ def test_draws_are_in_proportion_to_weights(name):
     weights = np.random.default_rng(0).uniform(0.5, 2.0, problem.risk.parts)
     problem.risk.weights = weights
     expected_rows, expected = listed(problem)
-    draws = Draws(problem.risk.rankings, weights)
+    draws = TripletSampler(problem.risk.rankings, weights)
     assert draws.total == pytest.approx(expected.sum())
     size = 200_000
     drawn = np.column_stack(draws.sample(np.random.default_rng(1), size))
@@ -91,7 +91,7 @@ def test_the_mean_of_the_batches_is_the_subgradient(name):
     problem = PROBLEMS[name]()
     rng = np.random.default_rng(3)
     solver = cm.StochasticBatch(batch=20_000)
-    draws = Draws(problem.risk.rankings, problem.risk.weights)
+    draws = TripletSampler(problem.risk.rankings, problem.risk.weights)
     for metric in (problem.cone.zeros(), random_metric(rng, problem.cone, 0.3)):
         batches = np.array([solver.gradient(problem, problem.risk, draws, metric, rng) for _ in range(30)])
         G = problem.cone.zeros() if problem.G is None else problem.G
@@ -113,7 +113,7 @@ def test_a_printed_batch_is_what_the_procedure_adds_up():
         matrix[other, other] += B
         matrix[0, other] -= B
         matrix[other, 0] -= B
-    draws = Draws(problem.risk.rankings, problem.risk.weights)
+    draws = TripletSampler(problem.risk.rankings, problem.risk.weights)
     solver = cm.StochasticBatch(batch=B, as_printed=True)
     added = solver.gradient(problem, problem.risk, draws, problem.cone.zeros(), np.random.default_rng(0))
     np.testing.assert_allclose(added, X.T @ (C + C1 - C2) @ X, atol=1e-12)

@@ -14,10 +14,10 @@ import numpy as np
 from convexmetric.comparisons.rankings import Rankings
 from convexmetric.cones.base import Array
 
-__all__ = ["Draws"]
+__all__ = ["TripletSampler"]
 
 
-class Draws:
+class TripletSampler:
     """Draw triplets (query, near item, far item), independently and in proportion to their weights.
 
     Parameters

@@ -1,0 +1,36 @@
+"""Risks with a part for every query of some rankings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from convexmetric.comparisons import Rankings
+from convexmetric.risks.base import Risk
+
+__all__ = ["QueryRisk"]
+
+
+class QueryRisk(Risk):
+    """A sum over queries of nonnegative losses of how their items are ranked."""
+
+    rankings: Rankings
+
+    @property
+    def nonnegative(self) -> bool:
+        """Always: the losses are."""
+        return True
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """Corpus and queries."""
+        return self.rankings.sets
+
+    @property
+    def parts(self) -> int:
+        """Number of queries."""
+        return len(self.rankings)
+
+    @property
+    def part_kind(self) -> str:
+        """A query."""
+        return "query"

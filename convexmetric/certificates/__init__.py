@@ -3,7 +3,6 @@
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
 from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
 from convexmetric.certificates.contracts import check_problem
-from convexmetric.certificates.user_terms import Constraints, ExtraObjective, UserTerms, solve_conic
 from convexmetric.certificates.writer import (
     Difference,
     as_rational,
@@ -17,10 +16,7 @@ __all__ = [
     "Ball",
     "Certificate",
     "CertificateError",
-    "Constraints",
     "Difference",
-    "ExtraObjective",
-    "UserTerms",
     "Verdict",
     "as_rational",
     "certify",
@@ -28,7 +24,6 @@ __all__ = [
     "describe",
     "difference",
     "relative_gap",
-    "solve_conic",
     "verify",
     "verify_instance",
     "write_certificate",

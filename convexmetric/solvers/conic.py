@@ -14,7 +14,9 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, Statement
+from convexmetric.regularizers.user_terms import ATTEMPTS
+from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.run import Monitor, Solver
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
@@ -37,6 +39,8 @@ class Conic(Solver):
     ----------
     backend : str
         ``"clarabel"``, ``"scs"``; ``"mosek"``, ``"cvxopt"``, ``"sdpa"`` where installed.
+    last_resort : bool
+        Take only listed comparisons under a penalty that is neither linear nor quadratic, as a stage of the default.
 
     Raises
     ------
@@ -49,6 +53,7 @@ class Conic(Solver):
     name: ClassVar[str] = "conic"
 
     backend: str = "clarabel"
+    last_resort: bool = False
 
     def __post_init__(self) -> None:
         if self.backend not in CONIC_SOLVERS:
@@ -60,6 +65,10 @@ class Conic(Solver):
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Anything that can be stated can be tried."""
+        if self.last_resort and not isinstance(problem.risk, SeparableRisk):
+            return "its risk is not a sum of losses of listed comparisons"
+        if self.last_resort and problem.quadratic() is not None:
+            return "its regularizer is linear or quadratic, for which there are others"
         return None
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
@@ -70,16 +79,10 @@ class Conic(Solver):
         SolverError
             If it fails without a point.
         InputError
-            If the statement is too large to write out.
+            If the statement is too large to write out, or constraints of the user's own contradict each other.
         """
         statement = problem.statement()
-        try:
-            with warnings.catch_warnings():
-                # CVXPY warns of inaccurate solutions; the certificate says how inaccurate.
-                warnings.simplefilter("ignore", UserWarning)
-                statement.problem.solve(solver=self.backend.upper(), **self._options(monitor))
-        except cp.SolverError as error:
-            raise SolverError(f"{self.backend.upper()} failed: {error}") from error
+        self._solve(statement, self._options(monitor))
         if statement.metric.value is None:
             raise SolverError(f"{self.backend.upper()} returned no point: status {statement.problem.status}")
         metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
@@ -87,6 +90,19 @@ class Conic(Solver):
         multipliers = statement.dual()
         monitor.dual(problem.dual_bound(multipliers, hint=metric), lambda: multipliers)
         monitor.iterate()
+
+    def _solve(self, statement: Statement, options: dict[str, Any]) -> None:
+        attempts = [{}, *filter(None, ATTEMPTS)] if self.backend == "clarabel" else [{}]
+        for number, attempt in enumerate(attempts, 1):
+            try:
+                with warnings.catch_warnings():
+                    # CVXPY warns of inaccurate solutions; the certificate says how inaccurate.
+                    warnings.simplefilter("ignore", UserWarning)
+                    statement.problem.solve(solver=self.backend.upper(), **options | attempt)
+                return
+            except cp.SolverError as error:
+                if number == len(attempts):
+                    raise SolverError(f"{self.backend.upper()} failed: {error}") from error
 
     def _options(self, monitor: Monitor) -> dict[str, Any]:
         """Tolerances well below the gap asked for, and the limits where the solver has them."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from convexmetric.problem import MetricProblem
+from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
@@ -26,7 +27,8 @@ class Exact(Solver):
         By default, for listed comparisons, column generation where it fits; up to some thousand comparisons after a
         short dual ascent, which is enough for many small problems; then the interior-point method. For hinges over
         pairs of near and far items semismooth Newton, for rankings the smoothed Newton method where it fits; for
-        smooth risks Newton's method on a factor where it fits, then proximal gradient steps; then cutting planes.
+        smooth risks Newton's method on a factor where it fits, then proximal gradient steps; for listed comparisons
+        under a penalty that is neither linear nor quadratic a conic solver; then cutting planes.
     """
 
     name: ClassVar[str] = "exact"
@@ -43,6 +45,7 @@ class Exact(Solver):
             SmoothedNewton(most=700),
             LowRankNewton(),
             ProximalGradient(),
+            Conic(last_resort=True),
             CuttingPlanes(),
         )
     )

@@ -145,8 +145,7 @@ def test_corrupted_duals_and_wrong_metrics_do_not_certify():
         ({"extra_objective": lambda M: "large"}, "extra_objective must return a scalar CVXPY expression, got str"),
         ({"extra_objective": lambda M: -cp.sum_squares(M)}, "extra_objective is not convex by CVXPY's rules"),
         ({"extra_objective": lambda M: -2.0 * cp.trace(M)}, "extra_objective falls without end"),
-        ({"constraints": lambda M: [], "solver": "scs"}, "leave solver out"),
-        ({"constraints": lambda M: [], "checkpoint": "x.npz"}, "checkpoint is not for problems with constraints"),
+        ({"constraints": lambda M: [cp.trace(M) <= cp.Parameter(name="most")]}, "the CVXPY parameter most"),
     ],
 )
 def test_malformed_terms(terms, message):

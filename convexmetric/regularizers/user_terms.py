@@ -283,7 +283,7 @@ class SubjectTo(Regularizer):
 
 
 def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
-    """Solve with CLARABEL and return its dual value, a lower bound as far as CLARABEL is right.
+    """Solve with CLARABEL; returns its dual value less what its dual point lacks, a lower bound as far as it is right.
 
     Minus infinity if the problem is unbounded.
 
@@ -314,15 +314,25 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
             raise InputError("constraints contradict each other or the cone: no metric satisfies them all")
         if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
             return -np.inf
-        if problem.value is not None:
+        if problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
             value = float(problem.value) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
+            value -= _residual(data, raw)
             return value if np.isfinite(value) else -np.inf
-        failure = problem.status
+        failure = str(raw.status)
     raise SolverError(
         f"CLARABEL failed on your constraints and terms ({failure}), also with more regularisation and looser limits; "
         "rescale X, and the numbers in constraints and terms, to about 1, or give equalities some room, such as "
         "cp.abs(cp.trace(M) - 1) <= 1e-6"
     )
+
+
+def _residual(data: dict[str, Any], raw: Any) -> float:
+    """What a dual point that is not quite feasible may be wrong by, at a metric as large as the one found."""
+    x, z = np.asarray(raw.x, dtype=np.float64), np.asarray(raw.z, dtype=np.float64)
+    slope = data["c"] + data["A"].T @ z
+    if "P" in data:
+        slope = slope + data["P"] @ x
+    return float(np.abs(slope) @ np.abs(x))
 
 
 def _listed(function: Constraints, M: cp.Expression) -> list[cp.Constraint]:

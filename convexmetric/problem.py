@@ -161,10 +161,10 @@ class MetricProblem:
         >>> import cvxpy as cp
         >>> iris = cm.datasets.load("iris")
         >>> problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="map", C=10.0)
-        >>> small = problem.subject_to(lambda W: [cp.trace(W) <= 1])
+        >>> small = problem.subject_to(lambda W: [cp.trace(W) <= 0.5])
         >>> solution = cm.solve(small, tol=1e-4)
         >>> print(f"trace {solution.M.trace():.3f}, grade {solution.certificate.grade}")
-        trace 1.000, grade conic
+        trace 0.500, grade conic
         """
         if constraints is None and extra_objective is None:
             return self

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import cvxpy as cp
 import numpy as np
@@ -21,7 +21,8 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
-from convexmetric.regularizers import Regularizer
+from convexmetric.regularizers import Regularizer, SubjectTo
+from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import DualPoint, Risk, RiskStatement
 
 __all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
@@ -135,6 +136,43 @@ class MetricProblem:
             If reg is malformed, or the problem has no such weight.
         """
         raise InputError(f"{type(self).__name__} has no weight reg")
+
+    def subject_to(self, constraints: Constraints | None = None, extra_objective: ExtraObjective | None = None) -> Self:
+        """The same problem under constraints and with a convex term of your own, sharing all data.
+
+        Both are functions of the metric as users have it (:meth:`on_features`), written in CVXPY; called again they
+        come on top of those that are there. What bounds rest on is told in
+        :mod:`convexmetric.regularizers.user_terms`.
+
+        Parameters
+        ----------
+        constraints : callable, optional
+            From the metric (a symmetric matrix, or the vector of weights of a diagonal one) to a list of CVXPY
+            constraints.
+        extra_objective : callable, optional
+            From the metric to a convex CVXPY expression, or a number, that is added to the objective.
+
+        Raises
+        ------
+        InputError
+            If a function fails or returns anything else, or a constraint or the term is not convex by CVXPY's rules.
+
+        Examples
+        --------
+        >>> import convexmetric as cm
+        >>> import cvxpy as cp
+        >>> iris = cm.datasets.load("iris")
+        >>> problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="map", C=10.0)
+        >>> small = problem.subject_to(lambda W: [cp.trace(W) <= 0.5])
+        >>> solution = cm.solve(small, tol=1e-4)
+        >>> print(f"trace {solution.M.trace():.3f}, grade {solution.certificate.grade}")
+        trace 0.500, grade conic
+        """
+        if constraints is None and extra_objective is None:
+            return self
+        other = copy(self)
+        other.regularizer = SubjectTo(self.regularizer, self.cone, constraints, extra_objective, self.on_features)
+        return other
 
     def sampled_G(self, rng: np.random.Generator, size: int) -> tuple[Array, int]:
         """An unbiased estimate of the linear term from ``size`` draws, and the number of draws; G itself by default."""
@@ -300,7 +338,8 @@ class MetricProblem:
             objective = objective + cp.sum(cp.multiply(self.G, M))
         if self.constant:
             objective = objective + self.constant
-        return Statement(cp.Problem(cp.Minimize(objective), risk.constraints + in_cone), M, risk.dual)
+        constraints = risk.constraints + in_cone + self.regularizer.constraints(M, self.cone)
+        return Statement(cp.Problem(cp.Minimize(objective), constraints), M, risk.dual)
 
     def components(self, M: Array) -> Array:
         """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``."""

@@ -344,7 +344,7 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
     projected = risk + penalty
     scale = best_scale(problem, judged, against.lower_bound)
     own_bound = _own_bound(problem, judged, scale)
-    margins = bool(np.isfinite(projected))
+    margins, omega = bool(np.isfinite(projected)), problem.regularizer
     return Audit(
         objective=objective,
         projected_objective=projected,
@@ -360,7 +360,8 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
         hard_margins=margins,
         feasible=bool(in_cone and margins),
         scale=scale,
-        conditions=optimality_conditions(problem, judged) if margins else None,
+        # Under constraints of a user's own, optimality takes multipliers that are not known.
+        conditions=optimality_conditions(problem, judged) if margins and omega.grade == "float" else None,
         subspace=_subspace(problem, judged, scale, against),
         comparisons_share=_comparisons_share(problem, judged, risk, projected, against),
         worst=_worst_parts(problem, judged, against.M, worst),
@@ -383,10 +384,13 @@ def reference_of(problem: MetricProblem, reference: Solution | Certificate | Ref
     if isinstance(reference, Reference):
         made = reference
     elif isinstance(reference, Certificate):
-        if reference.grade != "float":
+        if reference.grade != problem.regularizer.grade:
             raise InputError(
                 "reference was solved with constraints or terms of its own, whose bound says nothing of this problem; "
                 "solve the problem without them"
+                if reference.grade == "conic"
+                else "reference was solved without the constraints or terms of this problem, of which its bound says "
+                "nothing; solve the problem with them"
             )
         made = Reference(reference.lower_bound, reference.upper_bound, reference.M, reference.dual)
         if np.shape(reference.M) != problem.cone.shape:

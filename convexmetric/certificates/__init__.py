@@ -5,17 +5,13 @@ from convexmetric.certificates.checker import Ball, CertificateError, Verdict, v
 from convexmetric.certificates.contracts import check_problem
 from convexmetric.certificates.instances import Difference, difference, verify_instance
 from convexmetric.certificates.statement import as_rational, describe
-from convexmetric.certificates.user_terms import Constraints, ExtraObjective, UserTerms, solve_conic
 from convexmetric.certificates.writer import write_certificate
 
 __all__ = [
     "Ball",
     "Certificate",
     "CertificateError",
-    "Constraints",
     "Difference",
-    "ExtraObjective",
-    "UserTerms",
     "Verdict",
     "as_rational",
     "certify",
@@ -23,7 +19,6 @@ __all__ = [
     "describe",
     "difference",
     "relative_gap",
-    "solve_conic",
     "verify",
     "verify_instance",
     "write_certificate",

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.certificates.user_terms import Constraints, ExtraObjective, UserTerms
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import CrossedBoundsError, InputError
 from convexmetric.problem import MetricProblem
+from convexmetric.regularizers.base import Grade
+from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import DualPoint
 from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, sum_error
 
@@ -65,7 +66,7 @@ class Certificate:
         The dual point, as it was given.
     grade : str
         ``"float"``: evaluated in float64. ``"conic"``: with constraints or terms of the user's own, part of the lower
-        bound is a conic solver's word (see :mod:`convexmetric.certificates.user_terms`).
+        bound is a conic solver's word (see :mod:`convexmetric.regularizers.user_terms`).
     violation : float
         By how much the metric violates the user's constraints.
     rounding : float
@@ -76,7 +77,7 @@ class Certificate:
     lower_bound: float
     M: Array = field(repr=False)
     dual: Any = field(repr=False)
-    grade: str = "float"
+    grade: Grade = "float"
     violation: float = 0.0
     rounding: float = 0.0
 
@@ -151,9 +152,9 @@ def certify(
     >>> print(f"{certificate.lower_bound:.4f} <= optimum <= {certificate.upper_bound:.4f}")
     0.0956 <= optimum <= 0.2660
     """
+    if isinstance(problem, MetricProblem):
+        problem = problem.subject_to(constraints, extra_objective)
     upper = certify_metric(problem, M)
-    if constraints is not None or extra_objective is not None:
-        return with_terms(problem, upper, UserTerms(problem.without_constant(), constraints, extra_objective), dual)
     return with_dual(problem, upper, dual, problem.risk.dual_point(dual))
 
 
@@ -163,32 +164,20 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Dual
     Raises
     ------
     CrossedBoundsError
-        If the lower bound is above the upper one.
+        If the lower bound is above the upper one; but of grade conic, where bounds cross by what the metric gains from
+        violating constraints as little as conic solvers do.
     """
     lower, rounding = -np.inf, 0.0
     if point is not None:
         lower, rounding = _lower_bound(problem, point, upper.M)
     made = replace(upper, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
-    if lower > upper.upper_bound:
+    if lower > upper.upper_bound and upper.grade == "float":
         raise CrossedBoundsError(
             f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains "
             f"{made.rounding:.1e} of it: a block of the problem is not what it says it is (check_problem tells which), "
             "or its numbers are of sizes that float64 does not hold together (rescale them)"
         )
     return made
-
-
-def with_terms(problem: MetricProblem, upper: Certificate, terms: UserTerms, dual: Any) -> Certificate:
-    """The certificate of a problem with terms of the user's own, from that of its metric without them."""
-    point = problem.risk.dual_point(dual)
-    return replace(
-        upper,
-        upper_bound=upper.upper_bound + terms.value(upper.M),
-        lower_bound=-np.inf if point is None else terms.lower_bound(point) + problem.constant,
-        dual=dual,
-        grade="conic",
-        violation=terms.violation(upper.M),
-    )
 
 
 def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
@@ -206,7 +195,9 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
         metric = problem.cone.project(metric)
     metric = problem.risk.repair(metric)
     value, rounding = _upper_bound(problem, metric)
-    return Certificate(value + rounding, -np.inf, metric, None, rounding=rounding)
+    omega = problem.regularizer
+    violation = omega.violation(metric, problem.cone)
+    return Certificate(value + rounding, -np.inf, metric, None, omega.grade, violation, rounding)
 
 
 def _upper_bound(problem: MetricProblem, M: Array) -> tuple[float, float]:
@@ -219,7 +210,7 @@ def _upper_bound(problem: MetricProblem, M: Array) -> tuple[float, float]:
     error = _data_error(problem, M, value, lifted)
     raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
     omega = problem.regularizer.value(M, cone)
-    error += abs(problem.regularizer.value(raised, cone) - omega)
+    error += problem.regularizer.change(M, raised, cone)
     sizes = abs(omega) + abs(problem.constant)
     if G is not None:
         sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
@@ -257,7 +248,8 @@ def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple
     lower -= sum_error(problem.cone.size) * (abs(lower) + abs(problem.constant))
     if 0.0 < lower < SMALLEST:
         lower = 0.0
-    return float(lower), float(plain - lower)
+    # Bounds by a conic solver differ by its own noise.
+    return float(lower), max(0.0, float(plain - lower))
 
 
 def _dual_error(problem: MetricProblem, point: DualPoint) -> Array:

@@ -213,7 +213,17 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
     if stated is not None and _minimised(stated.problem) is not None:
         M = cone.project(cone.element(stated.metric.value))
         metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
-    return metrics + descent
+    return metrics + descent + _allowed(problem, metrics[1])
+
+
+def _allowed(problem: MetricProblem, M: Array) -> list[Array]:
+    """The metric nearest to ``M`` that constraints of the regularizer allow, where it has some."""
+    variable, in_cone = problem.cone.variable("M")
+    constraints = problem.regularizer.constraints(variable, problem.cone)
+    nearest = cp.Problem(cp.Minimize(cp.sum_squares(variable - M)), in_cone + constraints)
+    if not constraints or _minimised(nearest) is None:
+        return []
+    return [problem.cone.project(problem.cone.element(variable.value))]
 
 
 def _check_cone(cone: Cone, rng: np.random.Generator) -> None:
@@ -559,8 +569,10 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
             block.equal("Omega(M) must be <linear, M> + <M, quadratic M> / 2 (quadratic is None where it is neither)",
                         value, form, float(np.abs(linear) @ np.abs(m)))  # fmt: skip
         variable.value = M
-        found = omega.expression(variable, cone).value
-        if found is not None:
+        expression = omega.expression(variable, cone)
+        found = expression.value
+        # The value of an expression with variables of its own is its minimum over them.
+        if found is not None and len(expression.variables()) <= 1:
             block.equal("its CVXPY expression must be Omega(M)", float(found), value, rounding=1e-6)
         if part is not None:
             inside = np.zeros_like(M)

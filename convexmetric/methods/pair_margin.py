@@ -90,7 +90,7 @@ class _PairProblem(MetricProblem):
         """The same problem with another lambda, sharing all data."""
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(other, self.risk, other._regularizer())
+        MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer()))
         return other
 
     @property

@@ -259,7 +259,8 @@ class TripletProblem(MetricProblem):
         """The same problem with another lambda, sharing all data."""
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(other, self.risk, REGULARIZERS[self.regularizer_name](other.reg), self.G)
+        regularizer = self.regularizer.around(REGULARIZERS[self.regularizer_name](other.reg))
+        MetricProblem.__init__(other, self.risk, regularizer, self.G)
         return other
 
     @property

@@ -5,5 +5,6 @@ from convexmetric.regularizers.frobenius import Frobenius
 from convexmetric.regularizers.quadratic_form import QuadraticForm
 from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
 from convexmetric.regularizers.trace import Trace
+from convexmetric.regularizers.user_terms import SubjectTo
 
-__all__ = ["Frobenius", "NormWeights", "QuadraticForm", "Regularizer", "SquaredFrobenius", "Trace"]
+__all__ = ["Frobenius", "NormWeights", "QuadraticForm", "Regularizer", "SquaredFrobenius", "SubjectTo", "Trace"]

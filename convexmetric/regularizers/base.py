@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Real
+from typing import ClassVar, Literal
 
 import cvxpy as cp
 import numpy as np
@@ -23,7 +24,10 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 
-__all__ = ["NormWeights", "Regularizer"]
+__all__ = ["Grade", "NormWeights", "Regularizer"]
+
+#: What bounds rest on: our own evaluation in float64, or also a conic solver's word.
+Grade = Literal["float", "conic"]
 
 
 def checked_reg(reg: float) -> None:
@@ -48,7 +52,10 @@ class NormWeights:
 
 
 class Regularizer(ABC):
-    """A convex function ``Omega`` of the metric that makes the problem well posed."""
+    """A convex function ``Omega`` of the metric that makes the problem well posed; it may be infinite somewhere."""
+
+    #: What :meth:`bound` rests on.
+    grade: ClassVar[Grade] = "float"
 
     def described(self, cone: Cone, points: Array | None) -> Described:
         r"""How it stands in certificate files: as :math:`\langle A, M \rangle + \frac{\mu}{2} \|M\|_F^2`.
@@ -106,6 +113,22 @@ class Regularizer(ABC):
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """CVXPY expression of :meth:`value`."""
 
+    def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
+        """Where it is finite, in CVXPY; empty if that is everywhere on the cone."""
+        return []
+
+    def violation(self, M: Array, cone: Cone) -> float:
+        """By how much ``M`` violates :meth:`constraints`."""
+        return 0.0
+
+    def change(self, M: Array, other: Array, cone: Cone) -> float:
+        """``|Omega(M') - Omega(M)|`` of a metric so near that it counts as one where ``Omega`` is finite."""
+        return abs(self.value(other, cone) - self.value(M, cone))
+
+    def around(self, omega: Regularizer) -> Regularizer:
+        """``omega``, under the constraints and with the terms that users added to this one."""
+        return omega
+
     def restricted(self, columns: np.ndarray) -> Regularizer:
         """The same for diagonal metrics whose weights outside some columns are zero, as a function of those inside."""
         return self
@@ -127,6 +150,10 @@ class Regularizer(ABC):
         quadratic, at = self.quadratic(cone), cone.coordinates(M)
         slope = quadratic @ at if isinstance(quadratic, np.ndarray) else (quadratic or 0.0) * at
         return cone.from_coordinates(self.linear(cone) + slope)
+
+    def slope(self, M: Array, move: Array, cone: Cone) -> float:
+        """Slope along ``move`` at ``M``, about."""
+        return cone.inner(self.gradient(M, cone), move)
 
     def linear(self, cone: Cone) -> Array:
         """Linear part, in coordinates, of a regularizer that is linear plus quadratic; from :meth:`weights`."""

@@ -2,7 +2,7 @@ r"""Risks that are a sum of losses of single comparisons, :math:`R(M) = \sum_t \
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -33,6 +33,8 @@ class SeparableRisk(Risk):
     loss : Loss
         Applied to every ``s_t``.
     """
+
+    form_words: ClassVar[str] = "a sum of losses of listed comparisons"
 
     def __init__(self, comparisons: Comparisons, loss: Loss) -> None:
         self.comparisons = comparisons

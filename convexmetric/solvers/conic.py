@@ -15,7 +15,8 @@ import cvxpy as cp
 import numpy as np
 
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, Statement
+from convexmetric.regularizers.user_terms import ATTEMPTS
 from convexmetric.risks import Reason
 from convexmetric.solvers.run import Monitor, Run, Solver
 
@@ -62,9 +63,9 @@ class Conic(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Anything that can be stated can be tried."""
-        return partial(self._solve, problem)
+        return partial(self._run, problem)
 
-    def _solve(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """One call of the conic solver.
 
         Raises
@@ -72,16 +73,11 @@ class Conic(Solver):
         SolverError
             If it fails without a point.
         InputError
-            If the statement is too large to write out.
+            If the statement is too large to write out, or constraints of the user's own contradict each other.
         """
+        monitor.solver = self.backend
         statement = problem.statement()
-        try:
-            with warnings.catch_warnings():
-                # CVXPY warns of inaccurate solutions; the certificate says how inaccurate.
-                warnings.simplefilter("ignore", UserWarning)
-                statement.problem.solve(solver=self.backend.upper(), **self._options(monitor))
-        except cp.SolverError as error:
-            raise SolverError(f"{self.backend.upper()} failed: {error}") from error
+        self._solve(statement, self._options(monitor))
         if statement.metric.value is None:
             raise SolverError(f"{self.backend.upper()} returned no point: status {statement.problem.status}")
         metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
@@ -89,6 +85,19 @@ class Conic(Solver):
         multipliers = statement.dual()
         monitor.dual(problem.dual_bound(multipliers, hint=metric), lambda: multipliers)
         monitor.iterate()
+
+    def _solve(self, statement: Statement, options: dict[str, Any]) -> None:
+        attempts = [{}, *filter(None, ATTEMPTS)] if self.backend == "clarabel" else [{}]
+        for number, attempt in enumerate(attempts, 1):
+            try:
+                with warnings.catch_warnings():
+                    # CVXPY warns of inaccurate solutions; the certificate says how inaccurate.
+                    warnings.simplefilter("ignore", UserWarning)
+                    statement.problem.solve(solver=self.backend.upper(), **options | attempt)
+                return
+            except cp.SolverError as error:
+                if number == len(attempts):
+                    raise SolverError(f"{self.backend.upper()} failed: {error}") from error
 
     def _options(self, monitor: Monitor) -> dict[str, Any]:
         """Tolerances well below the gap asked for, and the limits where the solver has them."""

@@ -129,7 +129,7 @@ class _Limits:
     callback: Callable[[Progress], Any] | None
 
     def monitor(self, problem: MetricProblem) -> Monitor:
-        certifier = partial(certificate_of, problem, None)
+        certifier = partial(certificate_of, problem)
         return Monitor(self.tol, self.max_iter, self.max_seconds, self.callback, problem=problem, certifier=certifier)
 
     def solve(self, problem: MetricProblem, solver: Solver | None) -> Solution:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.risks import PairwiseRisk, Reason, SeparableRisk
+from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
@@ -37,6 +39,8 @@ class Route:
         Why there.
     taken : callable
         Whether a problem whose forms fit is of that size; a reason if not.
+    last_resort : bool
+        Whether it is taken only where nothing else is.
     """
 
     solver: Solver
@@ -45,6 +49,7 @@ class Route:
     size: str
     why: str
     taken: Callable[[MetricProblem], Reason | None] = lambda problem: None
+    last_resort: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,25 @@ def _many_pairs(problem: MetricProblem) -> Reason | None:
     return None
 
 
+def _other_penalty(problem: MetricProblem) -> Reason | None:
+    listed = problem.risk.form(SeparableRisk)
+    if isinstance(listed, Reason):
+        return listed
+    return None if problem.quadratic() is None else Reason("its penalty is linear or quadratic")
+
+
+def _can_be_stated(problem: MetricProblem) -> Reason | None:
+    if problem.risk.parts > STATED_PARTS or problem.cone.size > STATED_COORDINATES:
+        return Reason("the statement is too large to write out")
+    try:
+        problem.statement()
+    except InputError as error:
+        return Reason(str(error))
+    return None
+
+
+#: Sizes up to which a statement is left to a conic solver where nothing else fits.
+STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
 #: Features up to which the masters of cutting planes are a matter of milliseconds.
 FEW_WEIGHTS = 200
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
@@ -150,8 +174,17 @@ ROUTES: tuple[Route, ...] = (
         ProximalGradient(), "smooth losses", "linear plus squared norm", "any", "a step is a pass and a projection",
     ),
     Route(
-        CuttingPlanes(), "any with supporting planes: all rankings, soft margins", "linear or quadratic", "any",
+        Conic(), "listed comparisons", "neither linear nor quadratic: other norms, constraints and terms of your own",
+        "any", "one conic program, which needs no cuts", _other_penalty,
+    ),
+    Route(
+        CuttingPlanes(), "any with supporting planes: all rankings, soft margins",
+        "any; with a conic master where it is neither linear nor quadratic", "any",
         "it needs nothing but supporting planes, and ends what the others leave",
+    ),
+    Route(
+        Conic(), "any that can be written out", "any", "small",
+        "the last resort: the textbook statement, every constraint written out", _can_be_stated, last_resort=True,
     ),
 )  # fmt: skip
 
@@ -161,8 +194,13 @@ def legs(problem: MetricProblem, routes: tuple[Route, ...] = ROUTES) -> list[Leg
     found: list[Leg] = []
     for route in routes:
         run = route.solver.prepare(problem)
-        reason = None if isinstance(run, Reason) else route.taken(problem)
-        if any(leg.route.solver == route.solver and not isinstance(leg.run, Reason) for leg in found):
+        reason = None
+        taken = [leg.route.solver for leg in found if not isinstance(leg.run, Reason)]
+        if route.solver in taken:
             reason = Reason("it was taken before")
+        elif route.last_resort and taken:
+            reason = Reason("it is the last resort")
+        elif not isinstance(run, Reason):
+            reason = route.taken(problem)
         found.append(Leg(route, run if reason is None else reason))
     return found

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arguments import check_count
-from convexmetric.certificates import Certificate, Constraints, ExtraObjective, UserTerms
-from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual, with_terms
+from convexmetric.certificates import Certificate
+from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
+from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import CutDual, DualPoint, Reason
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.approximate import (
@@ -28,7 +29,7 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes
+from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
@@ -109,8 +110,9 @@ def solve(
         Constraints of your own: a function from the metric's CVXPY variable (a symmetric matrix, or the vector of
         weights of a diagonal metric) to a list of CVXPY constraints, such as ``lambda M: [cp.trace(M) <= 1]``.
     extra_objective : callable, optional
-        A convex term of your own, such as ``lambda M: 0.1 * cp.sum(cp.abs(M))``. With either the master is a conic
-        program for CLARABEL, and the certificate says which part of the bound rests on it.
+        A convex term of your own, such as ``lambda M: 0.1 * cp.sum(cp.abs(M))``. With either,
+        ``problem.subject_to(constraints, extra_objective)`` is solved in place of ``problem``
+        (:meth:`~convexmetric.MetricProblem.subject_to`), and is ``solution.problem``.
     atol : float
         Stop as well when ``upper - lower <= atol``. An optimum of zero has no relative gap: unless the metric zero is
         optimal, bounds of 0 and 1e-29 are ``"stalled"`` by ``tol`` alone. In units of the objective, so that no
@@ -168,14 +170,7 @@ def solve(
         raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
-    terms = None
-    if constraints is not None or extra_objective is not None:
-        if solver is not None and not isinstance(solver, ConicCuttingPlanes):
-            raise InputError("constraints and extra_objective are for the solver of their own: leave solver out")
-        if checkpoint is not None:
-            raise InputError("checkpoint is not for problems with constraints or extra_objective: leave it out")
-        terms = UserTerms(problem.without_constant(), constraints, extra_objective)
-        solver = solver or ConicCuttingPlanes()
+    problem = problem.subject_to(constraints, extra_objective)
     chosen = _chosen(solver)
     bare = problem.without_constant()
     run = chosen.prepare(bare)
@@ -184,17 +179,15 @@ def solve(
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
-    certifier = partial(certificate_of, problem, terms)
+    certifier = partial(certificate_of, problem)
     with shared_cores(), ProgressBar(tol) if progress else nullcontext() as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
             if state is not None:
                 monitor.resume(bare, state)
-            if terms is None and bare.risk.nonnegative:
+            if bare.risk.nonnegative:
                 _start_from_nothing(bare, monitor)
-            if terms is not None and isinstance(chosen, ConicCuttingPlanes):
-                chosen.run_with(bare, monitor, terms)
-            elif not monitor.reached:
+            if not monitor.reached:
                 monitor.solver = chosen.name
                 run(monitor)
         except KeyboardInterrupt:
@@ -203,7 +196,7 @@ def solve(
             monitor.status = "interrupted"
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
-        if terms is None and monitor.M is not None and not monitor.reached:
+        if monitor.M is not None and not monitor.reached:
             # Of a solve that was cut short, or whose optimum is zero, the metric zero may be the best one known.
             nothing = bare.objective(bare.cone.zeros())
             if np.isfinite(nothing):
@@ -251,7 +244,7 @@ def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solut
         tol=monitor.tol,
         history=monitor.history,
         seconds=monitor.seconds,
-        solver=chosen.backend if isinstance(chosen, Conic) else monitor.solver or chosen.name,
+        solver=monitor.solver or chosen.name,
         atol=monitor.atol,
     )
     if status != "optimal":
@@ -276,7 +269,7 @@ def _why(problem: MetricProblem, certificate: Certificate) -> str:
     return ""
 
 
-def certificate_of(problem: MetricProblem, terms: UserTerms | None, monitor: Monitor) -> Certificate:
+def certificate_of(problem: MetricProblem, monitor: Monitor) -> Certificate:
     """The certificate of what a solver left.
 
     A lower bound from cuts needs an oracle pass for every metric they were made at. Cuts that the risk itself made
@@ -286,8 +279,6 @@ def certificate_of(problem: MetricProblem, terms: UserTerms | None, monitor: Mon
     assert monitor.M is not None
     upper = certify_metric(problem, monitor.M)
     dual = monitor.dual_point
-    if terms is not None:
-        return with_terms(problem, upper, terms, dual)
     point = monitor.sums
     if point is None or (point.weight is None and problem.risk.points):
         point = problem.risk.dual_point(dual)

@@ -1,11 +1,19 @@
 """Solutions along a path of weights are those of separate solves, in fewer passes."""
 
+from copy import copy
+
+import cvxpy as cp
 import numpy as np
 import pytest
+from extensions import HonestlyLowered
 from samples import instance
 
 import convexmetric as cm
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
+from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.risks import SeparableRisk
 
 WEIGHTS = [30.0, 1.0, 300.0, 1.0]
 
@@ -34,6 +42,39 @@ def test_every_solution_is_that_of_its_own_problem(options):
         assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-10)
         assert again.upper_bound == pytest.approx(solution.upper_bound, rel=1e-12)
     assert sum(solution.iterations for solution in solutions[:3]) < passes
+
+
+def test_constraints_stay_along_a_path():
+    given = problem(measure="map").subject_to(lambda M: [cp.trace(M) <= 0.2])
+    for C, solution in zip([1.0, 10.0], cm.solve_path(given, [1.0, 10.0], tol=1e-4), strict=True):
+        alone = cm.solve(given.with_C(C), tol=1e-4)
+        assert solution.status == "optimal"
+        assert solution.certificate.grade == "conic"
+        assert solution.M.trace() <= 0.2 + 1e-6
+        assert max(solution.lower_bound, alone.lower_bound) <= min(solution.upper_bound, alone.upper_bound) + 1e-6
+
+
+class Weighted(cm.MetricProblem):
+    """A risk down to -C a triplet, which has cuts at zero that others are counted from."""
+
+    def with_C(self, C):
+        other, rng = copy(self), np.random.default_rng(0)
+        rows = rng.permuted(np.tile(np.arange(8), (12, 1)), axis=1)[:, :3]
+        triplets = Triplets(rng.standard_normal((8, 3)), rows, PSDCone(3))
+        cm.MetricProblem.__init__(other, SeparableRisk(triplets, HonestlyLowered(C)), SquaredFrobenius(1.0))
+        return other
+
+
+def test_cuts_at_zero_are_scaled_with_the_others():
+    weights = [1.0, 30.0, 0.2, 4.0]
+    given = Weighted.__new__(Weighted).with_C(1.0)
+    assert not given.risk.nonnegative
+    for C, solution in zip(weights, cm.solve_path(given, weights, solver=cm.CuttingPlanes()), strict=True):
+        alone = cm.solve(given.with_C(C), solver=cm.CuttingPlanes())
+        assert solution.status == "optimal"
+        assert max(solution.lower_bound, alone.lower_bound) <= min(solution.upper_bound, alone.upper_bound)
+        again = cm.certify(given.with_C(C), solution.certificate.M, solution.certificate.dual)
+        assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-9)
 
 
 def test_problems_without_cuts_are_solved_one_by_one():

@@ -19,6 +19,10 @@ learning to rank prints as its Algorithm 1. It is slow for three reasons, each w
   nearer to that, once it rises nearer to the best metric;
 - cuts pile up: those with hardly any weight in the last few masters are dropped (they can come back).
 
+An interior-point method solves the master where the penalty is linear or quadratic. Any other penalty, such as a norm
+or one with constraints and terms of the user's own, has a master in CVXPY. Its first cuts are made at the metric of
+least penalty, which satisfies the user's constraints, and so do all that follow.
+
 Of a risk that may be negative :math:`\xi \ge 0` is not true. Its cuts at the metric zero, :math:`b_{0 g} - \langle
 \Psi_{0 g}, M \rangle`, take the place of zero: the master is that of the nonnegative :math:`R_g(M) - b_{0 g} + \langle
 \Psi_{0 g}, M \rangle` with the linear term :math:`G - \sum_g \Psi_{0 g}`.
@@ -29,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -37,11 +41,12 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
+from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.needs import quadratic_part
 
-__all__ = ["CuttingPlanes", "Pool"]
+__all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
 
 #: The master is solved to this share of the outer gap.
 MASTER_SHARE = 0.3
@@ -69,6 +74,8 @@ class CuttingPlanes(Solver):
         Whether alpha follows the slope of the objective, within [0.3, 0.9]; otherwise it stays.
     drop_after : int or None
         Drop cuts with less than a tenth of the mean weight of their group in this many masters running; None keeps all.
+    master : "interior-point", "conic" or None
+        What solves the master; by default the interior point where the penalty is linear or quadratic, else CLARABEL.
     """
 
     name: ClassVar[str] = "cutting-planes"
@@ -77,6 +84,7 @@ class CuttingPlanes(Solver):
     stabilisation: float = 0.5
     adaptive: bool = True
     drop_after: int | None = 4
+    master: Literal["interior-point", "conic"] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.groups, Integral) or self.groups < 1:
@@ -85,6 +93,8 @@ class CuttingPlanes(Solver):
             raise InputError(f"stabilisation must be in [0, 1), got {self.stabilisation!r}")
         if self.drop_after is not None and (not isinstance(self.drop_after, Integral) or self.drop_after < 1):
             raise InputError(f"drop_after must be a positive integer or None, got {self.drop_after!r}")
+        if self.master not in (None, "interior-point", "conic"):
+            raise InputError(f"master must be 'interior-point', 'conic' or None, got {self.master!r}")
 
     @classmethod
     def plain(cls) -> CuttingPlanes:
@@ -92,28 +102,32 @@ class CuttingPlanes(Solver):
         return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None)
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
-        """Needs a finite risk and a linear or quadratic regularizer.
+        """Needs a finite risk; of the interior-point master also a linear or quadratic regularizer.
 
         The run alternates separation and master until the certified gap closes.
         """
         quadratic = quadratic_part(problem)
-        if isinstance(quadratic, Reason):
+        if isinstance(quadratic, Reason) and (self.master == "interior-point" or problem.quadratic() is not None):
             return quadratic
         if problem.risk.hard:
             return Reason("its margins are hard constraints")
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
+    def _master(self, problem: MetricProblem) -> Master | ConicMaster:
+        conic = self.master == "conic" or (self.master is None and problem.quadratic() is None)
+        return ConicMaster(problem) if conic else Master(problem)
+
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""
         cone, risk = problem.cone, problem.risk
         n_groups = pool.n_groups
-        master, fresh, solved = Master(pool.above), True, False
-        # The first cuts are made at zero, which keeps the master's value away from it.
-        metric, move = cone.zeros() if monitor.M is None or not pool.count else monitor.M, None
-        alpha = self.stabilisation
+        master, fresh, solved = self._master(pool.above), True, False
+        move, alpha = None, self.stabilisation
         left = monitor.left_by(self.name)
         if left:
             metric, alpha = pool.restore(left)
+        else:
+            metric = master.start() if monitor.M is None or not pool.count else monitor.M
         monitor.state = lambda: pool.state(metric, alpha)
 
         def out_of_time() -> bool:
@@ -149,22 +163,33 @@ class CuttingPlanes(Solver):
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return
-                master, fresh = Master(pool.above), True
+                master, fresh = self._master(pool.above), True
             elif improved:
                 fresh = False
             # Only while the bound rises: otherwise what is dropped now comes back next.
             if self.drop_after is not None and improved:
                 pool.drop(self.drop_after)
-            assert monitor.M is not None
-            move = outcome.M - monitor.M
-            metric = cone.project(monitor.M + (1.0 - alpha) * move)
+            # Before any metric satisfies all constraints, the master's is the best there is.
+            best = outcome.M if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
+            move = outcome.M - best
+            metric = cone.project(best + (1.0 - alpha) * move)
 
     @staticmethod
     def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
         """Slope of the objective at ``metric`` along ``move``, by the subgradient that the cuts are."""
-        cone, linear = problem.cone, problem.regularizer.gradient(metric, problem.cone)
-        slope = cone.inner(linear if problem.G is None else linear + problem.G, move)
+        cone, slope = problem.cone, problem.regularizer.slope(metric, move, problem.cone)
+        if problem.G is not None:
+            slope += cone.inner(problem.G, move)
         return slope - float(cuts.normals.sum(axis=0) @ cone.coordinates(move))
+
+
+@dataclass(frozen=True)
+class ConicCuttingPlanes(CuttingPlanes):
+    """:class:`CuttingPlanes` whose master is solved by CLARABEL, whatever the penalty is."""
+
+    name: ClassVar[str] = "conic-cutting-planes"
+
+    master: Literal["interior-point", "conic"] | None = "conic"
 
 
 class Pool:
@@ -231,6 +256,9 @@ class Pool:
         self._normals[: self.count] *= factor
         self.offsets *= factor
         self.sizes *= factor
+        if self.base is not None:
+            values, offsets, normals = self.base.values, self.base.offsets, self.base.normals
+            self.base = Cuts(factor * values, factor * offsets, factor * normals)
         self.age[:] = 0
 
     @property

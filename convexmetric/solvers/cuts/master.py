@@ -100,6 +100,10 @@ class Master:
         self.path: list[tuple[Array, Array]] = []
         self.subspace = _Subspace(problem) if works_in_subspace(problem.cone) else None
 
+    def start(self) -> Array:
+        """Where the first cuts are made: at zero, which keeps the master's value away from it."""
+        return self.problem.cone.zeros()
+
     def solve(
         self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
     ) -> MasterPoint:

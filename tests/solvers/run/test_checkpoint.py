@@ -8,6 +8,7 @@ import time
 import warnings
 import zipfile
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from samples import instance
@@ -39,6 +40,7 @@ def stopped(problem, path, passes, **options):
         (lambda: wine(), None),
         (lambda: wine(measure="map"), None),
         (lambda: wine(1.0), "smoothed-newton"),
+        (lambda: wine(10.0).subject_to(lambda M: [cp.trace(M) == 1], lambda M: 0.1 * cp.sum(cp.abs(M))), None),
         (lambda: instance("relative, A, soft"), None),
         (lambda: instance("relative, rbf, hard"), None),
         (lambda: instance("psd triplets, squared Frobenius, G"), "interior-point"),

@@ -8,7 +8,9 @@ import pytest
 from samples import instance
 
 import convexmetric as cm
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, SolverError, UnsupportedProblemError
+from convexmetric.regularizers import user_terms
+from convexmetric.solvers import SOLVERS
 
 
 def whole(problem, constraints=None, extra=None):
@@ -131,6 +133,71 @@ def test_corrupted_duals_and_wrong_metrics_do_not_certify():
     assert "violates your constraints by 4.5e+00" in str(wrong)
 
 
+@pytest.mark.parametrize("C", [100.0, 1.0])
+@pytest.mark.parametrize("steps", [["zscore"], []])
+def test_equalities_hold_on_data_of_any_scale(C, steps):
+    data = cm.datasets.load("wine")
+    X = cm.datasets.preprocess(data.X, steps)[::3]
+    problem = cm.RankingProblem.from_labels(X, data.y[::3], C=C)
+    solution = cm.solve(problem, tol=1e-3, constraints=lambda M: [cp.trace(M) == 1])
+    assert solution.gap <= 1e-3
+    assert solution.M.trace() == pytest.approx(1.0, abs=1e-7)
+    assert solution.upper_bound >= cm.solve(problem, tol=1e-3).lower_bound
+
+
+def test_a_failure_of_the_conic_solver_gives_advice_that_can_be_followed(monkeypatch):
+    monkeypatch.setattr(user_terms, "ATTEMPTS", ({"max_iter": 1},))
+    with pytest.raises(SolverError, match=r"CLARABEL failed on your constraints .*; rescale X.* give equalities some"):
+        cm.solve(wine(), constraints=lambda M: [cp.trace(M) == 1])
+
+
+@pytest.mark.parametrize("name", ["ranking from labels", "psd triplets, trace, G"])
+def test_any_solver_that_fits_may_be_named(name):
+    problem = instance(name).subject_to(lambda M: [cp.trace(M) <= 0.5], lambda M: 0.1 * cp.sum(cp.abs(M)))
+    lower, upper, fit = [], [], []
+    for solver in (*SOLVERS, cm.CuttingPlanes(groups=3), cm.ConicCuttingPlanes(), cm.Conic("clarabel")):
+        if solver in ("mosek", "cvxopt", "sdpa"):
+            continue
+        try:
+            solution = cm.solve(problem, tol=1e-4, solver=solver)
+        except UnsupportedProblemError:
+            continue
+        assert solution.problem is problem
+        assert solution.certificate.grade == "conic"
+        assert solution.gap <= 1e-4
+        lower.append(solution.lower_bound)
+        upper.append(solution.upper_bound)
+        fit.append(solver)
+    assert {each for each in fit if isinstance(each, str)} == {
+        "exact",
+        "cutting-planes",
+        "cutting-planes-plain",
+        "clarabel",
+        "scs",
+    }
+    assert max(lower) <= min(upper) * (1 + 1e-6)
+
+
+def test_the_default_solves_listed_comparisons_at_once():
+    assert cm.solve(instance("relative, A, soft"), constraints=lambda w: [cp.sum(w) <= 0.1]).iterations == 1
+
+
+def test_hopeless_accuracy_ends():
+    with pytest.warns(cm.errors.GapWarning):
+        solution = cm.solve(wine(), tol=1e-14, constraints=lambda M: [cp.trace(M) <= 0.5], max_iter=200)
+    assert solution.status == "stalled"
+    assert solution.gap <= 1e-7
+
+
+def test_a_verdict_on_a_metric_under_constraints():
+    problem = wine().subject_to(lambda M: [cp.trace(M) <= 0.5])
+    solution = cm.solve(problem)
+    assert cm.audit(problem, solution, solution).suboptimality <= 1e-6
+    assert not cm.audit(problem, np.eye(5), solution).feasible
+    with pytest.raises(InputError, match="without the constraints or terms of this problem"):
+        cm.audit(problem, solution, cm.solve(wine()))
+
+
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
@@ -145,8 +212,7 @@ def test_corrupted_duals_and_wrong_metrics_do_not_certify():
         ({"extra_objective": lambda M: "large"}, "extra_objective must return a scalar CVXPY expression, got str"),
         ({"extra_objective": lambda M: -cp.sum_squares(M)}, "extra_objective is not convex by CVXPY's rules"),
         ({"extra_objective": lambda M: -2.0 * cp.trace(M)}, "extra_objective falls without end"),
-        ({"constraints": lambda M: [], "solver": "scs"}, "leave solver out"),
-        ({"constraints": lambda M: [], "checkpoint": "x.npz"}, "checkpoint is not for problems with constraints"),
+        ({"constraints": lambda M: [cp.trace(M) <= cp.Parameter(name="most")]}, "the CVXPY parameter most"),
     ],
 )
 def test_malformed_terms(terms, message):

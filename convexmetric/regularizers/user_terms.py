@@ -1,0 +1,384 @@
+r"""A regularizer under constraints and with a convex term of the user's own.
+
+With a set :math:`\mathcal{U}` of constraints and a convex term h, both written in CVXPY,
+
+.. math:: \Omega'(M) = \Omega(M) + h(M) \text{ for } M \in \mathcal{U}, \text{ else } \infty
+
+A dual point of a nonnegative risk says :math:`R(M) \ge \max(0, v - \langle S, M \rangle)`, made by our own oracle, and
+
+.. math:: \min_{M \in K \cap \mathcal{U}} \; \max(0, v - \langle S, M \rangle) + \langle G, M \rangle + \Omega(M) + h(M)
+
+bounds the optimum from below. This minimum involves no data; what it is cannot be known without knowing what the user
+wrote, so that it is taken from a conic solver: the *dual* value that CLARABEL reports. That, and how exactly the
+constraints hold, is the part of the bounds that rests on the conic solver: they are of grade *conic*.
+
+Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math:`\mathcal{U}` if it violates no
+constraint by more than :data:`TOLERANCE` times the size of the numbers compared, which is taken as 1 at least.
+
+Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
+distance, entry by entry, to the nearest metric that has values for them; both are found by CLARABEL.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError, SolverError
+from convexmetric.regularizers.base import Grade, Regularizer
+
+__all__ = ["ATTEMPTS", "TOLERANCE", "Constraints", "ExtraObjective", "SubjectTo", "solve_conic"]
+
+Constraints = Callable[[cp.Expression], Any]
+ExtraObjective = Callable[[cp.Expression], Any]
+
+#: By how much a metric may violate a constraint, relative to the numbers compared or to 1.
+TOLERANCE = 1e-7
+#: What CLARABEL is asked for.
+TIGHT = 1e-10
+#: What is tried in turn where CLARABEL breaks down. Equalities make linear systems that its own regularisation of 1e-8
+#: does not carry; with more of it, which its refinement takes back, it solves others as well. Then less is asked of it.
+ATTEMPTS: tuple[dict[str, float], ...] = (
+    {"static_regularization_constant": 1e-7},
+    {},
+    {"static_regularization_constant": 1e-6},
+    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8},
+    {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-8, "static_regularization_constant": 1e-7},
+)
+#: Share of the way along which the slope of a term is taken.
+STEP = 1e-4
+
+
+def _as_it_is(M: cp.Expression) -> cp.Expression:
+    return M
+
+
+class SubjectTo(Regularizer):
+    """``Omega(M) + h(M)`` on a set of metrics, infinite outside it.
+
+    Parameters
+    ----------
+    omega : Regularizer
+        What the problem has already; with terms of a user's own, these stay.
+    cone : Cone
+    constraints : callable, optional
+        From the metric in CVXPY (a symmetric matrix, or a vector of weights) to a list of constraints.
+    extra_objective : callable, optional
+        From the metric to a convex scalar, or a number.
+    on_features : callable, optional
+        From the problem's variable to the metric that these functions are about.
+
+    Raises
+    ------
+    InputError
+        If a function fails or returns anything else, or a constraint or term is not convex by CVXPY's rules.
+    """
+
+    grade: ClassVar[Grade] = "conic"
+
+    def __init__(
+        self,
+        omega: Regularizer,
+        cone: Cone,
+        constraints: Constraints | None = None,
+        extra_objective: ExtraObjective | None = None,
+        on_features: Callable[[cp.Expression], cp.Expression] = _as_it_is,
+    ) -> None:
+        for name, function in (("constraints", constraints), ("extra_objective", extra_objective)):
+            if function is not None and not callable(function):
+                raise InputError(
+                    f"{name} must be a function of the metric's CVXPY variable, got {type(function).__name__}"
+                )
+        before = omega if isinstance(omega, SubjectTo) else None
+        self.omega: Regularizer = omega if before is None else before.omega
+        self.added: tuple[tuple[Constraints | None, ExtraObjective | None], ...] = (
+            *(() if before is None else before.added),
+            (constraints, extra_objective),
+        )
+        self.cone, self.on_features = cone, on_features
+        self.M, self.in_cone = cone.variable("M")
+        self.own, self.term = self._constraints(self.M), self._term(self.M)
+        for parameter in cp.Problem(cp.Minimize(self.term), self.own).parameters():
+            if parameter.value is None:
+                raise InputError(f"the CVXPY parameter {parameter.name()} in your constraints or term has no value")
+        #: Constraints with variables of their own, and the others, which are evaluated as they are.
+        self.joint = [each for each in self.own if self._has_others(each)]
+        self.plain = [each for each in self.own if not self._has_others(each)]
+        self.elsewhere = bool(self.joint) or self._has_others(self.term)
+
+    def _has_others(self, stated: cp.Expression | cp.Constraint) -> bool:
+        return any(variable.id != self.M.id for variable in stated.variables())
+
+    def _constraints(self, M: cp.Expression) -> list[cp.Constraint]:
+        """The user's constraints on a metric."""
+        return [each for given, _ in self.added if given is not None for each in _listed(given, self.on_features(M))]
+
+    def _term(self, M: cp.Expression) -> cp.Expression:
+        """The user's term of a metric."""
+        return sum(
+            (_scalar(given, self.on_features(M)) for _, given in self.added if given is not None), cp.Constant(0.0)
+        )
+
+    def around(self, omega: Regularizer) -> Regularizer:
+        """The same constraints and terms with another regularizer."""
+        made = self.omega.around(omega)
+        for constraints, extra in self.added:
+            made = SubjectTo(made, self.cone, constraints, extra, self.on_features)
+        return made
+
+    def restricted(self, columns: np.ndarray) -> Regularizer:
+        """The same for diagonal metrics whose weights outside some columns are zero."""
+        d = self.cone.d
+        inside = sp.csr_array((np.ones(len(columns)), (columns, np.arange(len(columns)))), shape=(d, len(columns)))
+        made = self.omega.restricted(columns)
+        for constraints, extra in self.added:
+            made = SubjectTo(
+                made, type(self.cone)(len(columns)), constraints, extra, lambda w: self.on_features(inside @ w)
+            )
+        return made
+
+    def contents(self) -> tuple[Any, ...]:
+        """For fingerprints: the regularizer, and what CVXPY makes of ``min t`` with ``h(M) <= t`` over K and U."""
+        t = cp.Variable()
+        stated = cp.Problem(cp.Minimize(t), [self.term <= t, *self.in_cone, *self.own])
+        data = stated.get_problem_data(cp.CLARABEL)[0]
+        dims = data["dims"]
+        sizes = [int(dims.zero), int(dims.nonneg), int(dims.exp), list(map(int, dims.soc)), list(map(int, dims.psd))]
+        powers = [list(map(float, dims.p3d)), [[float(a) for a in alpha] for alpha in dims.pnd]]
+        arrays = [np.asarray(data[name], dtype=np.float64) for name in ("c", "b")]
+        return self.omega, sp.csr_array(data["A"], dtype=np.float64), *arrays, sizes, powers
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``Omega(M) + h(M)``; infinite outside the constraints, by more than the tolerance, and where h is none."""
+        return self.omega.value(M, cone) + self._term_at(M) if self._inside(M) else np.inf
+
+    def change(self, M: Array, other: Array, cone: Cone) -> float:
+        """``|Omega(M') + h(M') - Omega(M) - h(M)|``, whether inside the constraints or not."""
+        return self.omega.change(M, other, cone) + abs(self._term_at(other) - self._term_at(M))
+
+    def violation(self, M: Array, cone: Cone) -> float:
+        """Largest violation of the user's constraints at ``M``."""
+        self.M.save_value(M)
+        return max(max(map(_violation, self.plain), default=0.0), self._distance(M))
+
+    def _inside(self, M: Array) -> bool:
+        # At zero constraints show the numbers that they compare with, also where these stand on the left.
+        self.M.save_value(self.cone.zeros())
+        sizes = [max(1.0, _size(each)) for each in self.plain]
+        self.M.save_value(M)
+        for each, size in zip(self.plain, sizes, strict=True):
+            if _violation(each) > TOLERANCE * max(size, _size(each)):
+                return False
+        return self._distance(M) <= TOLERANCE * max(1.0, float(np.abs(M).max()))
+
+    def _distance(self, M: Array) -> float:
+        """To the nearest metric for which constraints with variables of their own have values for them."""
+        if not self.joint:
+            return 0.0
+        program, P, width = self._nearest
+        P.value = M
+        solve_conic(program)
+        return max(0.0, float(width.value))
+
+    @cached_property
+    def _nearest(self) -> tuple[cp.Problem, cp.Parameter, cp.Variable]:
+        P, width = cp.Parameter(self.cone.shape), cp.Variable()
+        return cp.Problem(cp.Minimize(width), [*self.joint, cp.abs(self.M - P) <= width]), P, width
+
+    def _term_at(self, M: Array) -> float:
+        """``h(M)``; infinite where it has no value."""
+        if self.elsewhere:
+            value = self._pin(M)[0]
+        else:
+            self.M.save_value(M)
+            found = self.term.value
+            value = np.inf if found is None else float(np.squeeze(found))
+        return np.inf if np.isnan(value) else value
+
+    def _pin(self, M: Array) -> tuple[float, Array]:
+        """``h(M)`` and a subgradient by a conic program in which the metric is held."""
+        program, P, width, held = self._pinned
+        P.value, width.value = M, 2.0 * self._distance(M) + (1e-9 if self.joint else 0.0)
+        value = solve_conic(program)
+        return value, -np.asarray(held.dual_value, dtype=np.float64).reshape(M.shape)
+
+    @cached_property
+    def _pinned(self) -> tuple[cp.Problem, cp.Parameter, cp.Parameter, cp.Constraint]:
+        P, width = cp.Parameter(self.cone.shape), cp.Parameter(nonneg=True)
+        if not self.joint:
+            held = self.M == P
+            return cp.Problem(cp.Minimize(self.term), [held]), P, width, held
+        off = cp.Variable(self.cone.shape)
+        held = self.M - off == P
+        return cp.Problem(cp.Minimize(self.term), [held, cp.abs(off) <= width, *self.joint]), P, width, held
+
+    def gradient(self, M: Array, cone: Cone) -> Array:
+        """A subgradient of ``Omega + h`` at ``M``, which is one of it under the constraints as well."""
+        slope = self.omega.gradient(M, cone)
+        if not self.term.variables() and not self.joint:
+            return slope
+        own = self._pin(M)[1]
+        return slope + (0.5 * (own + own.T) if own.ndim == 2 else own)
+
+    def slope(self, M: Array, move: Array, cone: Cone) -> float:
+        """Slope along ``move`` at ``M``, that of the term by a difference."""
+        ahead = self._term_at(M + STEP * move) - self._term_at(M)
+        return self.omega.slope(M, move, cone) + ahead / STEP
+
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """CLARABEL's dual value of ``min max(0, v - <S, M>) + <G, M> + Omega(M) + h(M)`` over K and U.
+
+        Raises
+        ------
+        InputError
+            If no metric satisfies the constraints.
+        SolverError
+            If CLARABEL fails.
+        """
+        if not (np.isfinite(value) and np.isfinite(S).all()):
+            return -np.inf
+        program, v, normal, linear = self._bounding
+        v.value, normal.value, linear.value = value, S, cone.zeros() if G is None else G
+        return solve_conic(program)
+
+    @cached_property
+    def _bounding(self) -> tuple[cp.Problem, cp.Parameter, cp.Parameter, cp.Parameter]:
+        v, S, G = cp.Parameter(), cp.Parameter(self.cone.shape), cp.Parameter(self.cone.shape)
+        plane = v - cp.sum(cp.multiply(S, self.M))
+        cost = self.omega.expression(self.M, self.cone) + self.term + cp.pos(plane) + cp.sum(cp.multiply(G, self.M))
+        inside = [*self.omega.constraints(self.M, self.cone), *self.in_cone, *self.own]
+        return cp.Problem(cp.Minimize(cost), inside), v, S, G
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """``Omega(M) + h(M)``."""
+        return self.omega.expression(M, cone) + self._term(M)
+
+    def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
+        """The user's constraints."""
+        return [*self.omega.constraints(M, cone), *self._constraints(M)]
+
+    def _wishes(self, term: str, inside: str) -> str:
+        given, extra = (any(one[i] is not None for one in self.added) for i in (0, 1))
+        return (term if extra else "") + (inside if given else "")
+
+    def latex(self, M: str) -> str:
+        """The formula, with h and the indicator of the constraints."""
+        return self.omega.latex(M) + self._wishes(f" + h({M})", rf" + \iota_{{\mathcal{{U}}}}({M})")
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        return self.omega.text(M) + self._wishes(f" + h({M})", f" + [{M} in U]")
+
+    def quadratic(self, cone: Cone) -> None:
+        """None: it is neither linear nor quadratic."""
+        return None
+
+
+def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
+    """Solve with CLARABEL; returns its dual value less what its dual point lacks, a lower bound as far as it is right.
+
+    Minus infinity if the problem is unbounded.
+
+    Raises
+    ------
+    InputError
+        If no metric satisfies the constraints.
+    SolverError
+        If CLARABEL fails.
+    """
+    failure = ""
+    for attempt in ATTEMPTS:
+        options = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol} | attempt
+        with warnings.catch_warnings():
+            # Inaccurate solutions show in the gap.
+            warnings.simplefilter("ignore", UserWarning)
+            data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts=options)
+            # Zeros of parameters are stored like other numbers, and cost as much.
+            data["A"] = data["A"].copy()
+            data["A"].eliminate_zeros()
+            raw = chain.solve_via_data(problem, data, solver_opts=options)
+            try:
+                problem.unpack_results(raw, chain, inverse)
+            except cp.SolverError:
+                failure = str(raw.status)
+                continue
+        if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
+            raise InputError("constraints contradict each other or the cone: no metric satisfies them all")
+        if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
+            return -np.inf
+        if problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+            value = float(problem.value) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
+            value -= _residual(data, raw)
+            return value if np.isfinite(value) else -np.inf
+        failure = str(raw.status)
+    raise SolverError(
+        f"CLARABEL failed on your constraints and terms ({failure}), also with more regularisation and looser limits; "
+        "rescale X, and the numbers in constraints and terms, to about 1, or give equalities some room, such as "
+        "cp.abs(cp.trace(M) - 1) <= 1e-6"
+    )
+
+
+def _residual(data: dict[str, Any], raw: Any) -> float:
+    """What a dual point that is not quite feasible may be wrong by, at a metric as large as the one found."""
+    x, z = np.asarray(raw.x, dtype=np.float64), np.asarray(raw.z, dtype=np.float64)
+    slope = data["c"] + data["A"].T @ z
+    if "P" in data:
+        slope = slope + data["P"] @ x
+    return float(np.abs(slope) @ np.abs(x))
+
+
+def _listed(function: Constraints, M: cp.Expression) -> list[cp.Constraint]:
+    given = _called(function, M, "constraints")
+    given = [given] if isinstance(given, cp.Constraint) else given
+    if not isinstance(given, list | tuple):
+        raise InputError(f"constraints must return a list of CVXPY constraints, got {type(given).__name__}")
+    for i, constraint in enumerate(given):
+        if isinstance(constraint, bool | np.bool_):
+            if not constraint:
+                raise InputError(f"constraints returned False as constraint {i}: no metric satisfies it")
+        elif not isinstance(constraint, cp.Constraint):
+            raise InputError(f"constraints must return CVXPY constraints; item {i} is {type(constraint).__name__}")
+        elif not constraint.is_dcp():
+            raise InputError(f"constraint {i} is not convex by CVXPY's rules: {constraint}")
+    return [constraint for constraint in given if isinstance(constraint, cp.Constraint)]
+
+
+def _scalar(function: ExtraObjective, M: cp.Expression) -> cp.Expression:
+    given = _called(function, M, "extra_objective")
+    try:
+        expression = cp.Constant(given) if np.isscalar(given) else given
+        scalar = isinstance(expression, cp.Expression) and expression.is_scalar()
+    except (TypeError, ValueError):
+        scalar = False
+    if not scalar:
+        raise InputError(f"extra_objective must return a scalar CVXPY expression, got {type(given).__name__}")
+    if not expression.is_convex():
+        raise InputError(f"extra_objective is not convex by CVXPY's rules: {expression}")
+    return cp.sum(expression)
+
+
+def _called(function: Callable[..., Any], M: cp.Expression, name: str) -> Any:
+    try:
+        return function(M)
+    except Exception as error:
+        raise InputError(f"{name} failed on the metric's CVXPY variable of shape {M.shape}: {error}") from error
+
+
+def _violation(constraint: cp.Constraint) -> float:
+    """At the values that variables have; infinite where it has none."""
+    found = np.max(constraint.violation(), initial=0.0)
+    return np.inf if np.isnan(found) else float(found)
+
+
+def _size(constraint: cp.Constraint) -> float:
+    """Size of the numbers that it compares, as far as they are numbers."""
+    found = [np.abs(np.asarray(each.value, dtype=np.float64)) for each in constraint.args if each.value is not None]
+    return max((float(np.max(each, initial=0.0, where=np.isfinite(each))) for each in found), default=1.0)

@@ -1,0 +1,94 @@
+"""The master problem of cutting planes in CVXPY, for any penalty that can be stated there.
+
+The cuts are parameters of one program, which has some more rows than cuts. Setting them anew takes milliseconds where
+stating the problem anew would take most of the time. CLARABEL solves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers.user_terms import solve_conic
+from convexmetric.risks import DualPoint
+from convexmetric.solvers.cuts.master import MasterPoint
+
+__all__ = ["ConicMaster"]
+
+#: Rows for a cut in hand when the program is stated.
+ROOM = 2
+#: What CLARABEL is asked for, and what its value is taken to be good for.
+TIGHT = 1e-9
+
+
+class ConicMaster:
+    """Solves a growing and shrinking master again and again; the interface of :class:`Master`.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        Gives the cone, the penalty in CVXPY and the lower bounds that multipliers prove.
+    """
+
+    def __init__(self, problem: MetricProblem) -> None:
+        self.problem = problem
+        self.M, self.inside = problem.cone.variable(problem.letter)
+        self.inside = [*self.inside, *problem.regularizer.constraints(self.M, problem.cone)]
+        self.penalty = problem.regularizer.expression(self.M, problem.cone)
+        if problem.G is not None:
+            self.penalty = self.penalty + cp.sum(cp.multiply(problem.G, self.M))
+        self.count = -1
+
+    def start(self) -> Array:
+        """The metric of least penalty, from which all others keep the constraints.
+
+        Raises
+        ------
+        InputError
+            If no metric satisfies the constraints, or the penalty is unbounded.
+        """
+        if solve_conic(cp.Problem(cp.Minimize(self.penalty), self.inside), TIGHT) == -np.inf:
+            raise InputError("extra_objective falls without end: bound the metric, or make the term bounded from below")
+        return self._metric()
+
+    def solve(
+        self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
+    ) -> MasterPoint:
+        """Solve with the cuts ``offsets - <normals, M>``, as far as CLARABEL goes; it is not asked to stop."""
+        cone, count = self.problem.cone, len(group)
+        if not ROOM**-2 * self.count <= count <= self.count:
+            self._state(C, ROOM * count)
+        full = cone.from_coordinates(normals) if normals.shape[1] == cone.size else normals
+        rows, slack_of = np.zeros(self.normals.shape), np.zeros(self.slack_of.shape)
+        rows[:count], slack_of[np.arange(count), group] = full.reshape(count, -1), 1.0
+        # A row without a cut says 0 >= -1.
+        levels = np.full(self.offsets.shape, -1.0)
+        levels[:count] = offsets
+        self.normals.value, self.slack_of.value, self.offsets.value = rows, slack_of, levels
+        lower = solve_conic(self.program, TIGHT)
+        upper = max(float(self.program.value), lower + TIGHT * abs(lower))
+        M = self._metric()
+        a = np.maximum(np.asarray(self.cuts.dual_value)[:count], 0.0)
+        a = a * (C / np.maximum(C, np.bincount(group, a, len(C))))[group]
+        sums = DualPoint(float(offsets @ a), np.tensordot(a, full, axes=1).reshape(cone.shape))
+        if self.problem.regularizer.grade == "float":
+            lower = self.problem.bound(sums.value, sums.S, M)
+        return MasterPoint(M, a, sums, upper, lower, int(self.program.solver_stats.num_iters))
+
+    def _state(self, C: Array, count: int) -> None:
+        """State the program for so many cuts."""
+        self.count = count
+        self.normals = cp.Parameter((count, int(np.prod(self.problem.cone.shape))))
+        self.slack_of, self.offsets = cp.Parameter((count, len(C))), cp.Parameter(count)
+        xi = cp.Variable(len(C), nonneg=True)
+        flat = cp.vec(self.M, order="C") if self.M.ndim == 2 else self.M
+        self.cuts = self.normals @ flat + self.slack_of @ xi >= self.offsets
+        self.program = cp.Problem(cp.Minimize(self.penalty + C @ xi), [*self.inside, self.cuts])
+
+    def _metric(self) -> Array:
+        return self.problem.cone.project(np.asarray(self.M.value, dtype=np.float64))

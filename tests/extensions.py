@@ -14,8 +14,8 @@ from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.losses import BoxLoss, Hinge, Logistic, Loss, SmoothLoss
 from convexmetric.measures import AUC, AveragePrecision, Measure
-from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
-from convexmetric.risks import Cuts, DualPoint, RankingRisk, SeparableRisk, SmoothSeparableRisk
+from convexmetric.regularizers import NormWeights, Regularizer, SquaredFrobenius, Trace
+from convexmetric.risks import Cuts, DualPoint, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 
 
 class ExpectedReciprocalRank(Measure):
@@ -207,6 +207,39 @@ class OtherBox(Hinge):
     def box(self, size):
         """Twice the weight."""
         return BoxLoss.hinge(np.full(size, 2.0 * self.C), np.full(size, self.margin))
+
+
+class OtherHinges(Hinge):
+    """Solvers that ask for hinges solve another problem."""
+
+    def hinges(self, size):
+        """Twice the weight."""
+        return np.full(size, 2.0 * self.C), np.full(size, self.margin)
+
+    def box(self, size):
+        """The right one."""
+        return BoxLoss.hinge(np.full(size, self.C), np.full(size, self.margin))
+
+
+class OtherForm(RankingRisk):
+    """Solvers that ask for pairs solve another problem."""
+
+    def written_as(self, kind):
+        """Twice the weights."""
+        pairs = super().written_as(kind)
+        return PairwiseRisk(pairs.rankings, 2.0 * pairs.weights, pairs.margin) if kind is PairwiseRisk else pairs
+
+
+class OtherWeights(SquaredFrobenius):
+    """Solvers that ask for weights of norms solve another problem."""
+
+    def weights(self):
+        """A trace that is not there."""
+        return NormWeights(trace=1.0, squared=float(self.reg))
+
+    def linear(self, cone):
+        """The right one."""
+        return cone.coordinates(cone.zeros())
 
 
 class FlatCurvature(Logistic):
@@ -419,12 +452,17 @@ def separable(
     return cm.MetricProblem(terms, Trace(0.1) if regularizer is None else regularizer, G)
 
 
-def ranking(measure: Measure, cone: Cone | None = None, regularizer: Regularizer | None = None) -> cm.MetricProblem:
+def ranking(
+    measure: Measure,
+    cone: Cone | None = None,
+    regularizer: Regularizer | None = None,
+    risk: type[RankingRisk] = RankingRisk,
+) -> cm.MetricProblem:
     """Four queries with lists of their own."""
     lists = [[0, 1], [2, 3, 4], [5], [6, 7]], [[2, 5, 8], [0, 6, 9], [1, 7, 10, 11], [3]]
     cone = PSDCone(3) if cone is None else cone
     rankings = Rankings(X, X[:4] + 0.1, Relevance.from_lists(*lists, 4, 12), cone)
-    return cm.MetricProblem(RankingRisk(rankings, measure, 20.0), Trace(1.0) if regularizer is None else regularizer)
+    return cm.MetricProblem(risk(rankings, measure, 20.0), Trace(1.0) if regularizer is None else regularizer)
 
 
 def asymmetric() -> cm.MetricProblem:
@@ -453,6 +491,9 @@ WRONG: dict[str, tuple[Callable[[], cm.MetricProblem], str]] = {
     "not convex": (lambda: separable(Bent()), "loss Bent: "),
     "statement": (lambda: separable(OtherStatement()), "loss OtherStatement: its CVXPY statement"),
     "clip": (lambda: separable(NarrowClip()), "loss NarrowClip: clip must leave subgradients"),
+    "hinges": (lambda: separable(OtherHinges(0.1)), "loss OtherHinges: hinges must be the same loss"),
+    "weights": (lambda: separable(regularizer=OtherWeights(0.5)), "regularizer OtherWeights: Omega(M) must be weights"),
+    "form": (lambda: ranking(AUC(), risk=OtherForm), "risk OtherForm: its form as PairwiseRisk"),
     "box": (lambda: separable(OtherBox(0.1)), "loss OtherBox: box must be the same loss"),
     "curvature": (lambda: separable(FlatCurvature(0.1)), "loss FlatCurvature: curvature"),
     "bound": (lambda: separable(regularizer=TooHighBound(0.5)), "regularizer TooHighBound: bound(v, S, G)"),

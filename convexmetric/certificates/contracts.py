@@ -18,15 +18,16 @@ comparisons      ``<D(M), u> = <M, D*(u)>``; rows and CVXPY expression agree wit
 loss             ``value = sum values``; ``l >= 0`` where it says so;
                  ``l(t s + (1 - t) s') <= t l(s) + (1 - t) l(s')``; ``l(s') >= l(s) - u (s' - s)`` with u its
                  subgradient at s; ``l(s) >= -l*(-u) - u s`` for every clipped u, with equality for the subgradient;
-                 the box and the CVXPY statement are the same loss; curvature is minus the slope of the subgradient
+                 box, hinges and the CVXPY statement are the same loss; curvature is minus the slope of the subgradient
 measure          gains in [0, 1], of the perfect ranking 1 in sum, of all rankings at most 1; ``pairwise`` only if
                  ``g(i, b) = (n - b) / (p n)``; the oracle finds the worst of all rankings of up to five items, and
                  in longer lists that of the reference dynamic program, ties included
 regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) = <linear, M> + <M, Q M> / 2`` where
-                 a quadratic part is given; for any v and S, ``bound(v, S, G)`` is below
-                 ``max(0, v - <S, M>) + <G, M> + Omega(M)``; CVXPY expression and restriction agree
+                 a quadratic part is given, ``a tr M + b ||M||^2 / 2 + c ||M||`` where weights are; for any v and
+                 S, ``bound(v, S, G)`` is below ``max(0, v - <S, M>) + <G, M> + Omega(M)``; CVXPY expression and
+                 restriction agree
 risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative where it says so; finite
-                 unless it says that it is hard;
+                 unless it says that it is hard; its forms are the same function;
                  ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and what its own
                  dual points say are below it
 problem          ``objective = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
@@ -47,14 +48,14 @@ import numpy as np
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock
 from convexmetric.cones import Cone, NonnegativeDiagonal
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import ContractError, InputError
 from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers import Regularizer
-from convexmetric.risks import CutDual, Risk
+from convexmetric.risks import CutDual, PairwiseRisk, Reason, Risk, SeparableRisk, SmoothRisk
 
 __all__ = ["check_problem"]
 
@@ -320,6 +321,12 @@ def _check_loss(loss: Loss, met: list[Array], rng: np.random.Generator) -> None:
     if box is not None:
         for s, value in zip(margins, values, strict=True):
             block.equal("box must be the same loss", box.values(s), value, values)
+    hinges = loss.hinges(count)
+    if hinges is not None and not loss.hard:
+        weights, margins_of_hinges = hinges
+        for s, value in zip(margins, values, strict=True):
+            found = weights * np.maximum(0.0, margins_of_hinges - s)
+            block.equal("hinges must be the same loss", found, value, values)
     if loss.differentiable:
         _check_curvature(block, cast(SmoothLoss, loss), margins)
     if count <= STATEMENT_ROWS:
@@ -473,6 +480,11 @@ def _check_risk(risk: Risk, metrics: list[Array], rng: np.random.Generator) -> l
     several = np.arange(parts) if parts <= OWN_GROUPS else rng.permutation(np.arange(parts) % 5)
     said = _check_cuts(block, risk, met, whole)
     _check_cuts(block, risk, met, several)
+    for kind in (PairwiseRisk, SeparableRisk, SmoothRisk):
+        form = risk.form(kind)
+        if not isinstance(form, Reason) and form is not risk:
+            for M, value in met:
+                block.equal(f"its form as {kind.__name__} must be the same function", form.value(M), value, value)
     floor = risk.floor()
     if floor is not None:
         _check_plane(block, "its floor", cone, floor.value, floor.S, met)
@@ -560,6 +572,7 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
         linear = block.numbers("linear", omega.linear(cone), (cone.size,))
         Q = block.numbers("quadratic", quadratic, () if np.ndim(quadratic) == 0 else (cone.size, cone.size))
         block.equal("quadratic must be symmetric", Q, Q.T)
+    weights = omega.weights()
     columns = np.arange(0, cone.d, 2)
     part = omega.restricted(columns) if cone.diagonal else None
     for M, value in met:
@@ -568,6 +581,11 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
             form = float(linear @ m) + 0.5 * float(m @ (Q @ m if Q.ndim else Q * m))
             block.equal("Omega(M) must be <linear, M> + <M, quadratic M> / 2 (quadratic is None where it is neither)",
                         value, form, float(np.abs(linear) @ np.abs(m)))  # fmt: skip
+        if weights is not None:
+            norm = norm_of(M)
+            terms = weights.trace * cone.trace(M), 0.5 * weights.squared * norm**2, weights.norm * norm
+            block.equal("Omega(M) must be weights.trace tr M + weights.squared / 2 ||M||^2 + weights.norm ||M||",
+                        value, sum(terms), terms)  # fmt: skip
         variable.value = M
         expression = omega.expression(variable, cone)
         found = expression.value

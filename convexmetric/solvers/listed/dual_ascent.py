@@ -26,6 +26,12 @@ from convexmetric.solvers.run.needs import linear_part, soft_hinges, squared_nor
 __all__ = ["DualAscent"]
 
 
+#: Share of the dual value that a run of L-BFGS-B must gain, or it is not repeated.
+LEAST = 1e-12
+#: Multiples of the start that are tried with a linear term.
+SCALES = np.logspace(-3.0, 6.0, 37)
+
+
 @dataclass(frozen=True)
 class DualAscent(Solver):
     """Quasi-Newton ascent on the multipliers.
@@ -73,9 +79,12 @@ class DualAscent(Solver):
 
         # The best equal multipliers: the dual is a parabola in their size while no eigenvalue changes sign.
         equal = np.ones(count)
-        M = metric(equal)
+        M = cone.project(comparisons.adjoint(equal)) / reg
         square = reg * cone.inner(M, M)
         u = np.minimum(hinges.weights, hinges.dual_value(equal) / square if square > 0.0 else np.inf)
+        if G.any():
+            # With a linear term it is a parabola no more: the best multiple on a grid.
+            u = min((hinges.clip(scale * u) for scale in SCALES), key=lambda u: negative_dual(u)[0])
         if look(u):
             return
         steps = 0
@@ -86,14 +95,22 @@ class DualAscent(Solver):
             if (steps % self.look_every == 0 or monitor.out_of_time) and look(current.copy()):
                 raise StopIteration
 
-        result = minimize(
-            negative_dual,
-            u,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(np.zeros(count), hinges.weights),
-            callback=after_step,
-            options={"maxiter": self.max_steps, "maxfun": 10 * self.max_steps, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
-        )
-        if steps % self.look_every:
-            look(np.asarray(result.x))
+        value = np.inf
+        while steps < self.max_steps:
+            options = {"maxiter": self.max_steps - steps, "maxfun": 10 * self.max_steps, "maxcor": 20}
+            result = minimize(
+                negative_dual,
+                u,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=Bounds(np.zeros(count), hinges.weights),
+                callback=after_step,
+                options=options | {"ftol": 0.0, "gtol": 0.0},
+            )
+            u = np.asarray(result.x)
+            # A line search may fail far from the optimum; with its memory cleared it goes on.
+            if monitor.stopped or not value - result.fun > LEAST * abs(result.fun):
+                break
+            value = result.fun
+        if steps % self.look_every and not monitor.stopped:
+            look(u)

@@ -1,0 +1,104 @@
+"""A block of a user's own, from its declaration to a proven certificate: nothing is registered anywhere."""
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import convexmetric as cm
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import norm_of
+from convexmetric.losses import Hinge
+from convexmetric.regularizers import NormWeights, Regularizer, SquaredFrobenius
+from convexmetric.risks import SeparableRisk
+
+
+@dataclass(frozen=True)
+class Elastic(Regularizer):
+    """``a tr M + b / 2 ||M||_F^2``: low rank and small weights at once."""
+
+    a: float
+    b: float
+
+    def value(self, M, cone):
+        return self.a * cone.trace(M) + 0.5 * self.b * norm_of(M) ** 2
+
+    def weights(self):
+        return NormWeights(trace=self.a, squared=self.b)
+
+    def bound(self, value, S, G, cone, hint):
+        # The trace is a linear term.
+        linear = self.a * cone.identity() if G is None else self.a * cone.identity() + G
+        return SquaredFrobenius(self.b).bound(value, S, linear, cone, hint)
+
+    def expression(self, M, cone):
+        return self.a * cone.trace_expression(M) + 0.5 * self.b * cp.sum_squares(M)
+
+    def text(self, M):
+        return f"{self.a:g} tr({M}) + {self.b / 2:g} ||{M}||_F^2"
+
+    latex = text
+
+
+IRIS = cm.datasets.load("iris")
+X, y = IRIS.X - IRIS.X.mean(axis=0), IRIS.y
+
+
+def triplets(cone):
+    rows = np.random.default_rng(0).integers(len(X), size=(400, 3))
+    rows = rows[(y[rows[:, 0]] == y[rows[:, 1]]) & (y[rows[:, 0]] != y[rows[:, 2]]) & (rows[:, 0] != rows[:, 1])]
+    return SeparableRisk(cm.comparisons.Triplets(X, rows, cone), Hinge(0.5))
+
+
+def pairs():
+    i, j = np.triu_indices(30, 1)
+    rows = np.column_stack([i, j]) * 5
+    kinds = np.where(y[rows[:, 0]] == y[rows[:, 1]], 1, -1)
+    return cm.PairMarginProblem(X, rows, kinds).risk
+
+
+RISKS = {
+    "triplets, full": lambda: triplets(PSDCone(4)),
+    "triplets, diagonal": lambda: triplets(NonnegativeDiagonal(4)),
+    "AUC": lambda: cm.RankingProblem.from_labels(X[::3], y[::3], measure="auc", C=10.0).risk,
+    "MAP": lambda: cm.RankingProblem.from_labels(X[::3], y[::3], measure="map", C=10.0).risk,
+    "near and far items": lambda: cm.TripletProblem.from_labels(X, y, n_same=3, n_other=3).risk,
+    "pairs": pairs,
+}
+
+#: Solvers beside cutting planes that ask for what the block says of itself.
+FIT = {
+    "triplets, full": {"interior-point", "dual-ascent"},
+    "triplets, diagonal": {"interior-point", "dual-ascent", "column-generation"},
+    "AUC": {"semismooth-newton"},
+    "MAP": set(),
+    "near and far items": {"semismooth-newton"},
+    "pairs": {"factored-lagrangian"},
+}
+
+
+@pytest.mark.parametrize("name", RISKS)
+def test_every_solver_that_fits_ends_within_the_bounds_of_every_other(name, tmp_path):
+    problem = cm.MetricProblem(RISKS[name](), Elastic(0.05, 0.02))
+    cm.check_problem(problem)
+    solutions = [cm.solve(problem)]
+    for solver in {"cutting-planes", *FIT[name]}:
+        solutions.append(cm.solve(problem, solver=solver))
+        assert solutions[-1].solver == solver
+    assert max(solution.lower_bound for solution in solutions) <= min(solution.upper_bound for solution in solutions)
+    verdict = cm.write_certificate(tmp_path / "new.npz", problem, solutions[0])
+    assert cm.verify(tmp_path / "new.npz").accepted
+    assert float(verdict.upper - verdict.lower) <= 3e-6 * float(verdict.upper)
+
+
+def test_without_words_on_its_weights_cutting_planes_solve_it_by_its_expression():
+    class Silent(Elastic):
+        def weights(self):
+            return None
+
+    problem = cm.MetricProblem(RISKS["MAP"](), Silent(0.05, 0.02))
+    silent, spoken = cm.solve(problem), cm.solve(cm.MetricProblem(problem.risk, Elastic(0.05, 0.02)))
+    assert silent.solver == "cutting-planes"
+    assert silent.lower_bound <= spoken.upper_bound
+    assert spoken.lower_bound <= silent.upper_bound

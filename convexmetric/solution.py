@@ -65,6 +65,8 @@ class Solution:
         Name of the solver.
     atol : float
         Absolute gap that was asked for.
+    unit : str
+        What the solver's iterations are: ``"passes"`` of the oracle over all data, or ``"iterations"``.
     """
 
     problem: MetricProblem = field(repr=False)
@@ -75,6 +77,7 @@ class Solution:
     seconds: float
     solver: str
     atol: float = 0.0
+    unit: str = "iterations"
 
     @cached_property
     def M(self) -> Array:

@@ -126,10 +126,9 @@ class AuditTrail:
         against = reference_of(solution.problem, solution if reference is None else reference)
         rows = [(p.seconds, p.iteration, p.upper_bound) for p in solution.history]
         seconds, passes, objectives = np.array(rows, dtype=np.float64).T
-        unit = "passes" if solution.solver.startswith("cutting-planes") else "iterations"
         name = solution.solver if name is None else name
         return cls(
-            name, seconds, passes, unit, objectives, np.zeros_like(objectives), against.lower_bound, against.gap,
+            name, seconds, passes, solution.unit, objectives, np.zeros_like(objectives), against.lower_bound, against.gap,
             solution.certificate.M,
         )  # fmt: skip
 

@@ -54,12 +54,11 @@ def solution_record(name: str, solution: Solution) -> dict[str, Any]:
 def solution_table(solution: Solution) -> Table:
     """Bounds to the digit where they part and two more, and how they were reached."""
     table = _facts()
-    passes = "oracle passes" if solution.solver.startswith("cutting-planes") else "iterations"
     table.add_row("lower bound", _digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
     table.add_row("upper bound", _digits(solution.upper_bound, solution.gap, ROUND_CEILING))
     table.add_row("relative gap", f"{solution.gap:.2e}   (tol {solution.tol:.0e})")
     table.add_row("status", f"{solution.status}, by {solution.solver}")
-    table.add_row(passes, str(solution.iterations))
+    table.add_row(solution.unit, str(solution.iterations))
     table.add_row("seconds", f"{solution.seconds:.2f}")
     table.add_row("rank", f"{solution.rank} of {solution.problem.cone.d}")
     return table

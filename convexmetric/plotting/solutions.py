@@ -182,6 +182,6 @@ def _focus(ax: Axes, solution: Solution, highest: float, lowest: float) -> None:
 
 
 def _passes_axis(ax: Axes, solution: Solution) -> None:
-    ax.set_xlabel("oracle passes" if solution.solver.startswith("cutting-planes") else "iterations")
+    ax.set_xlabel(solution.unit)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     plain(ax)

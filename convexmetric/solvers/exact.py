@@ -48,7 +48,7 @@ def _run_in_order(prepared: list[tuple[str, Run | Reason]], monitor: Monitor) ->
     names = [name for name, _ in runs]
     first = names.index(monitor.resumed_from) if monitor.resumed_from in names else 0
     for name, run in runs[first:]:
-        monitor.solver = name
+        monitor.solver, monitor.unit = name, "iterations"
         run(monitor)
         if monitor.stopped:
             return

@@ -246,6 +246,7 @@ def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solut
         seconds=monitor.seconds,
         solver=monitor.solver or chosen.name,
         atol=monitor.atol,
+        unit=monitor.unit,
     )
     if status != "optimal":
         warnings.warn(

@@ -206,7 +206,7 @@ def test_the_lines_of_the_bounds_carry_the_history(solution):
     assert_allclose(upper.get_xdata(), passes)
     assert_allclose(upper.get_ydata(), [p.upper_bound for p in solution.history])
     assert_allclose(lower.get_ydata(), [p.lower_bound for p in solution.history])
-    assert ax.get_xlabel() == "oracle passes"
+    assert ax.get_xlabel() == "passes"
     assert len(ax.collections) == 1
     gap = plot_gap(solution).get_lines()[0]
     assert_allclose(gap.get_ydata(), [p.gap for p in solution.history])
@@ -263,7 +263,7 @@ def test_the_whole_picture_has_bounds_gap_before_and_after(solution, data, tmp_p
     X, y = data
     figure = plot_solution(solution, X, y, target_names=["a", "b", "c"])
     bounds, gap, before, after = figure.axes
-    assert [ax.get_xlabel() for ax in (bounds, gap)] == ["", "oracle passes"]
+    assert [ax.get_xlabel() for ax in (bounds, gap)] == ["", "passes"]
     assert_allclose(drawn(before), metric_plane(X).points[np.argsort(y, kind="stable")])
     assert_allclose(drawn(after), metric_plane(X, solution.M).points[np.argsort(y, kind="stable")])
     assert after.get_title() == f"After: optimal metric, rank {solution.rank}"

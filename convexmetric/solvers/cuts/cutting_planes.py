@@ -119,6 +119,7 @@ class CuttingPlanes(Solver):
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""
+        monitor.unit = "passes"
         cone, risk = problem.cone, problem.risk
         n_groups = pool.n_groups
         master, fresh, solved = self._master(pool.above), True, False

@@ -62,6 +62,8 @@ class Monitor:
         self.stopped = False
         self.caller_failed = False
         self.solver = ""
+        #: What an iteration of the solver that runs is.
+        self.unit = "iterations"
         self.M: Array | None = None
         self.upper_bound = np.inf
         self.lower_bound = -np.inf

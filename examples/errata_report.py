@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.comparisons.triplet_sampling import Draws
+from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.cones.base import Array
 
 
@@ -190,7 +190,7 @@ def learn_metric(epochs: int = 100) -> Erratum:
         printed: solved(problem, cm.StochasticBatch(50, epochs=epochs, as_printed=printed, random_state=0), 1e-12)
         for printed in (False, True)
     }
-    draws = Draws(problem.risk.rankings, problem.risk.weights)
+    draws = TripletSampler(problem.risk.rankings, problem.risk.weights)
     lengths = [
         np.mean(
             [

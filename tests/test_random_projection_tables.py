@@ -83,7 +83,7 @@ def test_distances_are_those_of_the_solution():
     for method in ("A", "F", "J"):
         problem = nodes.Labelled(X, y).problem(cm.VARIANTS[method], 6, 0)
         (found,) = learners.learn(method, nodes.Labelled(X, y), [0.1], 6, 0, EXACT)
-        solution = cm.solve(problem.with_reg(0.1 * problem.reg_max), solver="semismooth-newton")
+        solution = cm.solve(problem.with_reg(0.1 * problem.reg_max))
         images = X @ solution.components.T
         expected = ((images[:, None] - images[None]) ** 2).sum(axis=2)
         np.testing.assert_allclose(found.distances(X), expected, rtol=1e-3, atol=1e-4 * expected.max())

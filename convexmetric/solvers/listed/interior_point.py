@@ -50,6 +50,10 @@ class InteriorPoint(Solver):
         risk, rows = problem.risk, np.arange(len(hinges.comparisons))
         qp = ConicQP(problem, A=hinges.comparisons.rows, b=hinges.margins, group=rows, C=hinges.weights)
 
+        if not hinges.hard:
+            # Where the regularizer outweighs everything zero is optimal, and no interior point.
+            nothing = problem.cone.zeros()
+            monitor.primal(nothing, problem.objective(nothing))
         stopped = False
 
         def watch(found: Callable[[], Outcome]) -> bool:

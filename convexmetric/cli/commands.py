@@ -1,4 +1,4 @@
-"""The command ``convexmetric``: solve, verify, list, audit, bench, fit, demo.
+"""The command ``convexmetric``: solve, explain, verify, list, audit, bench, fit, demo.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
 not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
@@ -39,6 +39,7 @@ from convexmetric.cli.reports import (
     audit_table,
     benchmark_markdown,
     benchmark_table,
+    explanation_record,
     instance_record,
     instances_table,
     run_record,
@@ -56,6 +57,7 @@ from convexmetric.files import check_solution_path, write_arrays
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
+from convexmetric.solvers import explain as explain_problem
 from convexmetric.solvers import solve as solve_problem
 
 __all__ = ["app", "main"]
@@ -180,6 +182,22 @@ def solve(
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
         raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
+
+
+@app.command()
+def explain(
+    name: Name,
+    measure: Annotated[
+        bool, typer.Option(help="Evaluate the objective twice, and say how long the second time took.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Say which solvers the default takes for an instance, in which order, why, and what they cost; solve nothing."""
+    explanation = explain_problem(load_instance(name).problem(), measure)
+    if as_json:
+        _print_json(explanation_record(name, explanation))
+    else:
+        _console().print(str(explanation), markup=False, highlight=False)
 
 
 @app.command()

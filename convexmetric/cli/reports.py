@@ -17,12 +17,14 @@ from convexmetric.certificates import Verdict
 from convexmetric.certificates.checker import decimal
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.solution import Solution
+from convexmetric.solvers import Explanation
 
 __all__ = [
     "audit_record",
     "audit_table",
     "benchmark_markdown",
     "benchmark_table",
+    "explanation_record",
     "instance_record",
     "instances_table",
     "run_record",
@@ -62,6 +64,22 @@ def solution_table(solution: Solution) -> Table:
     table.add_row("seconds", f"{solution.seconds:.2f}")
     table.add_row("rank", f"{solution.rank} of {solution.problem.cone.d}")
     return table
+
+
+def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
+    """What ``explain --json`` prints; what was not measured or is not known is null."""
+    steps, others = (
+        [{"solver": step.name, "why": step.why} for step in found] for found in (explanation.steps, explanation.others)
+    )
+    return {
+        "name": name,
+        "title": explanation.title,
+        "chosen": explanation.chosen,
+        "steps": steps,
+        "others": others,
+        "pass_seconds": explanation.pass_seconds,
+        "memory": explanation.memory,
+    }
 
 
 def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:

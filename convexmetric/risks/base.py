@@ -184,7 +184,7 @@ def real_multipliers(dual: np.ndarray) -> Array:
 class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
-    form_words: ClassVar[str] = "of the class that is asked for"
+    form_words: ClassVar[str] = "of the class asked for"
     #: Whether it has two derivatives: a :class:`~convexmetric.risks.SmoothRisk`.
     differentiable: ClassVar[bool] = False
 

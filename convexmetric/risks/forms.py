@@ -95,7 +95,7 @@ class ListedPairs:
     loss : BoxLoss
     """
 
-    form_words: ClassVar[str] = "a sum of losses of listed pairs with bounded or quadratic conjugates"
+    form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of listed pairs"
 
     pairs: PairDistances
     loss: BoxLoss

@@ -103,7 +103,7 @@ class ImagePass:
 class ImageRisk(ABC):
     """A risk that can be evaluated at images of its points."""
 
-    form_words: ClassVar[str] = "a sum of losses of pairs whose conjugates are parabolas on boxes"
+    form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of pairs"
 
     X: Array
 

@@ -88,7 +88,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         Where the metric lives.
     """
 
-    form_words: ClassVar[str] = "a hinge over all pairs of equal, and another over all pairs of different labels"
+    form_words: ClassVar[str] = "a sum of hinges over all pairs of points with labels"
 
     def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
         (self.X,) = translated(as_points(X))

@@ -13,6 +13,7 @@ from convexmetric.solvers.approximate import (
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes
 from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.explain import Explanation, Step, explain
 from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedNewton, screen
 from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
@@ -32,6 +33,7 @@ __all__ = [
     "DualAscent",
     "DualNewton",
     "Exact",
+    "Explanation",
     "FactoredDescent",
     "FactoredLagrangian",
     "InteriorPoint",
@@ -45,9 +47,11 @@ __all__ = [
     "SemismoothNewton",
     "SmoothedNewton",
     "Solver",
+    "Step",
     "StochasticBatch",
     "StochasticFactors",
     "StochasticTriplets",
+    "explain",
     "screen",
     "solve",
     "solve_path",

@@ -19,6 +19,7 @@ from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers.user_terms import ATTEMPTS
 from convexmetric.risks import Reason
 from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.memory import FLOAT, stated_entries
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
 
@@ -64,6 +65,11 @@ class Conic(Solver):
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Anything that can be stated can be tried."""
         return partial(self._run, problem)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of the entries of all rows, eighteen times with those of factorisations, and three squares of coordinates."""
+        entries = stated_entries(problem)
+        return None if entries is None else FLOAT * (18.0 * entries + 3.0 * problem.cone.size**2)
 
     def _run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """One call of the conic solver.

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
-from convexmetric.solvers.routes import legs
+from convexmetric.solvers.routes import legs, refusal
 from convexmetric.solvers.run import Monitor, Run, Solver
 
 __all__ = ["Exact"]
@@ -39,7 +39,7 @@ class Exact(Solver):
         else:
             prepared = [(stage.name, stage.prepare(problem)) for stage in self.stages]
         if all(isinstance(found, Reason) for _, found in prepared):
-            return Reason("; ".join(f"{name}: {reason}" for name, reason in prepared))
+            return refusal(prepared)
         return partial(_run_in_order, prepared)
 
 

@@ -7,7 +7,7 @@ prepared for the problem's forms; where two orders could be defended, ``benchmar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from convexmetric.errors import InputError
@@ -19,10 +19,16 @@ from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Run, Solver
-from convexmetric.solvers.run.needs import squared_norm
+from convexmetric.solvers.run.needs import diagonal_metrics, squared_norm
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
-__all__ = ["ROUTES", "Leg", "Route", "legs"]
+__all__ = ["ADVICE", "ROUTES", "Leg", "Route", "legs", "refusal", "routes_table"]
+
+#: What to do about a problem that none can solve.
+ADVICE = (
+    "what to do: soft margins (finite weights) with a trace or a squared Frobenius norm can be solved at any size; "
+    "other problems only while they are small enough to write out in CVXPY, so take fewer comparisons or features"
+)
 
 
 @dataclass(frozen=True)
@@ -86,18 +92,18 @@ def _both(*conditions: Callable[[MetricProblem], Reason | None]) -> Callable[[Me
 
 def _few_weights(problem: MetricProblem) -> Reason | None:
     """For cutting planes before semismooth Newton."""
-    if not problem.cone.diagonal or isinstance(squared_norm(problem), Reason):
-        return Reason("it is for diagonal metrics with a squared norm")
-    if isinstance(problem.risk.form(PairwiseRisk), Reason):
-        return Reason("it is for hinges over near and far items")
+    for needed in (problem.risk.form(PairwiseRisk), diagonal_metrics(problem), squared_norm(problem)):
+        if isinstance(needed, Reason):
+            return needed
     return Reason(f"it has more than {FEW_WEIGHTS} features") if problem.cone.d > FEW_WEIGHTS else None
 
 
 def _many_pairs(problem: MetricProblem) -> Reason | None:
     risk = problem.risk.form(PairwiseRisk)
-    if isinstance(risk, Reason) or risk.pairs.sum() < MANY_PAIRS * problem.cone.size:
-        return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for a coordinate of the metric")
-    return None
+    if isinstance(risk, Reason):
+        return risk
+    few = risk.pairs.sum() < MANY_PAIRS * problem.cone.size
+    return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of the metric") if few else None
 
 
 def _other_penalty(problem: MetricProblem) -> Reason | None:
@@ -109,7 +115,7 @@ def _other_penalty(problem: MetricProblem) -> Reason | None:
 
 def _can_be_stated(problem: MetricProblem) -> Reason | None:
     if problem.risk.parts > STATED_PARTS or problem.cone.size > STATED_COORDINATES:
-        return Reason("the statement is too large to write out")
+        return Reason("its statement is too large to write out")
     try:
         problem.statement()
     except InputError as error:
@@ -138,17 +144,18 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic",
-        "100 comparisons or more, no more than coordinates", "few weights are positive",
+        "100 comparisons or more, no more than coordinates", "it works on the few weights that are positive",
         _both(_at_least(100), _fewer_than_coordinates(1.0)),
     ),
     Route(
-        DualNewton(), "listed pairs", "full, Frobenius norm, squared or not", "a quarter as many pairs as coordinates",
-        "its linear systems have a row for a pair; with more, multipliers are not unique and steps get short",
+        DualNewton(), "listed pairs", "full, Frobenius norm, squared or not",
+        "up to a quarter as many pairs as coordinates",
+        "its linear systems have a row for each pair; with more pairs its steps get short",
         _fewer_than_coordinates(0.25),
     ),
     Route(
         FactoredLagrangian(), "pairs, listed or all", "full, Frobenius norm, squared or not, or trace", "any",
-        "nothing of the size of a metric is decomposed but once a round",
+        "it decomposes a matrix of the size of the metric only once a round",
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",
@@ -156,7 +163,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         CuttingPlanes(), "hinges over near and far items", "diagonal, squared norm",
-        f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are masters", _few_weights,
+        f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters", _few_weights,
     ),
     Route(
         SemismoothNewton(), "hinges over near and far items (triplets, AUC)", "squared norm", "any",
@@ -165,7 +172,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         SmoothedNewton(most=700), "AUC and other hinges over near and far items", "trace",
         f"up to 700 coordinates, {MANY_PAIRS:,} pairs or more for each",
-        "tens of passes whatever C; its matrix has a row for a coordinate", _many_pairs,
+        "tens of passes whatever C; its matrix has a row for each coordinate", _many_pairs,
     ),
     Route(
         LowRankNewton(), "smooth losses", "full, trace", "any", "the optimum has a low rank",
@@ -180,10 +187,11 @@ ROUTES: tuple[Route, ...] = (
     Route(
         CuttingPlanes(), "any with supporting planes: all rankings, soft margins",
         "any; with a conic master where it is neither linear nor quadratic", "any",
-        "it needs nothing but supporting planes, and ends what the others leave",
+        "it needs only supporting planes, and finishes what the others leave",
     ),
     Route(
-        Conic(), "any that can be written out", "any", "small",
+        Conic(), "any that can be written out", "any",
+        f"up to {STATED_PARTS:,} parts and {STATED_COORDINATES:,} coordinates",
         "the last resort: the textbook statement, every constraint written out", _can_be_stated, last_resort=True,
     ),
 )  # fmt: skip
@@ -197,10 +205,29 @@ def legs(problem: MetricProblem, routes: tuple[Route, ...] = ROUTES) -> list[Leg
         reason = None
         taken = [leg.route.solver for leg in found if not isinstance(leg.run, Reason)]
         if route.solver in taken:
-            reason = Reason("it was taken before")
+            reason = Reason("it is taken already")
         elif route.last_resort and taken:
-            reason = Reason("it is the last resort")
+            reason = Reason("others can solve the problem")
         elif not isinstance(run, Reason):
             reason = route.taken(problem)
         found.append(Leg(route, run if reason is None else reason))
     return found
+
+
+def refusal(prepared: Iterable[tuple[str, Run | Reason]]) -> Reason:
+    """Why none of some solvers, by their names, can solve a problem, each reason once, and what to do about it."""
+    said: dict[str, list[str]] = {}
+    for name, found in prepared:
+        names = said.setdefault(str(found), [])
+        if name not in names:
+            names.append(name)
+    return Reason("; ".join([*(f"{reason} ({', '.join(names)})" for reason, names in said.items()), ADVICE]))
+
+
+def routes_table(routes: tuple[Route, ...] = ROUTES) -> str:
+    """The table in Markdown, for the documentation."""
+    lines = ["| solver | risk | metrics and regularizer | size | why there |", "|---|---|---|---|---|"]
+    for route in routes:
+        solver = f"{{class}}`{route.solver.name} <convexmetric.{type(route.solver).__name__}>`"
+        lines.append(f"| {solver} | {route.risk} | {route.penalty} | {route.size} | {route.why} |")
+    return "\n".join(lines) + "\n"

@@ -116,6 +116,23 @@ def test_solve_with_a_kernel_draws_the_bounds_alone(command, tmp_path):
     assert width < 1.2 * height
 
 
+def test_explain_says_what_the_library_says(command):
+    code, out, err = command("explain", WINE, "--no-measure")
+    assert (code, err) == (0, "")
+    assert out.strip() == str(cm.explain(cm.load_problem(WINE), measure=False))
+
+
+def test_explain_as_json(command):
+    code, out, _ = command("explain", "relative-wine-1000", "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert list(record) == ["name", "title", "chosen", "steps", "others", "pass_seconds", "memory"]
+    assert record["chosen"] == record["steps"][0]["solver"] == "interior-point"
+    assert {"solver": "low-rank-newton", "why": "its risk is not smooth"} in record["others"]
+    assert record["pass_seconds"] > 0.0
+    assert record["memory"] > 1e5
+
+
 def test_a_solve_above_tol_prints_its_result_and_fails(command):
     code, out, err = command("solve", WINE, "--json", "--max-iter", "3", "--quiet")
     result = json.loads(out)

@@ -42,8 +42,9 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
 from convexmetric.solvers.cuts.conic_master import ConicMaster
-from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows
+from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
 from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
@@ -112,6 +113,20 @@ class CuttingPlanes(Solver):
         if problem.risk.hard:
             return Reason("its margins are hard constraints")
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of the cuts, twice, and of a pass or the master's rows, whichever is more.
+
+        About twelve cuts a group are alive while dead ones are dropped; without that fifty are counted.
+        """
+        cone, groups = problem.cone, min(self.groups, problem.risk.parts)
+        cuts = (50.0 if self.drop_after is None else 12.0) * groups
+        unknowns = float(cone.size + groups)
+        rows = 4.0 * unknowns if cone.diagonal else 3.0 * cone.d**2 + 3.0 * cone.size
+        width, master = float(cone.size), cuts * rows + 2.0 * unknowns**2
+        if works_in_subspace(cone):
+            width, master = float(cone.d**2), 32.0 * cuts * cone.d
+        return 2.0 * FLOAT * cuts * width + max(pass_memory(problem), FLOAT * master)
 
     def _master(self, problem: MetricProblem) -> Master | ConicMaster:
         conic = self.master == "conic" or (self.master is None and problem.quadratic() is None)

@@ -41,9 +41,10 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.solvers.hinges.kinks import Kinks
-from convexmetric.solvers.hinges.newton_system import Factorised, solve_newton
+from convexmetric.solvers.hinges.newton_system import FACTORISED, Factorised, solve_newton
 from convexmetric.solvers.hinges.screening import Screening
 from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import linear_part, squared_norm
 
 __all__ = ["SemismoothNewton"]
@@ -99,6 +100,20 @@ class SemismoothNewton(Solver):
         if isinstance(risk, Reason):
             return risk
         return reg if isinstance(reg, Reason) else partial(self._follow, problem, risk, reg)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of a pass or the rows of kinks that are factorised, whichever is more, the sampled kinks, and ten metrics."""
+        risk, cone = problem.risk.form(PairwiseRisk), problem.cone
+        if isinstance(risk, Reason):
+            return None
+        d, coordinates = float(cone.d), float(cone.size)
+        sample = min(3.0 * SAMPLE, float(risk.pairs.sum()))
+        rows = 4.0 * sample * coordinates
+        if not cone.diagonal:
+            most = FACTORISED / coordinates**2 if coordinates**3 <= FACTORISED else (FACTORISED / coordinates) ** 0.5
+            rows = min(sample, most) * coordinates
+        points = 6.0 * risk.rankings.X.shape[0] * d
+        return max(pass_memory(problem), FLOAT * rows) + FLOAT * (25.0 * sample + points + 10.0 * d * d)
 
     def _follow(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None

@@ -31,6 +31,7 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import linear_part, linear_penalty
 from convexmetric.threads import blas_threads_for
 
@@ -74,10 +75,19 @@ class SmoothedNewton(Solver):
         if linear is not None:
             return linear
         if problem.cone.smallest(linear_part(problem)) <= 0.0:
-            return Reason("its penalty is not positive definite")
+            return Reason("its penalty does not grow with every metric")
         if problem.cone.size > self.most:
             return Reason(f"its metric has more than {self.most} coordinates")
         return partial(self._follow, problem, risk)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of a pass, or of the sample's rows in coordinates, three times, and two Newton matrices.
+
+        The sample may be twice as long as it is meant to be.
+        """
+        coordinates = float(problem.cone.size)
+        rows = max(SAMPLE_LEAST, SAMPLE_FACTOR * coordinates) * coordinates
+        return max(pass_memory(problem), FLOAT * (6.5 * rows + 2.0 * coordinates**2))
 
     def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
         """Follow the central path until the certified gap closes."""

@@ -42,6 +42,7 @@ from convexmetric.solvers.numerics.program import ConicQP, times
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 from convexmetric.solvers.numerics.starts import warm_start
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.memory import FLOAT, row_width
 from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
 from convexmetric.threads import blas_threads_for
 
@@ -92,6 +93,20 @@ class ColumnGeneration(Solver):
         if isinstance(quadratic, Reason) or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
             return Reason("its regularizer is not quadratic")
         return partial(self._solve, problem, hinges, quadratic)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of the working set's rows, four times, the second derivative in 500 columns, and 25 vectors of multipliers.
+
+        Features that have weights are frequent ones: sparse rows shrink with the root of the number of columns.
+        """
+        hinges = soft_hinges(problem)
+        if isinstance(hinges, Reason):
+            return None
+        count, features = len(hinges.comparisons), float(problem.cone.size)
+        columns = min(500.0, features)
+        width = row_width(hinges.comparisons) * (columns / features) ** 0.5
+        rows = min(self.rows, count) * min(columns, width)
+        return FLOAT * (4.0 * rows + 3.0 * columns**2 + 25.0 * count)
 
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, quadratic: float | Array, monitor: Monitor) -> None:
         """Smoothed hinges first, then working sets until the certified gap closes."""

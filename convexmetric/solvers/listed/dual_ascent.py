@@ -21,6 +21,7 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges, Reason
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
 from convexmetric.solvers.run.needs import linear_part, soft_hinges, squared_norm
 
 __all__ = ["DualAscent"]
@@ -58,6 +59,10 @@ class DualAscent(Solver):
         if isinstance(hinges, Reason):
             return hinges
         return reg if isinstance(reg, Reason) else partial(self._ascend, problem, hinges, reg)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of a pass, the quasi-Newton method's fifty vectors of multipliers, and five metrics."""
+        return pass_memory(problem) + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
 
     def _ascend(self, problem: MetricProblem, hinges: ListedHinges, reg: float, monitor: Monitor) -> None:
         """Ascend, looking at the certified gap every few steps."""

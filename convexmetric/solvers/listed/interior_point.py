@@ -20,6 +20,7 @@ from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.program import ConicQP
 from convexmetric.solvers.numerics.starts import heavy_start
 from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.memory import FLOAT, row_width
 from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["InteriorPoint"]
@@ -42,8 +43,17 @@ class InteriorPoint(Solver):
         if isinstance(quadratic, Reason):
             return quadratic
         if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > ROWS_LIMIT:
-            return Reason("its comparisons take too much memory in coordinates")
+            return Reason("the rows of its comparisons take more than 2 GiB")
         return partial(self._solve, problem, hinges)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of the rows, as coordinates and as elements of the cone, in copies, and two squares of the smaller side."""
+        hinges, cone = problem.risk.form(ListedHinges), problem.cone
+        if isinstance(hinges, Reason):
+            return None
+        count, width = len(hinges.comparisons), row_width(hinges.comparisons)
+        rows = 4.0 * width if cone.diagonal else 3.0 * width + 3.0 * cone.d**2
+        return FLOAT * (count * (rows + 40.0) + 2.0 * min(count, cone.size) ** 2)
 
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
         """Solve, offering the projected metric and the clipped multipliers of every iteration."""

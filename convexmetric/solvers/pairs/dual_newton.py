@@ -32,6 +32,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import DualPoint, ListedPairs, Reason
 from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.memory import FLOAT
 from convexmetric.solvers.run.needs import full_metrics
 
 __all__ = ["DualNewton"]
@@ -77,6 +78,14 @@ class DualNewton(Solver):
         if norm is None or norm.trace or (norm.squared and norm.norm):
             return Reason("its regularizer is not a Frobenius norm")
         return lambda monitor: _Run(problem, listed, norm, monitor, self.max_steps).follow()
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of four metrics, and of differences of pairs three times, or of free pairs or points four times."""
+        listed, d = problem.risk.form(ListedPairs), problem.cone.d
+        if isinstance(listed, Reason):
+            return None
+        count, points = len(listed.pairs), len(listed.pairs.X)
+        return FLOAT * d * (4.0 * d + max(3.0 * count, 4.0 * min(count, points)))
 
 
 @dataclass

@@ -28,9 +28,10 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ImagePass, ImageRisk, Reason
+from convexmetric.risks import ImagePass, ImageRisk, ListedPairs, Reason
 from convexmetric.solvers.numerics.trust_region import steihaug
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.memory import FLOAT
 from convexmetric.solvers.run.needs import full_metrics
 
 __all__ = ["FactoredLagrangian"]
@@ -91,6 +92,15 @@ class FactoredLagrangian(Solver):
         if problem.G is not None:
             return Reason("it has a linear term")
         return partial(self._rounds, problem, images, norms)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of eight metrics, the points four times, and differences of images thrice, or six weights of all pairs."""
+        images, listed, d = problem.risk.form(ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
+        if isinstance(images, Reason):
+            return None
+        n = float(len(images.X))
+        pairs = 6.0 * n * n if isinstance(listed, Reason) else 3.0 * len(listed.pairs) * min(self.rank, d)
+        return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
 
     def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
         """Rounds until the certified gap closes."""

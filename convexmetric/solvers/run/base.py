@@ -230,6 +230,13 @@ class Solver(ABC):
         Asks the problem's blocks for the forms it works on, which takes no time to speak of; the work is the run's.
         """
 
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes that a run holds at its peak beside a problem that it can handle, to about a factor of two.
+
+        By a formula on the sizes of the problem's forms, which says what the largest arrays are; None without one.
+        """
+        return None
+
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Why this solver cannot handle ``problem``, or None if it can."""
         found = self.prepare(problem)

@@ -36,7 +36,7 @@ def quadratic_part(problem: MetricProblem) -> float | Array | Reason:
     if quadratic is None:
         return Reason("its regularizer is neither linear nor quadratic")
     if isinstance(quadratic, np.ndarray) and not problem.cone.diagonal:
-        return Reason("a quadratic form needs a diagonal metric")
+        return Reason("its quadratic form is for diagonal metrics only")
     return quadratic
 
 

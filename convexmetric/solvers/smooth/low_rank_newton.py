@@ -32,6 +32,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.numerics.trust_region import steihaug
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.memory import metric_memory, pass_memory
 from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
 
 __all__ = ["LowRankNewton"]
@@ -86,8 +87,12 @@ class LowRankNewton(Solver):
             return linear
         K = _cholesky(problem)
         if K is None:
-            return Reason("trace and linear term together are not positive definite")
+            return Reason("its penalty does not grow with every metric")
         return partial(self._descend_and_grow, problem, risk, K)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of a pass, and of six metrics."""
+        return pass_memory(problem) + 6.0 * metric_memory(problem)
 
     def _descend_and_grow(self, problem: MetricProblem, risk: SmoothRisk, K: Array, monitor: Monitor) -> None:
         """Descend, look, grow."""

@@ -21,6 +21,7 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.memory import metric_memory, pass_memory
 from convexmetric.solvers.run.needs import linear_part
 
 __all__ = ["ProximalGradient"]
@@ -55,8 +56,12 @@ class ProximalGradient(Solver):
         if isinstance(risk, Reason):
             return risk
         if quadratic is None or isinstance(quadratic, np.ndarray):
-            return Reason("its regularizer has no proximal operator here")
+            return Reason("its regularizer is neither linear, nor a squared Frobenius norm, nor their sum")
         return partial(self._steps, problem, risk, quadratic)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Of a pass, and of eight metrics."""
+        return pass_memory(problem) + 8.0 * metric_memory(problem)
 
     @staticmethod
     def _first_step(risk: SmoothRisk, S: Array, N: Array) -> float:

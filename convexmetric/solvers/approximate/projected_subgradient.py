@@ -26,7 +26,7 @@ batches, which costs memory and time and is worth it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -35,19 +35,12 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Reason
-from convexmetric.solvers.approximate.base import ApproximateSolver, check_flags, check_positive, resumed
+from convexmetric.solvers.approximate.base import ApproximateSolver, resumed
 from convexmetric.solvers.numerics.program import times
-from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
 from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ProjectedSubgradient"]
-
-#: Passes without half of the progress aimed at, after which the level comes nearer.
-PATIENCE = 20
-#: Share of a plane's weight in the dual point that is left after another pass.
-KEPT = 0.95
-#: Smallest eigenvalue of the scaling's matrix, relative to its largest.
-FLOOR = 1e-8
 
 
 @dataclass(frozen=True)
@@ -67,21 +60,40 @@ class ProjectedSubgradient(ApproximateSolver):
         Oracle passes after which it ends.
     as_printed : bool
         Take the steps on the masters of Algorithm 1.
+    first_level : float
+        First distance of the level from the objective, as a share of the objective's size.
+    level_passes : int
+        Passes after which the level comes nearer, if they have not come ``level_progress`` of the way to it.
+    level_progress : float
+        Share of that way.
+    level_factor : float
+        Factor by which its distance shrinks then.
+    plane_decay : float
+        Share of a supporting plane's weight in the dual point that is left after another pass.
+    scaling_floor : float
+        Smallest eigenvalue of the scaling's matrix, relative to its largest.
     """
 
     name: ClassVar[str] = "subgradient"
 
     step: float | None = None
-    epochs: int = field(default=1000, kw_only=True)
-    average: bool = field(default=False, kw_only=True)
-    master_steps: int = field(default=100, kw_only=True)
+    _: KW_ONLY
+    epochs: int = 1000
+    average: bool = False
+    master_steps: int = 100
+    first_level: float = 0.5
+    level_passes: int = 20
+    level_progress: float = 0.5
+    level_factor: float = 0.5
+    plane_decay: float = 0.95
+    scaling_floor: float = 1e-8
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "master_steps")
+        check_counts(self, "master_steps", "level_passes")
+        check_shares(self, "level_progress", "level_factor", "plane_decay", "scaling_floor")
         check_flags(self, "average")
-        if self.step is not None:
-            check_positive(self, "step")
+        check_positive(self, "first_level", *(["step"] if self.step is not None else []))
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a finite risk and a linear or quadratic regularizer."""
@@ -241,13 +253,13 @@ class _Level(_Course):
 
     def level(self, objective: float) -> float:
         """What the next step aims at."""
-        best = self.monitor.upper_bound
+        settings, best = self.settings, self.monitor.upper_bound
         if self.distance < 0.0:
-            self.reference, self.distance, self.since = best, 0.5 * abs(best) or 1.0, 0
-        if objective <= self.reference - 0.5 * self.distance:
+            self.reference, self.distance, self.since = best, settings.first_level * abs(best) or 1.0, 0
+        if objective <= self.reference - settings.level_progress * self.distance:
             self.reference, self.since = best, 0
-        elif self.since >= PATIENCE:
-            self.reference, self.distance, self.since = best, 0.5 * self.distance, 0
+        elif self.since >= settings.level_passes:
+            self.reference, self.distance, self.since = best, settings.level_factor * self.distance, 0
         self.since += 1
         return max(self.reference - self.distance, self.monitor.lower_bound)
 
@@ -256,10 +268,11 @@ class _Level(_Course):
         u = cone.coordinates(self.metric)
         g = cone.from_coordinates(self.gradient(u, cuts.normals[0]))
         excess = objective - self.level(objective)
-        self.weights = [KEPT * weight for weight in self.weights]
-        self.value, self.normal = KEPT * self.value, KEPT * self.normal
+        kept = self.settings.plane_decay
+        self.weights = [kept * weight for weight in self.weights]
+        self.value, self.normal = kept * self.value, kept * self.normal
         self.met(self.metric, cuts, 1.0)
-        scaling = _Scaling(self.squares)
+        scaling = _Scaling(self.squares, self.settings.scaling_floor)
         square = float(np.sum(scaling.by(g) ** 2))
         step = max(excess, 0.0) / max(square, np.finfo(float).tiny)
         moved = scaling.back(self.metric - step * scaling.by(scaling.by(g)))
@@ -269,12 +282,12 @@ class _Level(_Course):
 class _Scaling:
     """Products with P and its inverse from both sides; entry by entry for diagonal metrics."""
 
-    def __init__(self, squares: Array) -> None:
+    def __init__(self, squares: Array, floor: float) -> None:
         if squares.ndim == 1:
             self.vectors, values = None, squares
         else:
             values, self.vectors = np.linalg.eigh(squares)
-        values = np.maximum(values, FLOOR * max(float(values.max()), np.finfo(float).tiny))
+        values = np.maximum(values, floor * max(float(values.max()), np.finfo(float).tiny))
         self.roots = (values / values.max()) ** -0.125
 
     def by(self, A: Array) -> Array:

@@ -14,7 +14,9 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedNewton, screen
+from convexmetric.solvers.hinges.newton_system import NewtonSystemSettings
 from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.run import Monitor, Solver
@@ -35,9 +37,11 @@ __all__ = [
     "FactoredDescent",
     "FactoredLagrangian",
     "InteriorPoint",
+    "InteriorPointSettings",
     "LowRankDescent",
     "LowRankNewton",
     "Monitor",
+    "NewtonSystemSettings",
     "ProjectedSubgradient",
     "ProximalGradient",
     "RandomisedSolver",

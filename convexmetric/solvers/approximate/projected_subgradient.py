@@ -118,7 +118,7 @@ class ProjectedSubgradient(ApproximateSolver):
 
 
 class _Course:
-    """Metrics passed, the supporting planes there, and weights that make them a dual point."""
+    """Metrics visited, the supporting planes there, and weights that make them a dual point."""
 
     def __init__(
         self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
@@ -142,7 +142,7 @@ class _Course:
         """What else a checkpoint keeps."""
         return []
 
-    def take_up(self, numbers: list[float]) -> None:
+    def restore_numbers(self, numbers: list[float]) -> None:
         """Inverse of :meth:`numbers`."""
 
     def state(self) -> dict[str, np.ndarray]:
@@ -156,18 +156,18 @@ class _Course:
         }
 
     def restore(self) -> None:
-        """Go on from a checkpoint; planes are made anew where they were met."""
+        """Go on from a checkpoint; planes are made anew at their metrics."""
         shape = self.cone.shape
         shapes = {"metric": shape, "visited": (None, *shape), "weights": (None,), "own": (len(self.numbers()),)}
         left = resumed(self.monitor, self.settings.name, shapes)
         if left is None or len(left["visited"]) != len(left["weights"]):
             return
-        self.take_up(left["own"].tolist())
+        self.restore_numbers(left["own"].tolist())
         for metric, weight in zip(left["visited"], left["weights"], strict=True):
-            self.met(metric, self.risk.separate(metric, self.groups), float(weight))
+            self.add_plane(metric, self.risk.separate(metric, self.groups), float(weight))
         self.t, self.metric = len(self.visited), left["metric"]
 
-    def met(self, metric: Array, cuts: Cuts, weight: float) -> None:
+    def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
         """Add the plane at a metric to the mean."""
         self.visited.append(metric)
         self.weights.append(weight)
@@ -197,7 +197,7 @@ class _Course:
             self.sum, self.summed = self.cone.zeros(), 0
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
-        """Take the plane in, and make the next metric."""
+        """Add the plane, and make the next metric."""
         raise NotImplementedError
 
     def bound(self, hint: Array) -> None:
@@ -216,13 +216,13 @@ class _Course:
 
 
 class _Plain(_Course):
-    """Steps of lengths that are settled beforehand."""
+    """Steps of prescribed lengths."""
 
     def first(self) -> Array:
         return self.cone.identity()
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
-        self.met(self.metric, cuts, 1.0)
+        self.add_plane(self.metric, cuts, 1.0)
         identity, u = self.cone.identity(), self.cone.coordinates(self.metric)
         gradient = self.gradient(u, cuts.normals[0])
         radius = float(self.settings.step or 0.0) * np.sqrt(self.cone.inner(identity, identity))
@@ -243,16 +243,16 @@ class _Level(_Course):
     def numbers(self) -> list[float]:
         return [self.reference, self.distance, self.since]
 
-    def take_up(self, numbers: list[float]) -> None:
+    def restore_numbers(self, numbers: list[float]) -> None:
         self.reference, self.distance, self.since = numbers[0], numbers[1], int(numbers[2])
 
-    def met(self, metric: Array, cuts: Cuts, weight: float) -> None:
-        super().met(metric, cuts, weight)
+    def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
+        super().add_plane(metric, cuts, weight)
         g = self.cone.from_coordinates(self.gradient(self.cone.coordinates(metric), cuts.normals[0]))
         self.squares = self.squares + (g @ g if g.ndim == 2 else g * g)
 
     def level(self, objective: float) -> float:
-        """What the next step aims at."""
+        """The objective that the next step aims at."""
         settings, best = self.settings, self.monitor.upper_bound
         if self.distance < 0.0:
             self.reference, self.distance, self.since = best, settings.first_level * abs(best) or 1.0, 0
@@ -271,7 +271,7 @@ class _Level(_Course):
         kept = self.settings.plane_decay
         self.weights = [kept * weight for weight in self.weights]
         self.value, self.normal = kept * self.value, kept * self.normal
-        self.met(self.metric, cuts, 1.0)
+        self.add_plane(self.metric, cuts, 1.0)
         scaling = _Scaling(self.squares, self.settings.scaling_floor)
         square = float(np.sum(scaling.by(g) ** 2))
         step = max(excess, 0.0) / max(square, np.finfo(float).tiny)
@@ -316,13 +316,13 @@ class _Master(_Course):
         self.normals: list[Array] = []
         super().__init__(settings, problem, quadratic, monitor)
 
-    def met(self, metric: Array, cuts: Cuts, weight: float) -> None:
-        super().met(metric, cuts, weight)
+    def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
+        super().add_plane(metric, cuts, weight)
         self.offsets.append(float(cuts.offsets[0]))
         self.normals.append(cuts.normals[0].copy())
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
-        self.met(self.metric, cuts, 0.0)
+        self.add_plane(self.metric, cuts, 0.0)
         offsets, normals = np.array(self.offsets), np.array(self.normals)
         start = self.gradient(np.zeros(self.cone.size), normals[0])
         radius = offsets[0] / max(float(np.linalg.norm(start)), 1e-300)

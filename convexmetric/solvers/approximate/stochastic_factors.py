@@ -283,7 +283,7 @@ class _Run:
                 return
             moment = self.moment(self.t - 1)
             if self.worth_a_look(moment) and self.t % self.spacing(moment) == 0:
-                self.gather()
+                self.add_to_means()
             at_end = self.t == moment
             if ((at_end and self.worth_a_look(moment)) or self.monitor.out_of_time) and self.look():
                 return
@@ -373,11 +373,11 @@ class _Run:
         return min(t + settings.block_steps, moment, *(t - t % space + space for space in spaces))
 
     def moment(self, t: int) -> int:
-        """The step after t that is worth a look if steps up to there cost enough, and the last."""
+        """The next step after t at which bounds may be made; at most the last one."""
         return min(next_stop(t, self.epoch), self.last)
 
     def worth_a_look(self, moment: int) -> bool:
-        """Whether steps up to a moment cost more than a look then; the last steps always get one."""
+        """Whether the steps up to a moment cost more than the bounds there; after the last step it is always so."""
         n, r = self.X.shape
         products = 6.0 * self.settings.search_steps * float(r) ** 3 + 6.0 * float(n) * r * (n + r)
         return moment >= self.last or moment * 6.0 * self.d * r >= products
@@ -386,8 +386,8 @@ class _Run:
         """Steps between metrics that make the mean up to a moment."""
         return max(1, (moment - self.window) // self.settings.averaged_metrics)
 
-    def gather(self) -> None:
-        """Add what is met to the means."""
+    def add_to_means(self) -> None:
+        """Add the multipliers, and if asked for the metric, at this step to their means."""
         images = self.source.images
         self.slopes = self.slopes + images.scaled_multipliers(images.at(self.X @ self.V.T, 0.0), 1.0)
         if self.settings.average:

@@ -28,7 +28,7 @@ optimum (slope 1), and one with :math:`t < -\rho \|D_t\|_F` is not (slope 0).
 For a query q, :math:`f = q - \mathrm{far}`, :math:`n = q - \mathrm{near}`, the size of a comparison is
 :math:`\|D_t\|_F^2 = |f|^4 + |n|^4 - 2 (f \cdot n)^2`; for diagonal metrics it is that of
 :math:`f \circ f - n \circ n`. It lies between the difference of the sizes of its two parts and the root of the sum of
-their squares, by which most hinges are told without their inner product.
+their squares, by which most hinges are decided without their inner product.
 """
 
 from __future__ import annotations

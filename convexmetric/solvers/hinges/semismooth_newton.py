@@ -278,6 +278,7 @@ class _Run:
         if warm is not None:
             self.width = warm.width
             return self._pass(self.cone.projection(warm.W), warm.sigma)
+        # With hardly any smoothing, so that all slopes at the zero metric are one.
         zero = self.risk.smoothed(self.cone.zeros(), self.width * 1e-3)
         S = zero.point.S
         M = self.cone.project(S - self.G) / self.reg

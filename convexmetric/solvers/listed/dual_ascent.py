@@ -89,7 +89,7 @@ class DualAscent(Solver):
                 raise StopIteration
 
         # The certified gap says when to stop, not the size of a step.
-        options = {"maxcor": self.corrections, "maxfun": self.evaluations_per_step * self.max_steps}
+        options: dict[str, float] = {"maxcor": self.corrections, "maxfun": self.evaluations_per_step * self.max_steps}
         options |= {"ftol": 0.0, "gtol": 0.0}
         value = np.inf
         while steps < self.max_steps:

@@ -11,7 +11,7 @@ whatever the width.
 Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
 \delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
 M is decomposed on the way but once a round, for the certificate: :math:`[S]_+` at the multipliers, those that add to
-S at their largest feasible scale.
+S at their largest feasible scale. The *complementarity gap* is what the gap would be, were they feasible as they are.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_pen
 
 __all__ = ["LowRankNewton"]
 
-#: Rounding error of an objective, as a share of it.
+#: Rounding error of an objective, as a share of it: some multiples of the machine precision.
 ROUNDING = 1e-14
 
 
@@ -56,9 +56,13 @@ class LowRankNewton(Solver):
         Looks at the bound after which it gives up.
     negligible_row : float
         Rows of the factor are left out below this share of its squared size, a metric's trace.
+    subproblem_accuracy : float
+        Newton steps go on until they promise less than this share of the tolerance or of ``primal_share`` of the gap.
     primal_share : float
-        Newton steps go on until they promise less than a tenth of this share of the gap, most of which is the dual
-        bound's. With 0.1, rows were added long before the others were settled, and an instance took four times as long.
+        Share of the gap that counts there: most of the gap is the dual bound's. With 0.1, rows were added long before
+        the others were settled, and an instance took four times as long.
+    new_row_share : float
+        Rows are added along eigenvectors of S whose eigenvalues exceed one by more than this share of the tolerance.
     cg_accuracy : float
         Share of the gradient at which conjugate gradients end, at most; it shrinks with the gradient.
     failed_looks : int
@@ -79,7 +83,9 @@ class LowRankNewton(Solver):
     max_rounds: int = 200
     _: KW_ONLY
     negligible_row: float = 1e-12
+    subproblem_accuracy: float = 0.1
     primal_share: float = 1e-3
+    new_row_share: float = 0.1
     cg_accuracy: float = 0.1
     failed_looks: int = 8
     gap_progress: float = 0.5
@@ -88,7 +94,8 @@ class LowRankNewton(Solver):
 
     def __post_init__(self) -> None:
         check_counts(self, "grow", "newton_steps", "cg_steps", "max_rounds", "failed_looks", "growth_trials")
-        check_shares(self, "negligible_row", "primal_share", "cg_accuracy", "gap_progress", "objective_progress")
+        check_shares(self, "negligible_row", "subproblem_accuracy", "primal_share", "new_row_share", "cg_accuracy")
+        check_shares(self, "gap_progress", "objective_progress")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
@@ -124,7 +131,7 @@ class LowRankNewton(Solver):
             if failures == self.failed_looks:
                 return
             here = objective.grown(here, self.grow, monitor.tol)
-            accuracy = 0.1 * max(monitor.tol, self.primal_share * min(1.0, monitor.gap))
+            accuracy = self.subproblem_accuracy * max(monitor.tol, self.primal_share * min(1.0, monitor.gap))
             here = self._descend(objective, here, accuracy, monitor)
 
     def _descend(self, objective: _Whitened, here: _Point, accuracy: float, monitor: Monitor) -> _Point:
@@ -206,7 +213,7 @@ class _Whitened:
     def grown(self, here: _Point, most: int, tol: float) -> _Point:
         """Rows along the eigenvectors of S that promise most, of the length that Newton's method gives them."""
         values, vectors = la.eigh(here.S)
-        above = np.flatnonzero(values > 1.0 + 0.1 * tol)[::-1][:most]
+        above = np.flatnonzero(values > 1.0 + self.settings.new_row_share * tol)[::-1][:most]
         rows = vectors[:, above].T
         if not len(rows):
             return here

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
+from typing import TypeGuard
 
 import numpy as np
 
 from convexmetric.errors import InputError
 
-__all__ = ["check_count", "check_flag"]
+__all__ = ["check_count", "check_flag", "check_positive_number", "check_share"]
 
 
 def check_count(value: object, name: str, otherwise: str = "") -> None:
@@ -24,3 +25,19 @@ def check_flag(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} must be True or False, got {value!r}")
+
+
+def check_positive_number(value: object, name: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a positive finite number."""
+    if not _is_real(value) or not 0.0 < float(value) < np.inf:
+        raise InputError(f"{name} must be a positive finite number, got {value!r}")
+
+
+def check_share(value: object, name: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a number above 0 and below 1."""
+    if not _is_real(value) or not 0.0 < float(value) < 1.0:
+        raise InputError(f"{name} must be a number above 0 and below 1, got {value!r}")
+
+
+def _is_real(value: object) -> TypeGuard[Real]:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -128,8 +128,8 @@ class AuditTrail:
         seconds, passes, objectives = np.array(rows, dtype=np.float64).T
         name = solution.solver if name is None else name
         return cls(
-            name, seconds, passes, solution.unit, objectives, np.zeros_like(objectives), against.lower_bound, against.gap,
-            solution.certificate.M,
+            name, seconds, passes, solution.unit, objectives, np.zeros_like(objectives), against.lower_bound,
+            against.gap, solution.certificate.M,
         )  # fmt: skip
 
     def rows(self) -> list[tuple[str, str]]:

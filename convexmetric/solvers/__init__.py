@@ -15,7 +15,9 @@ from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explain import Explanation, Step, explain
 from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedNewton, screen
+from convexmetric.solvers.hinges.newton_system import NewtonSystemSettings
 from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.run import Monitor, Solver
@@ -37,9 +39,11 @@ __all__ = [
     "FactoredDescent",
     "FactoredLagrangian",
     "InteriorPoint",
+    "InteriorPointSettings",
     "LowRankDescent",
     "LowRankNewton",
     "Monitor",
+    "NewtonSystemSettings",
     "ProjectedSubgradient",
     "ProximalGradient",
     "RandomisedSolver",

@@ -1,4 +1,4 @@
-"""What approximate descents share: settings, randomness that a checkpoint can take up, and when to look.
+"""What approximate descents share: settings, random numbers that a checkpoint can repeat, and when to look.
 
 A *pass* costs as much as looking at every comparison once: an oracle pass over all queries, the gradient over all
 terms, or as many random draws as there are comparisons. It is the unit of ``epochs`` and of ``passes`` in the history.
@@ -7,31 +7,24 @@ terms, or as many random draws as there are comparisons. It is the unit of ``epo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from convexmetric.arguments import check_flag
+from convexmetric.arguments import check_positive_number
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.solvers.run import Monitor, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Solver, check_counts, check_flags
 
 __all__ = [
-    "EPOCH_DRAWS",
     "ApproximateSolver",
     "RandomisedSolver",
-    "check_flags",
-    "check_positive",
+    "check_widths",
     "generator_at",
     "next_stop",
     "resumed",
 ]
-
-#: Draws of an epoch where there are more comparisons than that.
-EPOCH_DRAWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -46,8 +39,9 @@ class ApproximateSolver(Solver):
         Do what the paper prints, mistakes included.
     """
 
-    epochs: int = field(default=200, kw_only=True)
-    as_printed: bool = field(default=False, kw_only=True)
+    _: KW_ONLY
+    epochs: int = 200
+    as_printed: bool = False
 
     def __post_init__(self) -> None:
         check_counts(self, "epochs")
@@ -64,7 +58,8 @@ class RandomisedSolver(ApproximateSolver):
         Seed, or source of one: the same seed makes the same iterates, also through a checkpoint.
     """
 
-    random_state: int | np.random.Generator | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    random_state: int | np.random.Generator | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,6 +68,15 @@ class RandomisedSolver(ApproximateSolver):
     def fresh_seed(self) -> int:
         """What all draws of a run are made from; a checkpoint keeps it."""
         return int(as_generator(self.random_state).integers(2**62))
+
+
+def check_widths(settings: object, name: str) -> None:
+    """Raise an :class:`InputError` unless this setting is a tuple of positive finite numbers."""
+    widths = getattr(settings, name)
+    if not isinstance(widths, tuple) or not widths:
+        raise InputError(f"{name} must be a tuple of positive finite numbers, got {widths!r}")
+    for width in widths:
+        check_positive_number(width, f"every entry of {name}")
 
 
 def generator_at(seed: int, place: int) -> np.random.Generator:
@@ -124,17 +128,3 @@ def resumed(monitor: Monitor, name: str, shapes: Mapping[str, tuple[int | None, 
     if "numbers" in found and found["numbers"].min(initial=0) < 0:
         raise InputError(f"the checkpoint's state of {name} is damaged (numbers); remove it to start again")
     return found
-
-
-def check_flags(solver: Solver, *names: str) -> None:
-    """Raise an :class:`InputError` unless these settings are True or False."""
-    for name in names:
-        check_flag(getattr(solver, name), name)
-
-
-def check_positive(solver: Solver, *names: str) -> None:
-    """Raise an :class:`InputError` unless these settings are positive finite numbers."""
-    for name in names:
-        value: Any = getattr(solver, name)
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
-            raise InputError(f"{name} must be a positive finite number, got {value!r}")

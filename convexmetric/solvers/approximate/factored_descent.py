@@ -17,7 +17,7 @@ As printed, equation 8 of the paper has the difference of distances turned aroun
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
@@ -30,15 +30,10 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, LogisticRankingRisk, Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.approximate.base import RandomisedSolver, resumed
-from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_shares
 from convexmetric.solvers.run.needs import full_metrics, linear_part, trace_weight
 
 __all__ = ["FactoredDescent"]
-
-#: Share of the decrease that the gradient promises which a step of the line search must reach.
-SUFFICIENT = 1e-4
-#: The line search gives up at this share of the first length.
-SHORTEST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,6 +59,12 @@ class FactoredDescent(RandomisedSolver):
         Descend equation 8 as the paper prints it, with near and far items exchanged.
     random_state : int, numpy.random.Generator or None
         Of a random start.
+    sufficient_gain : float
+        Share of what the gradient promises that a step of the line search must gain.
+    backtracking : float
+        Factor by which a step that does not is shortened.
+    shortest_step : float
+        The line search gives up at this share of the first length.
     """
 
     name: ClassVar[str] = "factored-descent"
@@ -71,13 +72,18 @@ class FactoredDescent(RandomisedSolver):
     c: int = 10
     step: float | None = None
     start: Any = "own"
-    epochs: int = field(default=5_000, kw_only=True)
-    accuracy: float = field(default=1e-10, kw_only=True)
-    look_every: int = field(default=50, kw_only=True)
+    _: KW_ONLY
+    epochs: int = 5_000
+    accuracy: float = 1e-10
+    look_every: int = 50
+    sufficient_gain: float = 1e-4
+    backtracking: float = 0.5
+    shortest_step: float = 1e-12
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(self, "c", "look_every")
+        check_shares(self, "sufficient_gain", "backtracking", "shortest_step")
         if self.step is not None and not (_is_real(self.step) and 0.0 < self.step < np.inf):
             raise InputError(f"step must be a positive number, or None for a line search, got {self.step!r}")
         if not (_is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):
@@ -132,7 +138,7 @@ class FactoredDescent(RandomisedSolver):
                 return
             number += 1
             if self.step is not None:
-                # Too large a rate may send the factor beyond all numbers, which ends it.
+                # With too large a rate the factor may leave the range of floats, which ends it.
                 with np.errstate(over="ignore", invalid="ignore"):
                     here = objective.at(here.B - self.step * here.gradient)
                 if not np.isfinite(here.value):
@@ -142,18 +148,18 @@ class FactoredDescent(RandomisedSolver):
             if there is None:
                 self._look(problem, risk, here, monitor, number, objective.passes)
                 return
-            moved, turned = there.B - here.B, there.gradient - here.gradient
-            bend = float(np.vdot(moved, turned))
-            length = bend / float(np.vdot(turned, turned)) if bend > 0.0 else 2.0 * length
+            step, change = there.B - here.B, there.gradient - here.gradient
+            curvature = float(np.vdot(step, change))
+            length = curvature / float(np.vdot(change, change)) if curvature > 0.0 else 2.0 * length
             here = there
 
     def _searched(self, objective: _Objective, here: _Point, length: float) -> _Point | None:
         square, share = float(np.vdot(here.gradient, here.gradient)), 1.0
-        while share > SHORTEST and square > 0.0:
+        while share > self.shortest_step and square > 0.0:
             there = objective.at(here.B - share * length * here.gradient)
-            if there.value <= here.value - SUFFICIENT * share * length * square:
+            if there.value <= here.value - self.sufficient_gain * share * length * square:
                 return there
-            share *= 0.5
+            share *= self.backtracking
         return None
 
     def _look(
@@ -205,11 +211,11 @@ class _Objective:
         return _Point(B, risk, point, risk + float(np.vdot(self.H, M)), 2.0 * (B @ (self.H - point.S)))
 
     def newton_length(self, here: _Point) -> float:
-        """The length of the first step: Newton's along the gradient, where the objective bends up."""
+        """The length of the first step: Newton's along the gradient, where the objective is convex along it."""
         g = here.gradient
-        bend = float(np.vdot(g, 2.0 * (g @ (self.H - here.point.S) + self.risk.second_along(here.B)(g))))
+        curvature = float(np.vdot(g, 2.0 * (g @ (self.H - here.point.S) + self.risk.second_along(here.B)(g))))
         square = float(np.vdot(g, g))
-        return square / bend if bend > 0.0 else 1.0 / max(1.0, np.sqrt(square))
+        return square / curvature if curvature > 0.0 else 1.0 / max(1.0, np.sqrt(square))
 
     def best_scale(self, B: Array) -> float:
         """The size at which Newton's method would stop from zero, along the metric of a factor."""
@@ -217,8 +223,8 @@ class _Objective:
         zero = np.zeros_like(M)
         _, point = self.risk.tangent(zero)
         slope = float(np.vdot(point.S - self.H, M))
-        bend = float(np.vdot(M, self.risk.second_derivative(zero)(M)))
-        return float(np.sqrt(slope / bend)) if slope > 0.0 < bend else 1.0 / float(np.sqrt(np.trace(M)))
+        curvature = float(np.vdot(M, self.risk.second_derivative(zero)(M)))
+        return float(np.sqrt(slope / curvature)) if slope > 0.0 < curvature else 1.0 / float(np.sqrt(np.trace(M)))
 
 
 def _is_real(value: object) -> bool:

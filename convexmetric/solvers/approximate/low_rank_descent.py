@@ -17,7 +17,7 @@ from sums over them (``cones/images.py``).
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -31,15 +31,10 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, SmoothedPairs
 from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
-from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.needs import full_metrics, trace_weight
 
 __all__ = ["LowRankDescent"]
-
-#: Width of the smoothing in margins: the first one, and the factor from one to the next.
-FIRST_WIDTH, SHRINK = 1.0, 0.3
-#: Share of nonzero entries up to which points are multiplied as sparse ones.
-SPARSE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -62,19 +57,37 @@ class LowRankDescent(RandomisedSolver):
         Refused: the paper prints no procedure.
     random_state : int, numpy.random.Generator or None
         Of the starts: the same seed makes the same iterates.
+    first_width : float
+        First width of the smoothed hinges, in margins.
+    width_factor : float
+        Factor from one width to the next.
+    accuracy : float
+        L-BFGS ends where a step gains less than this share of the objective.
+    corrections : int
+        Pairs of steps and changes of the gradient from which L-BFGS approximates the second derivative.
+    sparse_share : float
+        Share of nonzero entries up to which points are multiplied as sparse ones.
     """
 
     name: ClassVar[str] = "low-rank-descent"
 
     rank: int = 300
     starts: int = 1
-    epochs: int = field(default=10_000, kw_only=True)
-    widths: int = field(default=5, kw_only=True)
-    steps: int = field(default=100, kw_only=True)
+    _: KW_ONLY
+    epochs: int = 10_000
+    widths: int = 5
+    steps: int = 100
+    first_width: float = 1.0
+    width_factor: float = 0.3
+    accuracy: float = 1e-9
+    corrections: int = 10
+    sparse_share: float = 0.2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "rank", "starts", "widths", "steps")
+        check_counts(self, "rank", "starts", "widths", "steps", "corrections")
+        check_positive(self, "first_width")
+        check_shares(self, "width_factor", "accuracy", "sparse_share")
         if self.as_printed:
             raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")
 
@@ -90,7 +103,7 @@ class LowRankDescent(RandomisedSolver):
     def _descents(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Descend from every start."""
         rank = min(self.rank, problem.cone.d)
-        descent = _Descent(problem, risk, reg, monitor, self.epochs)
+        descent = _Descent(self, problem, risk, reg, monitor)
         left = resumed(monitor, self.name, {"numbers": (4,), "B": (rank, problem.cone.d)})
         first, number, B = 0, 0, None
         if left is not None:
@@ -101,8 +114,8 @@ class LowRankDescent(RandomisedSolver):
         for start in range(first, self.starts):
             B = descent.start(rank, generator_at(seed, start)) if B is None else B
             while number < self.widths and descent.passes < self.epochs:
-                width = risk.margin * FIRST_WIDTH * SHRINK**number
-                B = descent.descend(B, width, self.steps)
+                width = risk.margin * self.first_width * self.width_factor**number
+                B = descent.descend(B, width)
                 number += 1
                 left_here = {"numbers": np.array([start, number, descent.passes, seed]), "B": B}
                 monitor.state = partial(dict, left_here)
@@ -115,20 +128,20 @@ class LowRankDescent(RandomisedSolver):
 class _Descent:
     """Smoothed objective of a factor."""
 
+    settings: LowRankDescent
     problem: MetricProblem
     risk: PairwiseRisk
     reg: float
     monitor: Monitor
-    epochs: int = 10_000
     passes: int = 0
 
     def __post_init__(self) -> None:
-        self.light = _sparse_where_it_pays(self.risk)
+        self.sparse = _sparse_where_it_pays(self.risk, self.settings.sparse_share)
         self.G = self.problem.G
 
     def images(self, B: Array) -> PairwiseRisk:
         """The risk of a factor."""
-        rankings = copy(self.light.rankings)
+        rankings = copy(self.sparse.rankings)
         rankings.cone = Images(B)
         return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
@@ -148,22 +161,23 @@ class _Descent:
             value, slope = value + float(np.vdot(pulled, B)), slope + pulled
         return value, 2.0 * slope
 
-    def descend(self, B: Array, width: float, steps: int) -> Array:
+    def descend(self, B: Array, width: float) -> Array:
         """L-BFGS steps at one width, fewer if the time or the epochs are up."""
+        settings = self.settings
 
         def value(flat: Array) -> tuple[float, Array]:
             value, gradient = self.value(flat.reshape(B.shape), width)
             return value, gradient.ravel()
 
         def stop_in_time(_: Array) -> None:
-            if self.monitor.out_of_time or self.passes >= self.epochs:
+            if self.monitor.out_of_time or self.passes >= settings.epochs:
                 raise StopIteration
 
         options = {
-            "maxiter": steps,
-            "maxcor": 10,
-            "maxfun": max(1, self.epochs - self.passes),
-            "ftol": 1e-9,
+            "maxiter": settings.steps,
+            "maxcor": settings.corrections,
+            "maxfun": max(1, settings.epochs - self.passes),
+            "ftol": settings.accuracy,
             "gtol": 0.0,
         }
         result = minimize(value, B.ravel(), jac=True, method="L-BFGS-B", callback=stop_in_time, options=options)
@@ -172,7 +186,7 @@ class _Descent:
     def look(self, B: Array, width: float, start: int) -> bool:
         """Offer the metric and the bound of its slopes; True if the solve must stop."""
         M = B.T @ B
-        here = self.light.smoothed(M, width)
+        here = self.sparse.smoothed(M, width)
         value = here.exact + self.problem.penalty(M)
         self.monitor.primal(M, value)
         bound = self.problem.bound(here.point.value, here.point.S, M)
@@ -180,10 +194,10 @@ class _Descent:
         return self.monitor.iterate(passes=self.passes, start=start, width=width, objective=value)
 
 
-def _sparse_where_it_pays(risk: PairwiseRisk) -> PairwiseRisk:
+def _sparse_where_it_pays(risk: PairwiseRisk, sparse_share: float) -> PairwiseRisk:
     """The risk with sparse points, where most entries are zero."""
     given = risk.rankings
-    if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > SPARSE_SHARE * given.X.size:
+    if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > sparse_share * given.X.size:
         return risk
     rankings = copy(given)
     rankings.X = sp.csr_array(given.X)

@@ -26,7 +26,7 @@ batches, which costs memory and time and is worth it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -35,19 +35,12 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Reason
-from convexmetric.solvers.approximate.base import ApproximateSolver, check_flags, check_positive, resumed
+from convexmetric.solvers.approximate.base import ApproximateSolver, resumed
 from convexmetric.solvers.numerics.program import times
-from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
 from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ProjectedSubgradient"]
-
-#: Passes without half of the progress aimed at, after which the level comes nearer.
-PATIENCE = 20
-#: Share of a plane's weight in the dual point that is left after another pass.
-KEPT = 0.95
-#: Smallest eigenvalue of the scaling's matrix, relative to its largest.
-FLOOR = 1e-8
 
 
 @dataclass(frozen=True)
@@ -67,21 +60,40 @@ class ProjectedSubgradient(ApproximateSolver):
         Oracle passes after which it ends.
     as_printed : bool
         Take the steps on the masters of Algorithm 1.
+    first_level : float
+        First distance of the level from the objective, as a share of the objective's size.
+    level_passes : int
+        Passes after which the level comes nearer, if they have not come ``level_progress`` of the way to it.
+    level_progress : float
+        Share of that way.
+    level_factor : float
+        Factor by which its distance shrinks then.
+    plane_decay : float
+        Share of a supporting plane's weight in the dual point that is left after another pass.
+    scaling_floor : float
+        Smallest eigenvalue of the scaling's matrix, relative to its largest.
     """
 
     name: ClassVar[str] = "subgradient"
 
     step: float | None = None
-    epochs: int = field(default=1000, kw_only=True)
-    average: bool = field(default=False, kw_only=True)
-    master_steps: int = field(default=100, kw_only=True)
+    _: KW_ONLY
+    epochs: int = 1000
+    average: bool = False
+    master_steps: int = 100
+    first_level: float = 0.5
+    level_passes: int = 20
+    level_progress: float = 0.5
+    level_factor: float = 0.5
+    plane_decay: float = 0.95
+    scaling_floor: float = 1e-8
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "master_steps")
+        check_counts(self, "master_steps", "level_passes")
+        check_shares(self, "level_progress", "level_factor", "plane_decay", "scaling_floor")
         check_flags(self, "average")
-        if self.step is not None:
-            check_positive(self, "step")
+        check_positive(self, "first_level", *(["step"] if self.step is not None else []))
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a finite risk and a linear or quadratic regularizer."""
@@ -106,7 +118,7 @@ class ProjectedSubgradient(ApproximateSolver):
 
 
 class _Course:
-    """Metrics passed, the supporting planes there, and weights that make them a dual point."""
+    """Metrics visited, the supporting planes there, and weights that make them a dual point."""
 
     def __init__(
         self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
@@ -130,7 +142,7 @@ class _Course:
         """What else a checkpoint keeps."""
         return []
 
-    def take_up(self, numbers: list[float]) -> None:
+    def restore_numbers(self, numbers: list[float]) -> None:
         """Inverse of :meth:`numbers`."""
 
     def state(self) -> dict[str, np.ndarray]:
@@ -144,18 +156,18 @@ class _Course:
         }
 
     def restore(self) -> None:
-        """Go on from a checkpoint; planes are made anew where they were met."""
+        """Go on from a checkpoint; planes are made anew at their metrics."""
         shape = self.cone.shape
         shapes = {"metric": shape, "visited": (None, *shape), "weights": (None,), "own": (len(self.numbers()),)}
         left = resumed(self.monitor, self.settings.name, shapes)
         if left is None or len(left["visited"]) != len(left["weights"]):
             return
-        self.take_up(left["own"].tolist())
+        self.restore_numbers(left["own"].tolist())
         for metric, weight in zip(left["visited"], left["weights"], strict=True):
-            self.met(metric, self.risk.separate(metric, self.groups), float(weight))
+            self.add_plane(metric, self.risk.separate(metric, self.groups), float(weight))
         self.t, self.metric = len(self.visited), left["metric"]
 
-    def met(self, metric: Array, cuts: Cuts, weight: float) -> None:
+    def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
         """Add the plane at a metric to the mean."""
         self.visited.append(metric)
         self.weights.append(weight)
@@ -185,7 +197,7 @@ class _Course:
             self.sum, self.summed = self.cone.zeros(), 0
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
-        """Take the plane in, and make the next metric."""
+        """Add the plane, and make the next metric."""
         raise NotImplementedError
 
     def bound(self, hint: Array) -> None:
@@ -204,13 +216,13 @@ class _Course:
 
 
 class _Plain(_Course):
-    """Steps of lengths that are settled beforehand."""
+    """Steps of prescribed lengths."""
 
     def first(self) -> Array:
         return self.cone.identity()
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
-        self.met(self.metric, cuts, 1.0)
+        self.add_plane(self.metric, cuts, 1.0)
         identity, u = self.cone.identity(), self.cone.coordinates(self.metric)
         gradient = self.gradient(u, cuts.normals[0])
         radius = float(self.settings.step or 0.0) * np.sqrt(self.cone.inner(identity, identity))
@@ -231,23 +243,23 @@ class _Level(_Course):
     def numbers(self) -> list[float]:
         return [self.reference, self.distance, self.since]
 
-    def take_up(self, numbers: list[float]) -> None:
+    def restore_numbers(self, numbers: list[float]) -> None:
         self.reference, self.distance, self.since = numbers[0], numbers[1], int(numbers[2])
 
-    def met(self, metric: Array, cuts: Cuts, weight: float) -> None:
-        super().met(metric, cuts, weight)
+    def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
+        super().add_plane(metric, cuts, weight)
         g = self.cone.from_coordinates(self.gradient(self.cone.coordinates(metric), cuts.normals[0]))
         self.squares = self.squares + (g @ g if g.ndim == 2 else g * g)
 
     def level(self, objective: float) -> float:
-        """What the next step aims at."""
-        best = self.monitor.upper_bound
+        """The objective that the next step aims at."""
+        settings, best = self.settings, self.monitor.upper_bound
         if self.distance < 0.0:
-            self.reference, self.distance, self.since = best, 0.5 * abs(best) or 1.0, 0
-        if objective <= self.reference - 0.5 * self.distance:
+            self.reference, self.distance, self.since = best, settings.first_level * abs(best) or 1.0, 0
+        if objective <= self.reference - settings.level_progress * self.distance:
             self.reference, self.since = best, 0
-        elif self.since >= PATIENCE:
-            self.reference, self.distance, self.since = best, 0.5 * self.distance, 0
+        elif self.since >= settings.level_passes:
+            self.reference, self.distance, self.since = best, settings.level_factor * self.distance, 0
         self.since += 1
         return max(self.reference - self.distance, self.monitor.lower_bound)
 
@@ -256,10 +268,11 @@ class _Level(_Course):
         u = cone.coordinates(self.metric)
         g = cone.from_coordinates(self.gradient(u, cuts.normals[0]))
         excess = objective - self.level(objective)
-        self.weights = [KEPT * weight for weight in self.weights]
-        self.value, self.normal = KEPT * self.value, KEPT * self.normal
-        self.met(self.metric, cuts, 1.0)
-        scaling = _Scaling(self.squares)
+        kept = self.settings.plane_decay
+        self.weights = [kept * weight for weight in self.weights]
+        self.value, self.normal = kept * self.value, kept * self.normal
+        self.add_plane(self.metric, cuts, 1.0)
+        scaling = _Scaling(self.squares, self.settings.scaling_floor)
         square = float(np.sum(scaling.by(g) ** 2))
         step = max(excess, 0.0) / max(square, np.finfo(float).tiny)
         moved = scaling.back(self.metric - step * scaling.by(scaling.by(g)))
@@ -269,12 +282,12 @@ class _Level(_Course):
 class _Scaling:
     """Products with P and its inverse from both sides; entry by entry for diagonal metrics."""
 
-    def __init__(self, squares: Array) -> None:
+    def __init__(self, squares: Array, floor: float) -> None:
         if squares.ndim == 1:
             self.vectors, values = None, squares
         else:
             values, self.vectors = np.linalg.eigh(squares)
-        values = np.maximum(values, FLOOR * max(float(values.max()), np.finfo(float).tiny))
+        values = np.maximum(values, floor * max(float(values.max()), np.finfo(float).tiny))
         self.roots = (values / values.max()) ** -0.125
 
     def by(self, A: Array) -> Array:
@@ -303,13 +316,13 @@ class _Master(_Course):
         self.normals: list[Array] = []
         super().__init__(settings, problem, quadratic, monitor)
 
-    def met(self, metric: Array, cuts: Cuts, weight: float) -> None:
-        super().met(metric, cuts, weight)
+    def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
+        super().add_plane(metric, cuts, weight)
         self.offsets.append(float(cuts.offsets[0]))
         self.normals.append(cuts.normals[0].copy())
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
-        self.met(self.metric, cuts, 0.0)
+        self.add_plane(self.metric, cuts, 0.0)
         offsets, normals = np.array(self.offsets), np.array(self.normals)
         start = self.gradient(np.zeros(self.cone.size), normals[0])
         radius = offsets[0] / max(float(np.linalg.norm(start)), 1e-300)

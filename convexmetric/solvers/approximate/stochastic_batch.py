@@ -24,7 +24,7 @@ of (query, item) pairs that are ranked at all if that is larger: as many draws a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar
@@ -37,20 +37,15 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, SmoothedPairs
 from convexmetric.solvers.approximate.base import (
-    EPOCH_DRAWS,
     RandomisedSolver,
-    check_flags,
     generator_at,
     resumed,
 )
-from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.run.needs import squared_norm
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticBatch"]
-
-#: Smoothing, in margins, of the hinges whose slopes give the lower bound.
-WIDTH = 0.01
 
 
 @dataclass(frozen=True)
@@ -71,18 +66,26 @@ class StochasticBatch(RandomisedSolver):
         Take the signs and the sums that the procedure prints.
     random_state : int, numpy.random.Generator or None
         Of the draws: the same seed makes the same iterates, also through a checkpoint.
+    bound_width : float
+        Smoothing, in margins, of the hinges whose slopes give the lower bound.
+    epoch_draws : int
+        Draws of an epoch where there are more comparisons than that.
     """
 
     name: ClassVar[str] = "stochastic-batch"
 
     batch: int = 1000
-    epochs: int = field(default=10, kw_only=True)
-    project: bool = field(default=True, kw_only=True)
-    average: bool = field(default=False, kw_only=True)
+    _: KW_ONLY
+    epochs: int = 10
+    project: bool = True
+    average: bool = False
+    bound_width: float = 0.01
+    epoch_draws: int = 1_000_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "batch")
+        check_counts(self, "batch", "epoch_draws")
+        check_positive(self, "bound_width")
         check_flags(self, "project", "average")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -98,18 +101,33 @@ class StochasticBatch(RandomisedSolver):
 
     def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, or through all epochs."""
-        steps = -(-epoch_draws(risk) // self.batch)
+        steps = -(-self.draws_in_epoch(risk) // self.batch)
         state = _State.of(problem, monitor, self)
         monitor.state = state.arrays
-        if state.t == 0 and _look(problem, risk, monitor, problem.cone.zeros(), 0.0):
+        if state.t == 0 and self._look(problem, risk, monitor, problem.cone.zeros(), 0.0):
             return
         if state.t >= self.epochs * steps:
             return
         for t, metric in self.metrics(problem, risk, reg, state):
             if not (_due(t, steps) or monitor.out_of_time):
                 continue
-            if _look(problem, risk, monitor, metric, t / steps) or t >= self.epochs * steps:
+            if self._look(problem, risk, monitor, metric, t / steps) or t >= self.epochs * steps:
                 return
+
+    def draws_in_epoch(self, risk: PairwiseRisk) -> int:
+        """All comparisons, or all distances if the comparisons are too many."""
+        return min(int(risk.pairs.sum()), max(self.epoch_draws, int(risk.rankings.sizes.sum())))
+
+    def _look(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
+        """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
+        M = problem.cone.project(metric)
+        width = self.bound_width * risk.margin
+        here = risk.smoothed(M, width)
+        objective = here.exact + problem.penalty(M)
+        monitor.primal(M, objective)
+        bound = problem.bound(here.point.value, here.point.S, M)
+        monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
+        return monitor.iterate(passes=passes, objective=objective)
 
     def metrics(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: _State
@@ -171,23 +189,6 @@ def _printed_sum(cone: Cone, q: Any, i: Any, k: Any, active: Array) -> Array:
     return cone.outer_sum(q + i, active) + cone.outer_sum(q + k, active) - 2.0 * cone.outer_sum(q, active)
 
 
-def epoch_draws(risk: PairwiseRisk) -> int:
-    """Draws of an epoch: all comparisons, or all distances if the comparisons are too many."""
-    return min(int(risk.pairs.sum()), max(EPOCH_DRAWS, int(risk.rankings.sizes.sum())))
-
-
 def _due(t: int, steps: int) -> bool:
     """Whether to look after step t: after powers of two within the first epoch, then after every epoch."""
     return t % steps == 0 or (t < steps and t & (t - 1) == 0)
-
-
-def _look(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
-    """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
-    M = problem.cone.project(metric)
-    width = WIDTH * risk.margin
-    here = risk.smoothed(M, width)
-    objective = here.exact + problem.penalty(M)
-    monitor.primal(M, objective)
-    bound = problem.bound(here.point.value, here.point.S, M)
-    monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
-    return monitor.iterate(passes=passes, objective=objective)

@@ -41,7 +41,7 @@ Multipliers that add to S are scaled to what the regularizer allows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar, Protocol
 
@@ -55,32 +55,19 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, ListedPairs, Reason
 from convexmetric.solvers.approximate.base import (
-    EPOCH_DRAWS,
     RandomisedSolver,
-    check_flags,
-    check_positive,
+    check_widths,
     generator_at,
     next_stop,
     resumed,
 )
-from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
 from convexmetric.solvers.run.needs import full_metrics
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]
 
-#: Steps that are worked out together, and draws that are made together.
-BLOCK, DRAWS = 128, 8_192
-#: First step by default and its share that is left of the last; the constant one as printed. In units of the mean
-#: squared length of differences.
-FIRST, END, PRINTED = 0.3, 0.003, 0.01
-#: Dimensions up to which differences are scaled, and the smallest eigenvalue of their scatter that is taken as it is.
-SCALED, FLOOR = 200, 1e-3
-#: Metrics between two looks that make a mean.
-AVERAGED = 64
-#: Smoothing of losses at a metric for lower bounds, in units of s, and evaluations in the search for the best scale.
-WIDTHS, SEARCH = (0.3, 0.03), 12
-#: Entries of vectors that have diverged.
+#: Entries of vectors that have diverged: their products leave the range of floats.
 OVERFLOW = 1e50
 
 
@@ -110,6 +97,28 @@ class StochasticFactors(RandomisedSolver):
         Take the loss step without its factor 2, and constant steps.
     random_state : int, numpy.random.Generator or None
         Of start and draws: the same seed makes the same iterates, also through a checkpoint.
+    first_step : float
+        First of the falling steps, over the mean squared length of differences.
+    last_step_share : float
+        Length of the last step as a share of the first.
+    printed_step : float
+        The constant step of ``as_printed``, over the mean squared length of differences.
+    most_scaled : int
+        Dimensions up to which differences are scaled; in more it would cost more than the steps.
+    scaling_floor : float
+        Smallest eigenvalue of the scatter of differences, relative to its largest.
+    bound_widths : tuple of float
+        Smoothings of the losses at a metric for lower bounds, in units of s.
+    search_steps : int
+        Evaluations in the search for the best scale of the multipliers.
+    averaged_metrics : int
+        Metrics between two looks that make a mean.
+    block_steps : int
+        Steps that are worked out together.
+    block_draws : int
+        Draws that are made together.
+    epoch_draws : int
+        Draws of an epoch where there are more pairs than that.
     """
 
     name: ClassVar[str] = "stochastic-factors"
@@ -117,15 +126,32 @@ class StochasticFactors(RandomisedSolver):
     vectors: int = 100
     learning_rate: float | None = None
     refresh: int = 100
-    steps: int | None = field(default=None, kw_only=True)
-    start: float = field(default=0.1, kw_only=True)
-    average: bool = field(default=False, kw_only=True)
+    _: KW_ONLY
+    steps: int | None = None
+    start: float = 0.1
+    average: bool = False
+    first_step: float = 0.3
+    last_step_share: float = 0.003
+    printed_step: float = 0.01
+    most_scaled: int = 200
+    scaling_floor: float = 1e-3
+    bound_widths: tuple[float, ...] = (0.3, 0.03)
+    search_steps: int = 12
+    averaged_metrics: int = 64
+    block_steps: int = 128
+    block_draws: int = 8_192
+    epoch_draws: int = 1_000_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(self, "vectors", "refresh", *(["steps"] if self.steps is not None else []))
         check_positive(self, "start", *(["learning_rate"] if self.learning_rate is not None else []))
         check_flags(self, "average")
+        check_counts(self, "most_scaled", "search_steps", "averaged_metrics", "block_steps")
+        check_counts(self, "block_draws", "epoch_draws")
+        check_positive(self, "first_step", "printed_step")
+        check_shares(self, "last_step_share", "scaling_floor")
+        check_widths(self, "bound_widths")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs losses of pairs, full metrics, and a Frobenius norm or a trace.
@@ -232,7 +258,7 @@ class _Run:
         self.reg, self.trace = norms.trace + norms.norm, norms.trace > 0.0
         self.X = source.images.X
         self.d = min(settings.vectors, self.X.shape[1])
-        self.epoch = min(source.count, EPOCH_DRAWS)
+        self.epoch = min(source.count, settings.epoch_draws)
         self.last = settings.epochs * self.epoch if settings.steps is None else settings.steps
         self.t, self.chunk, self.window = 0, -1, 0
         self.slopes, self.metrics, self.count = np.zeros(1), np.zeros((1, 1)), 0
@@ -257,7 +283,7 @@ class _Run:
                 return
             moment = self.moment(self.t - 1)
             if self.worth_a_look(moment) and self.t % self.spacing(moment) == 0:
-                self.gather()
+                self.add_to_means()
             at_end = self.t == moment
             if ((at_end and self.worth_a_look(moment)) or self.monitor.out_of_time) and self.look():
                 return
@@ -289,26 +315,25 @@ class _Run:
         i, j = self.drawn(0)[0].T
         differences = self.X[i] - self.X[j]
         scaled, largest = differences, 1.0
-        if r <= SCALED and not settings.as_printed:
+        if r <= settings.most_scaled and not settings.as_printed:
             values, vectors = np.linalg.eigh(differences.T @ differences / len(differences))
-            values = np.maximum(values, FLOOR * max(float(values.max()), np.finfo(float).tiny))
+            values = np.maximum(values, settings.scaling_floor * max(float(values.max()), np.finfo(float).tiny))
             self.P, largest = (vectors / np.sqrt(values)) @ vectors.T, float(values.min()) ** -0.5
             scaled = differences @ self.P
         size = float(np.mean(np.einsum("ij,ij->i", differences, scaled))) or 1.0
         if settings.as_printed:
-            self.rate = PRINTED / size
+            self.rate = settings.printed_step / size
             return
         # Of the penalty alone: neither one step nor all those that share a w may overshoot.
-        bend = (
-            2.0 * largest * (self.reg + (0.0 if self.problem.G is None else float(np.linalg.norm(self.problem.G, 2))))
-        )
-        self.rate, self.end = min(FIRST / size, 1.0 / bend), END
-        self.refresh = max(1, min(settings.refresh, int(0.5 / (self.rate * bend))))
+        linear = 0.0 if self.problem.G is None else float(np.linalg.norm(self.problem.G, 2))
+        curvature = 2.0 * largest * (self.reg + linear)
+        self.rate, self.end = min(settings.first_step / size, 1.0 / curvature), settings.last_step_share
+        self.refresh = max(1, min(settings.refresh, int(0.5 / (self.rate * curvature))))
 
     def drawn(self, chunk: int) -> tuple[np.ndarray, Array]:
         """Draws of a chunk of steps: the same for a seed, wherever a solve was cut short."""
         if chunk != self.chunk:
-            self.draws = self.source.draw(generator_at(self.seed, 1 + chunk), DRAWS)
+            self.draws = self.source.draw(generator_at(self.seed, 1 + chunk), self.settings.block_draws)
             self.chunk = chunk
         return self.draws
 
@@ -326,8 +351,9 @@ class _Run:
     def advance(self, until: int) -> None:
         """One block of steps, through which w stays."""
         settings = self.settings
-        first, size = self.t % DRAWS, until - self.t
-        pairs, numbers = self.drawn(self.t // DRAWS)
+        chunk, first = divmod(self.t, settings.block_draws)
+        size = until - self.t
+        pairs, numbers = self.drawn(chunk)
         i, j = pairs[first : first + size].T
         rate = self.rate * self.end ** (self.t / self.last)
         with blas_threads_for(float(size) * self.V.size):
@@ -342,26 +368,26 @@ class _Run:
 
     def next_stop(self) -> int:
         """Where the block that begins now has to end."""
-        t, moment = self.t, self.moment(self.t)
-        spaces = [self.refresh, DRAWS] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
-        return min(t + BLOCK, moment, *(t - t % space + space for space in spaces))
+        t, moment, settings = self.t, self.moment(self.t), self.settings
+        spaces = [self.refresh, settings.block_draws] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
+        return min(t + settings.block_steps, moment, *(t - t % space + space for space in spaces))
 
     def moment(self, t: int) -> int:
-        """The step after t that is worth a look if steps up to there cost enough, and the last."""
+        """The next step after t at which bounds may be made; at most the last one."""
         return min(next_stop(t, self.epoch), self.last)
 
     def worth_a_look(self, moment: int) -> bool:
-        """Whether steps up to a moment cost more than a look then; the last steps always get one."""
+        """Whether the steps up to a moment cost more than the bounds there; after the last step it is always so."""
         n, r = self.X.shape
-        products = 6.0 * SEARCH * float(r) ** 3 + 6.0 * float(n) * r * (n + r)
+        products = 6.0 * self.settings.search_steps * float(r) ** 3 + 6.0 * float(n) * r * (n + r)
         return moment >= self.last or moment * 6.0 * self.d * r >= products
 
     def spacing(self, moment: int) -> int:
         """Steps between metrics that make the mean up to a moment."""
-        return max(1, (moment - self.window) // AVERAGED)
+        return max(1, (moment - self.window) // self.settings.averaged_metrics)
 
-    def gather(self) -> None:
-        """Add what is met to the means."""
+    def add_to_means(self) -> None:
+        """Add the multipliers, and if asked for the metric, at this step to their means."""
         images = self.source.images
         self.slopes = self.slopes + images.scaled_multipliers(images.at(self.X @ self.V.T, 0.0), 1.0)
         if self.settings.average:
@@ -373,7 +399,7 @@ class _Run:
         problem, images = self.problem, self.source.images
         M = self.V.T @ self.V
         Z = self.X @ self.V.T
-        passes = [images.at(Z, width) for width in WIDTHS]
+        passes = [images.at(Z, width) for width in self.settings.bound_widths]
         objective = passes[0].exact + problem.penalty(M)
         self.monitor.primal(M, objective)
         for here in passes:
@@ -397,7 +423,9 @@ class _Run:
         def loss(scale: float) -> float:
             return -problem.bound(rest.value + scale * value, rest.S + scale * S, M)
 
-        found = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"maxiter": SEARCH})
+        found = minimize_scalar(
+            loss, bounds=(0.0, 1.0), method="bounded", options={"maxiter": self.settings.search_steps}
+        )
         scaled = u if loss(1.0) <= found.fun else np.where(adding, float(found.x) * u, u)
         point = risk.dual_point(scaled)
         if point is not None:

@@ -11,6 +11,7 @@ or by conjugate gradients, whose products cost no more than a pass over the data
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -20,13 +21,45 @@ import scipy.sparse as sp
 from convexmetric.cones.base import Array
 from convexmetric.cones.projection import Projection
 from convexmetric.solvers.hinges.kinks import Kinks
+from convexmetric.solvers.run import check_counts, check_positive, check_shares
 
-__all__ = ["Factorised", "solve_newton"]
+__all__ = ["Factorised", "NewtonSystemSettings", "solve_newton"]
 
-#: Multiplications up to which a system is factorised at once, and up to which it is if conjugate gradients are slow.
-FACTORISED, SLOW = 1e9, 4e11
-#: Residual at which conjugate gradients stop, and steps they may take.
-CG_ACCURACY, CG_STEPS = 1e-2, 80
+
+@dataclass(frozen=True, kw_only=True)
+class NewtonSystemSettings:
+    """How Newton systems of smoothed hinges are solved.
+
+    Parameters
+    ----------
+    direct_work : float
+        Multiplications up to which a system is factorised at once.
+    fallback_work : float
+        Multiplications up to which it is factorised where conjugate gradients do not reach their accuracy.
+    cg_steps : int
+        Conjugate gradient steps for a system at most.
+    cg_accuracy : float
+        Relative residual, in the norm of the preconditioner, at which they end.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of its range.
+    """
+
+    direct_work: float = 1e9
+    fallback_work: float = 4e11
+    cg_steps: int = 80
+    cg_accuracy: float = 1e-2
+
+    def __post_init__(self) -> None:
+        check_counts(self, "cg_steps")
+        check_positive(self, "direct_work", "fallback_work")
+        check_shares(self, "cg_accuracy")
+
+
+#: What a caller without wishes gets.
+DEFAULTS = NewtonSystemSettings()
 
 
 class Factorised:
@@ -57,28 +90,37 @@ class Factorised:
         return np.asarray(b / self.root)
 
 
-def solve_newton(projection: Projection, kinks: Kinks, diagonal: Array, b: Array, sigma: float) -> Array:
+def solve_newton(
+    projection: Projection,
+    kinks: Kinks,
+    diagonal: Array,
+    b: Array,
+    sigma: float,
+    settings: NewtonSystemSettings = DEFAULTS,
+) -> Array:
     """``v``, by factorisation where that is cheap, else by conjugate gradients."""
     if projection.size == 0 or len(kinks) == 0:
         return b / diagonal
     small, large = sorted((len(kinks), projection.size))
     work = float(small) ** 2 * large + small**3 / 3.0
-    if work <= FACTORISED:
+    if work <= settings.direct_work:
         return Factorised(projection, kinks, diagonal, sigma).solve(b)
     forward, transposed = projection.products(kinks)
     v, accurate = _conjugate_gradients(
-        lambda x: diagonal * x + transposed(kinks.curvature * forward(x)) / sigma, b, diagonal
+        lambda x: diagonal * x + transposed(kinks.curvature * forward(x)) / sigma, b, diagonal, settings
     )
-    return v if accurate or work > SLOW else Factorised(projection, kinks, diagonal, sigma).solve(b)
+    return v if accurate or work > settings.fallback_work else Factorised(projection, kinks, diagonal, sigma).solve(b)
 
 
-def _conjugate_gradients(product: Callable[[Array], Array], b: Array, diagonal: Array) -> tuple[Array, bool]:
+def _conjugate_gradients(
+    product: Callable[[Array], Array], b: Array, diagonal: Array, settings: NewtonSystemSettings
+) -> tuple[Array, bool]:
     """Preconditioned by ``diagonal``; whether the accuracy was reached."""
     v, residual = np.zeros_like(b), b.copy()
     z = residual / diagonal
     p, square = z.copy(), float(residual @ z)
-    target = CG_ACCURACY**2 * square
-    for _ in range(CG_STEPS):
+    target = settings.cg_accuracy**2 * square
+    for _ in range(settings.cg_steps):
         if square <= target:
             return v, True
         image = product(p)

@@ -28,7 +28,7 @@ optimum (slope 1), and one with :math:`t < -\rho \|D_t\|_F` is not (slope 0).
 For a query q, :math:`f = q - \mathrm{far}`, :math:`n = q - \mathrm{near}`, the size of a comparison is
 :math:`\|D_t\|_F^2 = |f|^4 + |n|^4 - 2 (f \cdot n)^2`; for diagonal metrics it is that of
 :math:`f \circ f - n \circ n`. It lies between the difference of the sizes of its two parts and the root of the sum of
-their squares, by which most hinges are told without their inner product.
+their squares, by which most hinges are decided without their inner product.
 """
 
 from __future__ import annotations
@@ -54,12 +54,10 @@ from convexmetric.solvers.run.needs import linear_part, squared_norm
 
 __all__ = ["Ball", "Screened", "Screening", "ball_of", "screen", "sides", "tally"]
 
-#: What rounding may do to bounds, to distances and to squared sizes of comparisons, relative to their largest parts.
+#: Bounds of rounding errors in bounds, distances and squared sizes of comparisons, relative to their largest parts.
 OF_BOUNDS, OF_DISTANCES, OF_SIZES = 1e-12, 1e-12, 1e-13
 #: Undecided comparisons that are listed at most.
 MOST_LISTED = 20_000_000
-#: Gap below which a solve screens, and the factor by which it has to fall before it does so again.
-FIRST_GAP, FALL = 1e-1, 0.1
 
 
 @dataclass(frozen=True)
@@ -250,12 +248,16 @@ class Screening:
     Parameters
     ----------
     problem : MetricProblem
+    first_gap : float
+        Gap from which it screens.
+    gap_factor : float
+        Factor by which the gap has to fall before it does so again.
     """
 
-    def __init__(self, problem: MetricProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: MetricProblem, first_gap: float, gap_factor: float) -> None:
+        self.problem, self.gap_factor = problem, gap_factor
         self.risk, self.reg = _parts(problem)
-        self.due = FIRST_GAP
+        self.due = first_gap
         self.ball: Ball | None = None
         self.decided = 0
 
@@ -264,7 +266,7 @@ class Screening:
         if monitor.gap <= self.due and monitor.M is not None and monitor.sums is not None:
             self.ball = ball_of(self.problem, self.reg, monitor.M, monitor.upper_bound, monitor.sums)
             self.decided = max(self.decided, tally(self.risk, self.ball).decided)
-            self.due = FALL * monitor.gap
+            self.due = self.gap_factor * monitor.gap
         return {} if self.ball is None else {"decided": float(self.decided)}
 
     def undecided(self, sample: np.ndarray, M: Array) -> np.ndarray:

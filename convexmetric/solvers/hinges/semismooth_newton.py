@@ -28,7 +28,7 @@ accuracy. The dual point is then a metric for the sides, and exceptions to them.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Protocol
 
@@ -41,35 +41,13 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.solvers.hinges.kinks import Kinks
-from convexmetric.solvers.hinges.newton_system import FACTORISED, Factorised, solve_newton
+from convexmetric.solvers.hinges.newton_system import Factorised, NewtonSystemSettings, solve_newton
 from convexmetric.solvers.hinges.screening import Screening
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.run import Monitor, Solver, check_counts, check_flags, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import linear_part, squared_norm
 
 __all__ = ["SemismoothNewton"]
-
-#: Kinks listed at most, while there are more.
-SAMPLE = 20_000
-#: First width in margins, and the factor by which it shrinks once the smoothed problem is solved to CENTRED of what
-#: smoothing costs.
-FIRST_WIDTH, SHRINK, CENTRED = 20.0, 0.4, 0.3
-#: Z is kept at BALANCE times the size of sigma M, within a factor SLACK.
-BALANCE, SLACK = 10.0, 3.0
-#: The largest sigma, in units of lambda.
-LARGEST = 1e10
-#: Short steps in a row with all kinks listed after which the interior point takes over, for at most MOST_FREE kinks.
-SHORT_STEPS, MOST_FREE = 3, 8_000
-#: Where it does not close the gap, this many short steps more before it is tried again.
-PATIENCE = 10
-#: Rounds of the interior point, and steps of each.
-MOST_ROUNDS, ROUND_STEPS = 12, 40
-#: Slopes start at least so far from 0 and 1.
-LEAST = 0.02
-#: An interior point ends at this share of the gap, and steps go so far to the boundary.
-ENOUGH, BOUNDARY = 0.03, 0.99
-#: Gap at which the point is kept from which a neighbouring problem starts.
-WARM_GAP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -83,12 +61,92 @@ class SemismoothNewton(Solver):
     screen : bool
         Count the hinges whose side at the optimum is certain each time the gap fell by a factor of ten, and leave them
         out of the last phase; the number is the entry "decided" of the history.
+    first_width : float
+        First width of the smoothed hinges, in margins.
+    width_factor : float
+        Factor by which the width shrinks once its problem is solved.
+    subproblem_accuracy : float
+        The problem of one width is solved when it is within this share of what smoothing costs.
+    sample_size : int
+        Kinks listed at most, while there are more.
+    balance : float
+        Sigma keeps the size of Z at about this many times that of sigma M.
+    balance_tolerance : float
+        Factor by which sigma may be away from that before it is changed.
+    largest_sigma : float
+        The largest sigma, in units of lambda.
+    sufficient_gain : float
+        Share of what the gradient promises that a step must gain.
+    backtracking : float
+        Factor by which a step that does not is shortened.
+    shortest_step : float
+        Share of the Newton step at which the search for a step gives up.
+    newton_system : NewtonSystemSettings
+        How the linear systems are solved.
+    short_steps : int
+        Short steps in a row with all kinks listed after which the interior point takes over.
+    retry_after : int
+        Where it does not close the gap, this many short steps more before it is tried again.
+    most_free : int
+        Kinks up to which the interior point is tried.
+    interior_rounds : int
+        Rounds of the interior point at most.
+    interior_steps : int
+        Steps of each round at most.
+    interior_accuracy : float
+        A round ends when the complementarity products sum to this share of the gap.
+    boundary_share : float
+        Share of the way to the boundary that a step of the interior point may go.
+    least_slope : float
+        Slopes start at least this far from 0 and 1.
+    first_barrier : float
+        First barrier of the interior point in units of the width, or of the median slack of the comparisons that
+        joined.
+    screening_gap : float
+        Gap from which ``screen`` counts.
+    screening_factor : float
+        Factor by which the gap has to fall before it counts again.
+    warm_gap : float
+        Gap above which the point is kept from which a neighbouring problem starts.
     """
 
     name: ClassVar[str] = "semismooth-newton"
 
     max_steps: int = 500
     screen: bool = False
+    _: KW_ONLY
+    first_width: float = 20.0
+    width_factor: float = 0.4
+    subproblem_accuracy: float = 0.3
+    sample_size: int = 20_000
+    balance: float = 10.0
+    balance_tolerance: float = 3.0
+    largest_sigma: float = 1e10
+    sufficient_gain: float = 1e-4
+    backtracking: float = 0.4
+    shortest_step: float = 1e-4
+    newton_system: NewtonSystemSettings = field(default=NewtonSystemSettings())
+    short_steps: int = 3
+    retry_after: int = 10
+    most_free: int = 8_000
+    interior_rounds: int = 12
+    interior_steps: int = 40
+    interior_accuracy: float = 0.03
+    boundary_share: float = 0.99
+    least_slope: float = 0.02
+    first_barrier: float = 0.1
+    screening_gap: float = 0.1
+    screening_factor: float = 0.1
+    warm_gap: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_counts(self, "max_steps", "sample_size", "short_steps", "retry_after", "most_free")
+        check_counts(self, "interior_rounds", "interior_steps")
+        check_flags(self, "screen")
+        check_positive(self, "first_width", "subproblem_accuracy", "balance", "balance_tolerance", "largest_sigma")
+        check_positive(self, "interior_accuracy", "first_barrier", "screening_gap", "warm_gap")
+        check_shares(self, "width_factor", "sufficient_gain", "backtracking", "shortest_step", "boundary_share")
+        check_shares(self, "least_slope", "screening_factor")
 
     def prepare(self, problem: MetricProblem) -> WarmRun | Reason:
         """Needs hinges over pairs of near and far items and a squared Frobenius norm, with a linear term or without.
@@ -107,10 +165,11 @@ class SemismoothNewton(Solver):
         if isinstance(risk, Reason):
             return None
         d, coordinates = float(cone.d), float(cone.size)
-        sample = min(3.0 * SAMPLE, float(risk.pairs.sum()))
+        sample = min(3.0 * self.sample_size, float(risk.pairs.sum()))
         rows = 4.0 * sample * coordinates
         if not cone.diagonal:
-            most = FACTORISED / coordinates**2 if coordinates**3 <= FACTORISED else (FACTORISED / coordinates) ** 0.5
+            work = self.newton_system.direct_work
+            most = work / coordinates**2 if coordinates**3 <= work else (work / coordinates) ** 0.5
             rows = min(sample, most) * coordinates
         points = 6.0 * risk.rankings.X.shape[0] * d
         return max(pass_memory(problem), FLOAT * rows) + FLOAT * (25.0 * sample + points + 10.0 * d * d)
@@ -119,9 +178,9 @@ class SemismoothNewton(Solver):
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None
     ) -> Warm | None:
         warm = _left(monitor, problem) if warm is None else warm
-        run = _Run(problem, risk, reg, monitor, self.max_steps)
+        run = _Run(self, problem, risk, reg, monitor)
         monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
-        run.screening = Screening(problem) if self.screen else None
+        run.screening = Screening(problem, self.screening_gap, self.screening_factor) if self.screen else None
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
             run.follow(warm)
@@ -185,43 +244,47 @@ class _Run:
     """The state of one solve."""
 
     def __init__(
-        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, max_steps: int
+        self, settings: SemismoothNewton, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor
     ) -> None:
-        self.problem, self.risk, self.reg, self.monitor, self.left = problem, risk, reg, monitor, max_steps
+        self.settings, self.problem, self.risk, self.reg, self.monitor = settings, problem, risk, reg, monitor
+        self.left = settings.max_steps
         self.cone = problem.cone
         self.G = linear_part(problem)
-        self.width = FIRST_WIDTH * risk.margin
+        self.width = settings.first_width * risk.margin
         self.stride = 1.0
-        self.most = int(min(4 * SAMPLE // risk.parts + 16, risk.pairs.max()))
+        #: Kinks of a query that are listed at most: several times its share of the sample.
+        self.most = int(min(4 * settings.sample_size // risk.parts + 16, risk.pairs.max()))
         self.warm: Warm | None = None
         self.screening: Screening | None = None
 
     def follow(self, warm: Warm | None) -> None:
         """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
+        settings = self.settings
         at, held, short = self._start(warm), warm is not None, 0
         while True:
             unsolved = self._look(at)
             if self.stopped:
                 return
             kinks, Y = Kinks(self.risk, at.here.sample, at.here.curvature), at.Y
-            if not held and unsolved < CENTRED:
+            if not held and unsolved < settings.subproblem_accuracy:
                 short = 0
                 if not at.complete:
-                    self.width *= SHRINK
-                    self.stride = max(1.0, at.here.kinks * SHRINK / SAMPLE)
+                    self.width *= settings.width_factor
+                    self.stride = max(1.0, at.here.kinks * settings.width_factor / settings.sample_size)
                     at = self._pass(at.projection, at.sigma)
                     continue
                 held = True
                 Y, kinks = self._narrowed(at, kinks)
-            projection, sigma = balanced(at.projection, at.sigma, self.reg)
+            projection, sigma = balanced(at.projection, at.sigma, self.reg, settings)
             at = replace(at, projection=projection, sigma=sigma)
             move, slope = self._direction(at, Y, kinks)
             there, step = self._moved(at, move, slope, search=not held)
             short = short + 1 if step < 1.0 and there.complete else 0
             held = False
-            if (step == 0.0 or short >= SHORT_STEPS) and there.complete and there.here.kinks <= MOST_FREE:
-                _Polish(self, there).run()
-                short = -PATIENCE
+            stuck = step == 0.0 or short >= settings.short_steps
+            if stuck and there.complete and there.here.kinks <= settings.most_free:
+                _SlopesInteriorPoint(self, there).run()
+                short = -settings.retry_after
             if self.stopped or step == 0.0:
                 return
             at = there
@@ -231,6 +294,7 @@ class _Run:
         if warm is not None:
             self.width = warm.width
             return self._pass(self.cone.projection(warm.W), warm.sigma)
+        # With hardly any smoothing, so that all slopes at the zero metric are one.
         zero = self.risk.smoothed(self.cone.zeros(), self.width * 1e-3)
         S = zero.point.S
         M = self.cone.project(S - self.G) / self.reg
@@ -241,7 +305,7 @@ class _Run:
     def _pass(self, projection: Projection, sigma: float) -> _Point:
         M = projection.positive / sigma
         here = self.risk.smoothed(M, self.width, self.stride, self.most, seed=self.left)
-        self.stride = max(1.0, here.kinks / SAMPLE)
+        self.stride = max(1.0, here.kinks / self.settings.sample_size)
         return _Point(projection, sigma, here, here.point.S - self.G, here.value + self.problem.penalty(M))
 
     def _look(self, at: _Point) -> float:
@@ -253,7 +317,7 @@ class _Run:
         self.monitor.primal(M, exact)
         bound = self.problem.bound(at.here.point.value, at.here.point.S, M)
         self.monitor.dual(bound, lambda: SmoothedPairs(M, width), at.here.point)
-        if self.warm is None or self.monitor.gap > WARM_GAP:
+        if self.warm is None or self.monitor.gap > self.settings.warm_gap:
             self.warm = Warm(at.projection.W, at.sigma, width)
         unsolved = 0.5 * self.reg * self.cone.inner(M, M) - self.cone.inner(M, at.Y) + conjugate
         self.count(kinks=at.here.kinks, width=width)
@@ -270,7 +334,7 @@ class _Run:
     def _narrowed(self, at: _Point, kinks: Kinks) -> tuple[Array, Kinks]:
         """Gradient and kinks at a narrower width, the slopes of the kinks prolonged beyond 0 and 1."""
         before = self.width
-        self.width *= SHRINK
+        self.width *= self.settings.width_factor
         t = self.risk.margin - kinks.margins(at.M)
         Y = at.Y + kinks.adjoint(kinks.weights * t * (1.0 / self.width - 1.0 / before))
         return Y, Kinks(self.risk, kinks.sample, kinks.weights / self.width)
@@ -281,50 +345,56 @@ class _Run:
         residual = self.reg * at.M - Y - projection.negative
         b = -projection.into(residual)
         diagonal = (1.0 - projection.omega) + self.reg / sigma * projection.omega
-        v = solve_newton(projection, kinks, diagonal, b, sigma)
+        v = solve_newton(projection, kinks, diagonal, b, sigma, self.settings.newton_system)
         moved = projection.out(v)
         curved = kinks.adjoint(kinks.curvature * kinks.margins(moved)) / sigma
         return -residual - (self.reg / sigma - 1.0) * moved - curved, -float(np.vdot(b, v)) / sigma
 
     def _moved(self, at: _Point, move: Array, slope: float, search: bool) -> tuple[_Point, float]:
         """A step that descends the smoothed objective, or the whole step where the width has just changed."""
-        step = 1.0
+        settings, step = self.settings, 1.0
         while True:
             there = self._pass(self.cone.projection(at.projection.W + step * move), at.sigma)
-            if not search or there.value <= at.value + 1e-4 * step * slope:
+            if not search or there.value <= at.value + settings.sufficient_gain * step * slope:
                 return there, step
-            step *= 0.4
-            if step < 1e-4:
+            step *= settings.backtracking
+            if step < settings.shortest_step:
                 return there, 0.0
 
 
-class _Polish:
-    """Interior point over the slopes near the kink, all others on the side where one metric has them.
+class _SlopesInteriorPoint:
+    """Interior point over the slopes near the kink; all others are 0 or 1, as they are at one metric.
 
-    That metric stays the same: sides that follow the iterates turn back and forth for ever. Comparisons that the last
+    That metric stays the same: slopes that follow the iterates would change sides for ever. Comparisons that the last
     iterate has on the other side become free instead.
     """
 
     def __init__(self, run: _Run, at: _Point) -> None:
-        self.run_, self.risk, self.cone, self.reg, self.G = run, run.risk, run.cone, run.reg, run.G
+        self.run_, self.settings = run, run.settings
+        self.risk, self.cone, self.reg, self.G = run.risk, run.cone, run.reg, run.G
         self.projection, self.sigma, self.M0 = at.projection, at.sigma, at.M
         order = np.lexsort(at.here.places.T[::-1])
         if run.screening is not None:
             order = order[run.screening.undecided(at.here.sample[order], self.M0)]
         self.places, self.kinks = at.here.places[order], Kinks(run.risk, at.here.sample[order], np.empty(0))
         t = run.risk.margin - self.kinks.margins(self.M0)
-        self.z = np.clip(0.5 + t / run.width, LEAST, 1.0 - LEAST)
-        self.mu = 0.1 * run.width
+        self.z = self._inside(0.5 + t / run.width)
+        self.mu = self.settings.first_barrier * run.width
+
+    def _inside(self, z: Array) -> Array:
+        """Slopes moved into the interior of [0, 1]."""
+        least = self.settings.least_slope
+        return np.clip(z, least, 1.0 - least)
 
     def run(self) -> None:
-        """Rounds of interior points, each with the comparisons that the last one turned."""
-        for _ in range(MOST_ROUNDS):
+        """Rounds, each with the comparisons that changed sides in the last one."""
+        for _ in range(self.settings.interior_rounds):
             self.others = self.risk.with_exceptions(self.M0, self.places, np.zeros(len(self.places)))
             if (len(self.places) and self._round()) or not self._grow():
                 return
 
     def _grow(self) -> bool:
-        """Free the comparisons that turned; False if there are none, or too many."""
+        """Free the comparisons that changed sides; False if there are none, or too many."""
         M = self.projection.positive / self.sigma
         places, sample = self.risk.turned(self.M0, M)
         if self.run_.screening is not None:
@@ -332,13 +402,14 @@ class _Polish:
             places, sample = places[free], sample[free]
         joined = np.concatenate([self.places, places])
         together, first = np.unique(joined, axis=0, return_index=True)
-        if not len(self.places) < len(together) <= MOST_FREE:
+        if not len(self.places) < len(together) <= self.settings.most_free:
             return False
         new = Kinks(self.risk, sample, np.empty(0))
         t, before = (self.risk.margin - new.margins(metric) for metric in (M, self.M0))
         z = np.concatenate([self.z, np.where(before > 0.0, 1.0, 0.0)])[first]
-        self.mu = 0.1 * float(np.median(np.abs(t[first[first >= len(self.places)] - len(self.places)])))
-        self.z = np.clip(z, LEAST, 1.0 - LEAST)
+        slack = np.abs(t[first[first >= len(self.places)] - len(self.places)])
+        self.mu = self.settings.first_barrier * float(np.median(slack))
+        self.z = self._inside(z)
         self.kinks = Kinks(self.risk, np.concatenate([self.kinks.sample, sample])[first], np.empty(0))
         self.places = together
         return True
@@ -346,11 +417,11 @@ class _Polish:
     def _round(self) -> bool:
         """One interior point; True if the solve must stop."""
         run, kinks, c = self.run_, self.kinks, self.kinks.weights
-        # So far from the end that there is room to move: the products sum up to the gap.
+        # Complementarity products that sum to the gap at least: with smaller ones steps are short.
         gap = run.monitor.upper_bound - run.monitor.lower_bound
         mu = max(self.mu, 0.5 * gap / float(c.sum()))
         s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
-        for _ in range(ROUND_STEPS):
+        for _ in range(self.settings.interior_steps):
             M = self.projection.positive / self.sigma
             S = self.others.S + kinks.adjoint(c * s.z)
             value = self.others.value + self.risk.margin * float(c @ s.z)
@@ -360,9 +431,10 @@ class _Polish:
             self.z = s.z
             if run.count(kinks=len(s.z), width=0.0):
                 return True
-            if float(c @ s.products()) < ENOUGH * (run.monitor.upper_bound - run.monitor.lower_bound):
+            gap = run.monitor.upper_bound - run.monitor.lower_bound
+            if float(c @ s.products()) < self.settings.interior_accuracy * gap:
                 break
-            self.projection, self.sigma = balanced(self.projection, self.sigma, self.reg)
+            self.projection, self.sigma = balanced(self.projection, self.sigma, self.reg, self.settings)
             s = self._step(M, S, s)
         return False
 
@@ -389,7 +461,7 @@ class _Polish:
         up, down = mu + dz * predicted.above, mu - dz * predicted.below
         dz, dW = solved(t - up / (1.0 - s.z) + down / s.z)
         change = s.changes(dz, up, down)
-        length = min(1.0, BOUNDARY * s.longest(change))
+        length = min(1.0, self.settings.boundary_share * s.longest(change))
         self.projection = self.cone.projection(projection.W + length * dW)
         return s.moved(change, length)
 
@@ -432,12 +504,12 @@ def _same(dual: SmoothedPairs) -> SmoothedPairs:
     return dual
 
 
-def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:
+def balanced(projection: Projection, sigma: float, reg: float, settings: SemismoothNewton) -> tuple[Projection, float]:
     """The same metric and the same Z with another sigma, where the parts of W are of different size."""
     ratio = projection.imbalance
     if not 0.0 < ratio < np.inf:
         return projection, sigma
-    wanted = min(max(reg, BALANCE * sigma * ratio), LARGEST * reg)
-    if sigma / SLACK <= wanted <= sigma * SLACK:
+    wanted = min(max(reg, settings.balance * sigma * ratio), settings.largest_sigma * reg)
+    if sigma / settings.balance_tolerance <= wanted <= sigma * settings.balance_tolerance:
         return projection, sigma
     return projection.scaled(wanted / sigma), wanted

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -30,21 +30,12 @@ from convexmetric.cones.scaling import Scaling
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import linear_part, linear_penalty
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["SmoothedNewton"]
-
-#: Pairs in the sample: at least, and for each coordinate.
-SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 8
-#: mu is multiplied by this once the Newton decrement is below CENTRED mu, the width by that to the power NARROW.
-SHRINK, CENTRED, NARROW = 0.15, 0.3, 0.45
-#: Share of the way to the boundary of the cone that a step may go.
-STEP = 0.9
-#: Steps after which mu shrinks even if Z is not in the cone.
-STAGE = 12
 
 
 @dataclass(frozen=True)
@@ -57,15 +48,52 @@ class SmoothedNewton(Solver):
         Passes after which it gives up; what it found is kept.
     most : int
         Coordinates of the metric up to which the Newton matrix is built.
+    least_sample, sample_per_coordinate : int
+        Pairs on the kink of which the second derivative is made: at least, and for each coordinate of the metric.
+    first_width : float
+        First width of the smoothed hinges.
+    first_barrier : float
+        First mu, as a share of the objective for each dimension.
+    barrier_factor : float
+        Factor by which mu shrinks at a centred point.
+    width_exponent : float
+        The width shrinks by ``barrier_factor`` to this power: about with the square root of mu.
+    centring_accuracy : float
+        A point is centred when the Newton decrement is below this many mu and Z is in the cone.
+    centring_steps : int
+        Steps after which mu shrinks even if the point is not.
+    boundary_share : float
+        Share of the way to the boundary of the cone that a step may go.
+    sufficient_gain : float
+        Share of what the gradient promises that a step must gain.
+    backtracking : float
+        Factor by which a step that does not is shortened.
+    shortest_step : float
+        Share of the Newton step below which the path ends.
     """
 
     name: ClassVar[str] = "smoothed-newton"
 
     max_passes: int = 150
     most: int = 2_500
+    _: KW_ONLY
+    least_sample: int = 2_000
+    sample_per_coordinate: int = 8
+    first_width: float = 0.5
+    first_barrier: float = 0.3
+    barrier_factor: float = 0.15
+    width_exponent: float = 0.45
+    centring_accuracy: float = 0.3
+    centring_steps: int = 12
+    boundary_share: float = 0.9
+    sufficient_gain: float = 1e-4
+    backtracking: float = 0.4
+    shortest_step: float = 1e-3
 
     def __post_init__(self) -> None:
-        check_counts(self, "max_passes", "most")
+        check_counts(self, "max_passes", "most", "least_sample", "sample_per_coordinate", "centring_steps")
+        check_positive(self, "first_width", "first_barrier", "width_exponent", "centring_accuracy")
+        check_shares(self, "barrier_factor", "boundary_share", "sufficient_gain", "backtracking", "shortest_step")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
@@ -86,34 +114,35 @@ class SmoothedNewton(Solver):
         The sample may be twice as long as it is meant to be.
         """
         coordinates = float(problem.cone.size)
-        rows = max(SAMPLE_LEAST, SAMPLE_FACTOR * coordinates) * coordinates
+        rows = max(self.least_sample, self.sample_per_coordinate * coordinates) * coordinates
         return max(pass_memory(problem), FLOAT * (6.5 * rows + 2.0 * coordinates**2))
 
     def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
         """Follow the central path until the certified gap closes."""
         with suppress(la.LinAlgError):
             # Numbers that left the range of floats end the path; what it found stays.
-            _Path(problem, risk, monitor, self.max_passes).follow()
+            _Path(self, problem, risk, monitor).follow()
 
 
 class _Path:
     """The state of one run."""
 
-    def __init__(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, max_passes: int) -> None:
-        self.problem, self.risk, self.monitor, self.left = problem, risk, monitor, max_passes
+    def __init__(self, settings: SmoothedNewton, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
+        self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
+        self.left = settings.max_passes
         self.cone = problem.cone
         self.C = linear_part(problem)
-        self.target = max(SAMPLE_LEAST, SAMPLE_FACTOR * self.cone.size)
+        self.target = max(settings.least_sample, settings.sample_per_coordinate * self.cone.size)
         self.stride = np.inf
         self.done = False
 
     def follow(self) -> None:
         """From the best multiple of the identity on, or from where a checkpoint was left."""
-        cone = self.cone
+        settings, cone = self.settings, self.cone
         left = self._left()
         if left is None:
-            # Where no metric gains what it costs, this is the optimum and its proof.
-            self._pass(cone.zeros(), 0.5)
+            # The zero metric is the optimum where the penalty outweighs the risk; this pass proves it.
+            self._pass(cone.zeros(), settings.first_width)
             if self.done:
                 return
         steps = 0
@@ -127,24 +156,25 @@ class _Path:
             scaling, V, decrement = self._direction(U, Z, here, mu)
             steps += 1
             # A small decrement alone says little: along sampled pairs the second derivative is huge.
-            centred = decrement <= CENTRED * mu and cone.smallest(Z) > 0.0
-            if centred or steps > STAGE:
+            centred = decrement <= settings.centring_accuracy * mu and cone.smallest(Z) > 0.0
+            if centred or steps > settings.centring_steps:
                 steps = 0
-                mu *= SHRINK
-                width *= SHRINK**NARROW
-                self.stride = max(1.0, self.stride * SHRINK**NARROW)
+                mu *= settings.barrier_factor
+                narrower = settings.barrier_factor**settings.width_exponent
+                width *= narrower
+                self.stride = max(1.0, self.stride * narrower)
                 here = self._pass(U, width)
                 continue
-            step = min(1.0, STEP * scaling.longest(V))
+            step = min(1.0, settings.boundary_share * scaling.longest(V))
             before = self._merit(U, here, mu)
             move = scaling.primal_step(V)
             while not self.done:
                 trial = U + step * move
                 there = self._pass(trial, width)
-                if self._merit(trial, there, mu) <= before - 1e-4 * step * decrement:
+                if self._merit(trial, there, mu) <= before - settings.sufficient_gain * step * decrement:
                     break
-                step *= 0.4
-                if step < 1e-3:
+                step *= settings.backtracking
+                if step < settings.shortest_step:
                     # Rounding, or a sample too thin: the path goes no further.
                     return
             U, here = trial, there
@@ -172,10 +202,12 @@ class _Path:
             if self.monitor.primal(t * identity, values[t]) is False and values[t] > 10.0 * min(values.values()):
                 break
         best = min(values, key=values.__getitem__)
-        return best * identity, 0.3 * values[best] / self.cone.d, 0.5
+        barrier = self.settings.first_barrier * values[best] / self.cone.d
+        return best * identity, barrier, self.settings.first_width
 
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate, offer what it proves, and count the pass."""
+        # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * self.target // len(self.risk.rankings)) + 16 if np.isfinite(self.stride) else 0
         here = self.risk.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)

@@ -21,7 +21,7 @@ Both bounds are those of the whole problem in every step: the objective at w, an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -39,31 +39,15 @@ from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.newton_system import scaled_rows
 from convexmetric.solvers.numerics.program import ConicQP, times
+from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 from convexmetric.solvers.numerics.starts import warm_start
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, row_width
 from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["ColumnGeneration"]
-
-#: Columns that join in one Newton step, those with the steepest slope first: a tenth of the rows, between these.
-JOINING_LEAST, JOINING = 50, 500
-#: Rows in the second derivative: at least, and for each column.
-SAMPLE_LEAST, SAMPLE_FACTOR = 2_000, 6
-#: The width of the smoothing is multiplied by this once the Newton decrement is below SETTLED of what smoothing costs.
-NARROWER, SETTLED = 1.0 / 3.0, 0.2
-#: Newton steps for one width, and share of the objective that smoothing may still cost when working sets take over.
-STEPS, SMOOTH_ENOUGH = 12, 1e-3
-#: Widths tried; halvings and accuracy of the search along a step.
-MAX_WIDTHS, BISECTIONS, EXACT = 12, 60, 0.1
-#: Exchanges without gain after which a Newton step is taken as it is.
-PATIENCE = 3
-#: Gap of the program on a working set, relative to the tolerance or to the gap so far; limit on its steps.
-INNER, ROUGH, MAX_ITER = 0.2, 1e-3, 100
-#: Share of C from which a multiplier counts as neither 0 nor C.
-INTERIOR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -73,15 +57,76 @@ class ColumnGeneration(Solver):
     Parameters
     ----------
     rows : int
-        Comparisons in the first working set; doubled when a round does not pay.
+        Comparisons in the first working set.
+    first_width : float
+        First width of the smoothed hinges, in margins.
+    width_factor : float
+        Factor by which the width shrinks once its problem is solved.
+    max_widths : int
+        Widths tried at most.
+    newton_steps : int
+        Newton steps for one width; where they do not solve its problem, working sets take over.
+    subproblem_accuracy : float
+        The problem of one width is solved when the Newton decrement is below this share of what smoothing costs.
+    smoothing_cost : float
+        Share of the objective that smoothing may still cost when working sets take over.
+    least_joining, most_joining, rows_per_joining : int
+        Columns that join in one Newton step, those with the steepest slope first: one for ``rows_per_joining``
+        comparisons, between the other two.
+    least_sample, sample_per_coordinate : int
+        Comparisons on the kink of which the second derivative is made: at least, and for each free column.
+    search_steps : int
+        Bisections of the search along a Newton step.
+    search_accuracy : float
+        That search ends where the slope along the step is this share of the first one.
+    max_exchanges : int
+        Exchanges of block pivoting that leave no fewer wrong signs, after which a Newton step is taken as it is: they
+        may run in circles.
+    program_accuracy : float
+        Gap to which the program of a working set is solved, as a share of the tolerance.
+    program_gap_share : float
+        The same as a share of the gap so far; the larger of both counts.
+    interior_share : float
+        Share of C from which a multiplier counts as neither 0 nor C.
+    round_factor : float
+        A round that does not bring the gap below this share of the last one has not paid.
+    rows_growth : int
+        Factor by which working sets grow when a round does not pay.
+    interior_point : InteriorPointSettings
+        Of the programs of working sets.
     """
 
     name: ClassVar[str] = "column-generation"
 
     rows: int = 4_000
+    _: KW_ONLY
+    first_width: float = 1.0
+    width_factor: float = 1.0 / 3.0
+    max_widths: int = 12
+    newton_steps: int = 12
+    subproblem_accuracy: float = 0.2
+    smoothing_cost: float = 1e-3
+    least_joining: int = 50
+    most_joining: int = 500
+    rows_per_joining: int = 10
+    least_sample: int = 2_000
+    sample_per_coordinate: int = 6
+    search_steps: int = 60
+    search_accuracy: float = 0.1
+    max_exchanges: int = 3
+    program_accuracy: float = 0.2
+    program_gap_share: float = 1e-3
+    interior_share: float = 1e-3
+    round_factor: float = 0.5
+    rows_growth: int = 2
+    interior_point: InteriorPointSettings = field(default=InteriorPointSettings())
 
     def __post_init__(self) -> None:
-        check_counts(self, "rows")
+        check_counts(self, "rows", "max_widths", "newton_steps", "least_joining", "most_joining", "rows_per_joining")
+        check_counts(self, "least_sample", "sample_per_coordinate", "search_steps", "max_exchanges", "rows_growth")
+        check_positive(self, "first_width", "subproblem_accuracy", "smoothing_cost")
+        check_shares(self, "width_factor", "search_accuracy", "program_accuracy", "program_gap_share")
+        check_shares(self, "interior_share", "round_factor")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
@@ -110,23 +155,28 @@ class ColumnGeneration(Solver):
 
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, quadratic: float | Array, monitor: Monitor) -> None:
         """Smoothed hinges first, then working sets until the certified gap closes."""
-        run = _Run(problem, hinges, quadratic, monitor)
+        run = _Run(self, problem, hinges, quadratic, monitor)
         few = run.s.size <= self.rows
         if few and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
             run.move(monitor.M)
             run.a = hinges.clip(monitor.dual_point)
         elif _follow_smoothing(run):
             return
-        _WorkingSets(run, self.rows).solve()
+        _WorkingSets(run).solve()
 
 
 class _Run:
-    """The problem in the letters of the module, and where the solver stands: weights, margins, multipliers."""
+    """The problem in the letters of the module, and the iterate: weights, margins, multipliers."""
 
     def __init__(
-        self, problem: MetricProblem, hinges: ListedHinges, quadratic: float | Array, monitor: Monitor
+        self,
+        settings: ColumnGeneration,
+        problem: MetricProblem,
+        hinges: ListedHinges,
+        quadratic: float | Array,
+        monitor: Monitor,
     ) -> None:
-        self.problem, self.monitor = problem, monitor
+        self.settings, self.problem, self.monitor = settings, problem, monitor
         self.comparisons, self.hinges = hinges.comparisons, hinges
         self.L, self.G = quadratic, problem.linear()
         self.w = np.zeros(problem.cone.size)
@@ -149,13 +199,14 @@ class _Run:
 def _follow_smoothing(run: _Run) -> bool:
     """The first phase; True if the monitor says stop.
 
-    It ends early at a width that does not settle, and where fewer rows are on the kink than columns are free: there
-    the second derivative says little about steps of any length.
+    It ends early at a width whose problem is not solved, and where fewer rows are on the kink than columns are free:
+    there the second derivative says little about steps of any length.
     """
-    width = run.hinges.size
+    settings = run.settings
+    width = settings.first_width * run.hinges.size
     rng = np.random.default_rng(0)
-    for _ in range(MAX_WIDTHS):
-        for _ in range(STEPS):
+    for _ in range(settings.max_widths):
+        for _ in range(settings.newton_steps):
             run.a = run.hinges.smoothed_multipliers(run.s, width)
             gradient = run.price(sharpen=False)
             if run.monitor.iterate(width=width):
@@ -166,7 +217,7 @@ def _follow_smoothing(run: _Run) -> bool:
                 return False
             slope = float(gradient @ step)
             cost = _cost_of_smoothing(run, width)
-            if -slope <= SETTLED * cost:
+            if -slope <= settings.subproblem_accuracy * cost:
                 break
             if not slope < 0.0:
                 return False
@@ -174,9 +225,9 @@ def _follow_smoothing(run: _Run) -> bool:
         else:
             return False
         kink = np.count_nonzero((run.a > 0.0) & (run.a < run.hinges.weights))
-        if cost <= SMOOTH_ENOUGH * run.monitor.upper_bound or kink < np.count_nonzero(run.w):
+        if cost <= settings.smoothing_cost * run.monitor.upper_bound or kink < np.count_nonzero(run.w):
             break
-        width *= NARROWER
+        width *= settings.width_factor
     return False
 
 
@@ -189,11 +240,11 @@ def _cost_of_smoothing(run: _Run, width: float) -> float:
 
 def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Generator) -> Array:
     """Newton's step for the smoothed objective, in the columns that are positive or want to be."""
-    a, C = run.a, run.hinges.weights
-    joining = min(JOINING, max(JOINING_LEAST, run.s.size // 10))
+    settings, a, C = run.settings, run.a, run.hinges.weights
+    joining = min(settings.most_joining, max(settings.least_joining, run.s.size // settings.rows_per_joining))
     free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, joining))
     rows = np.flatnonzero((a > 0.0) & (a < C))
-    sample = max(SAMPLE_LEAST, SAMPLE_FACTOR * free.size)
+    sample = max(settings.least_sample, settings.sample_per_coordinate * free.size)
     largest = float(C.max())
     weight = largest / width
     if rows.size > sample:
@@ -211,7 +262,7 @@ def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Genera
             H += run.L[np.ix_(free, free)]
         else:
             H[np.diag_indices_from(H)] += run.L
-        step[free] = _nonnegative_step(H, gradient[free], run.w[free])
+        step[free] = _nonnegative_step(H, gradient[free], run.w[free], settings.max_exchanges)
     return step
 
 
@@ -230,17 +281,17 @@ def _gram_of_columns(B: Any, weights: Array) -> Array:
     return B.T @ B if isinstance(B, np.ndarray) else sparse_gram(sp.csr_array(B.T))
 
 
-def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
+def _nonnegative_step(H: Array, gradient: Array, w: Array, max_exchanges: int) -> Array:
     """The step ``d`` with ``w + d >= 0`` that minimises ``<gradient, d> + 1/2 <d, H d>``; H by its lower triangle.
 
     Block pivoting on ``y = w + d``: all weights of the wrong sign and all slopes of the wrong sign change sides at
-    once. That may run in circles, so after some exchanges that mend nothing the rest stays as it is.
+    once. That may run in circles, so it ends after ``max_exchanges`` exchanges that leave no fewer wrong signs.
     """
     H = np.asfortranarray(H)
     q = gradient - dsymv(1.0, H, w, lower=1)
     tiny = 1e-12 * np.abs(q).max(initial=0.0)
     free = np.ones(w.size, dtype=bool)
-    y, fewest, patience = np.zeros_like(w), w.size + 1, PATIENCE
+    y, fewest, left = np.zeros_like(w), w.size + 1, max_exchanges
     while True:
         inside = np.flatnonzero(free)
         y[:] = 0.0
@@ -248,15 +299,16 @@ def _nonnegative_step(H: Array, gradient: Array, w: Array) -> Array:
             y[inside] = cholesky_solve(cholesky(H[np.ix_(inside, inside)]), -q[inside])
         wrong = np.where(free, y < 0.0, dsymv(1.0, H, y, lower=1) + q < -tiny)
         count = int(np.count_nonzero(wrong))
-        patience = PATIENCE if count < fewest else patience - 1
+        left = max_exchanges if count < fewest else left - 1
         fewest = min(fewest, count)
-        if count == 0 or patience < 0:
+        if count == 0 or left < 0:
             return np.maximum(y, 0.0) - w
         free ^= wrong
 
 
 def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
     """Move to about the lowest point of the smoothed objective on the way to ``w + step``."""
+    settings = run.settings
     ds = run.comparisons.forward(step)
     start, curvature = float((times(run.L, run.w) + run.G) @ step), float(step @ times(run.L, step))
 
@@ -264,16 +316,16 @@ def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
         a = run.hinges.smoothed_multipliers(run.s + t * ds, width)
         return start + t * curvature - float(a @ ds)
 
-    t = _lowest(slope_at, EXACT * abs(slope))
+    t = _root(slope_at, settings.search_accuracy * abs(slope), settings.search_steps)
     run.move(np.maximum(run.w + t * step, 0.0))
 
 
-def _lowest(slope_at: Callable[[float], float], flat: float) -> float:
-    """Where in (0, 1] an increasing function is nearly zero, 1 if it is negative all the way."""
+def _root(slope_at: Callable[[float], float], flat: float, steps: int) -> float:
+    """Where in (0, 1] an increasing function is at most ``flat`` in size; 1 if it is not positive there."""
     if slope_at(1.0) <= 0.0:
         return 1.0
     low, high = 0.0, 1.0
-    for _ in range(BISECTIONS):
+    for _ in range(steps):
         t = 0.5 * (low + high)
         here = slope_at(t)
         if abs(here) <= flat:
@@ -304,10 +356,10 @@ class _PenaltyOnColumns:
 
 
 class _WorkingSets:
-    """The second phase: its columns, and the path of the last interior point, from which the next one starts."""
+    """The second phase: its columns, its number of rows, and the interior path from which the next program starts."""
 
-    def __init__(self, run: _Run, room: int) -> None:
-        self.run, self.room = run, room
+    def __init__(self, run: _Run) -> None:
+        self.run, self.settings, self.size = run, run.settings, run.settings.rows
         self.columns = np.flatnonzero(run.w > 0.0)
         self.path: list[tuple[Array, Array]] = []
 
@@ -324,27 +376,29 @@ class _WorkingSets:
             gradient = run.price(sharpen=True)
             if monitor.iterate(rows=rows.size, columns=self.columns.size):
                 return
-            if not monitor.gap < 0.5 * before and not (np.delete(gradient, self.columns) < 0.0).any():
+            paid = monitor.gap < self.settings.round_factor * before
+            if not paid and not (np.delete(gradient, self.columns) < 0.0).any():
                 if rows.size == run.s.size:
                     return
-                self.room *= 2
+                self.size *= self.settings.rows_growth
 
     def _rows(self) -> np.ndarray:
         """Rows whose multiplier is neither 0 nor C or on the wrong side, and those nearest to the kink."""
         run, C = self.run, self.run.hinges.weights
         away = run.hinges.margins - run.s
-        undecided = (run.a > INTERIOR * C) & (run.a < (1.0 - INTERIOR) * C)
+        share = self.settings.interior_share
+        undecided = (run.a > share * C) & (run.a < (1.0 - share) * C)
         wrong = (away > 0.0) != (run.a > 0.5 * C)
         distance = np.where(undecided | wrong, 0.0, np.abs(away))
-        room = max(self.room, int(np.count_nonzero(distance == 0.0)))
-        if room >= distance.size:
+        size = max(self.size, int(np.count_nonzero(distance == 0.0)))
+        if size >= distance.size:
             return np.arange(distance.size)
-        return np.sort(np.argpartition(distance, room)[:room])
+        return np.sort(np.argpartition(distance, size)[:size])
 
     def _join(self, wanted: np.ndarray) -> None:
-        """Let columns in, and carry the path over.
+        """Add columns to the working set and to the points of the path.
 
-        In the new columns weight and slope are equal, and as centred as the rest.
+        In the new columns weight and slope are equal, with the mean complementarity product of the others.
         """
         columns = np.union1d(self.columns, np.flatnonzero(wanted))
         old = np.searchsorted(columns, self.columns)
@@ -357,7 +411,7 @@ class _WorkingSets:
 
     def _multipliers(self, rows: np.ndarray) -> Array:
         """Solve for the columns and some rows, others frozen where their margins say; moves the weights."""
-        run, monitor, hinges = self.run, self.run.monitor, self.run.hinges
+        run, monitor, hinges, settings = self.run, self.run.monitor, self.run.hinges, self.settings
         a = hinges.multipliers(run.s)
         a[rows] = 0.0
         g = run.G - run.comparisons.adjoint(a)
@@ -370,14 +424,15 @@ class _WorkingSets:
                 group=np.arange(rows.size),
                 C=hinges.weights[rows],
             )
-            target = max(INNER * monitor.tol, ROUGH * min(1.0, monitor.gap)) * abs(monitor.upper_bound)
+            gap = max(settings.program_accuracy * monitor.tol, settings.program_gap_share * min(1.0, monitor.gap))
+            target = gap * abs(monitor.upper_bound)
 
             def watch(found: Callable[[], Outcome]) -> bool:
                 best = found()
                 return best.upper_bound - best.lower_bound <= target or monitor.out_of_time
 
-            start, _ = warm_start(qp, self.path)
-            outcome = interior_point(qp, 0.0, start=start, max_iter=MAX_ITER, watch=watch)
+            start, _ = warm_start(qp, self.path, settings.interior_point)
+            outcome = interior_point(qp, 0.0, start=start, settings=settings.interior_point, watch=watch)
             self.path = outcome.path
             a[rows] = outcome.a
             w[self.columns] = outcome.U

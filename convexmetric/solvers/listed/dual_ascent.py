@@ -10,7 +10,7 @@ where many margins are near their kink.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -20,15 +20,12 @@ from scipy.optimize import Bounds, minimize
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges, Reason
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_shares
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
 from convexmetric.solvers.run.needs import linear_part, soft_hinges, squared_norm
 
 __all__ = ["DualAscent"]
 
-
-#: Share of the dual value that a run of L-BFGS-B must gain, or it is not repeated.
-LEAST = 1e-12
 #: Multiples of the start that are tried with a linear term.
 SCALES = np.logspace(-3.0, 6.0, 37)
 
@@ -43,15 +40,26 @@ class DualAscent(Solver):
         Give up after this many steps.
     look_every : int
         Steps between two looks at the certified gap, which count as iterations.
+    corrections : int
+        Pairs of steps and changes of the gradient from which L-BFGS-B approximates the second derivative.
+    evaluations_per_step : int
+        A run of L-BFGS-B makes this many evaluations of the dual at most for each of ``max_steps``.
+    restart_gain : float
+        Share of the dual value that a run of L-BFGS-B must gain, or it is not repeated.
     """
 
     name: ClassVar[str] = "dual-ascent"
 
     max_steps: int = 100_000
     look_every: int = 20
+    _: KW_ONLY
+    corrections: int = 20
+    evaluations_per_step: int = 10
+    restart_gain: float = 1e-12
 
     def __post_init__(self) -> None:
-        check_counts(self, "max_steps", "look_every")
+        check_counts(self, "max_steps", "look_every", "corrections", "evaluations_per_step")
+        check_shares(self, "restart_gain")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs soft hinges of listed comparisons and a squared Frobenius norm, with a linear term or without."""
@@ -66,30 +74,15 @@ class DualAscent(Solver):
 
     def _ascend(self, problem: MetricProblem, hinges: ListedHinges, reg: float, monitor: Monitor) -> None:
         """Ascend, looking at the certified gap every few steps."""
-        cone, comparisons, G = problem.cone, hinges.comparisons, linear_part(problem)
-        count = len(comparisons)
-
-        def metric(u: Array) -> Array:
-            return cone.project(comparisons.adjoint(u) - G) / reg
-
-        def negative_dual(u: Array) -> tuple[float, Array]:
-            M = metric(u)
-            return 0.5 * reg * cone.inner(M, M) - hinges.dual_value(u), comparisons.forward(M) - hinges.margins
+        dual = _Dual(problem, hinges, reg)
 
         def look(u: Array) -> bool:
-            M = metric(u)
+            M = dual.metric(u)
             monitor.primal(M, problem.objective(M))
             monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
             return monitor.iterate()
 
-        # The best equal multipliers: the dual is a parabola in their size while no eigenvalue changes sign.
-        equal = np.ones(count)
-        M = cone.project(comparisons.adjoint(equal)) / reg
-        square = reg * cone.inner(M, M)
-        u = np.minimum(hinges.weights, hinges.dual_value(equal) / square if square > 0.0 else np.inf)
-        if G.any():
-            # With a linear term it is a parabola no more: the best multiple on a grid.
-            u = min((hinges.clip(scale * u) for scale in SCALES), key=lambda u: negative_dual(u)[0])
+        u = dual.start()
         if look(u):
             return
         steps = 0
@@ -100,22 +93,53 @@ class DualAscent(Solver):
             if (steps % self.look_every == 0 or monitor.out_of_time) and look(current.copy()):
                 raise StopIteration
 
+        # The certified gap says when to stop, not the size of a step.
+        options: dict[str, float] = {"maxcor": self.corrections, "maxfun": self.evaluations_per_step * self.max_steps}
+        options |= {"ftol": 0.0, "gtol": 0.0}
         value = np.inf
         while steps < self.max_steps:
-            options = {"maxiter": self.max_steps - steps, "maxfun": 10 * self.max_steps, "maxcor": 20}
             result = minimize(
-                negative_dual,
+                dual.negative,
                 u,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=Bounds(np.zeros(count), hinges.weights),
+                bounds=Bounds(np.zeros(u.size), hinges.weights),
                 callback=after_step,
-                options=options | {"ftol": 0.0, "gtol": 0.0},
+                options=options | {"maxiter": self.max_steps - steps},
             )
             u = np.asarray(result.x)
-            # A line search may fail far from the optimum; with its memory cleared it goes on.
-            if monitor.stopped or not value - result.fun > LEAST * abs(result.fun):
+            # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.
+            if monitor.stopped or not value - result.fun > self.restart_gain * abs(result.fun):
                 break
             value = result.fun
         if steps % self.look_every and not monitor.stopped:
             look(u)
+
+
+class _Dual:
+    """The dual objective, in the module's letters."""
+
+    def __init__(self, problem: MetricProblem, hinges: ListedHinges, reg: float) -> None:
+        self.cone, self.hinges, self.reg, self.G = problem.cone, hinges, reg, linear_part(problem)
+
+    def metric(self, u: Array) -> Array:
+        """``M(u)``."""
+        return self.cone.project(self.hinges.comparisons.adjoint(u) - self.G) / self.reg
+
+    def negative(self, u: Array) -> tuple[float, Array]:
+        """Minus the dual value, and its gradient."""
+        M, hinges = self.metric(u), self.hinges
+        value = 0.5 * self.reg * self.cone.inner(M, M) - hinges.dual_value(u)
+        return value, hinges.comparisons.forward(M) - hinges.margins
+
+    def start(self) -> Array:
+        """The best equal multipliers: the dual is a parabola in their size while no eigenvalue changes sign."""
+        hinges = self.hinges
+        equal = np.ones(len(hinges.comparisons))
+        M = self.cone.project(hinges.comparisons.adjoint(equal)) / self.reg
+        square = self.reg * self.cone.inner(M, M)
+        u = np.minimum(hinges.weights, hinges.dual_value(equal) / square if square > 0.0 else np.inf)
+        if not self.G.any():
+            return u
+        # With a linear term it is a parabola no more: the best multiple on a grid.
+        return min((hinges.clip(scale * u) for scale in SCALES), key=lambda u: self.negative(u)[0])

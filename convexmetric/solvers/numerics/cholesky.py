@@ -13,12 +13,12 @@ from convexmetric.cones.base import Array
 
 __all__ = ["cholesky", "cholesky_solve"]
 
-#: Relative additions to the diagonal that are tried, one after the other.
+#: Relative additions to the diagonal that are tried, one after the other: multiples of the machine precision.
 ADDED = (0.0, 1e-14, 1e-12, 1e-10)
 
 
 def cholesky(matrix: Array) -> Array:
-    """Lower factor, in the lower triangle of the result; a hair is added to the diagonal if it must be.
+    """Lower factor, in the lower triangle of the result; the diagonal is enlarged by a few roundings if it must be.
 
     Raises
     ------

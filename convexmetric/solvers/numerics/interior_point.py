@@ -13,14 +13,11 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.scaling import longest_step
 from convexmetric.solvers.numerics.newton_system import Direction, NewtonSystem
 from convexmetric.solvers.numerics.program import ConicQP, Iterate
+from convexmetric.solvers.numerics.settings import DEFAULTS, InteriorPointSettings
 from convexmetric.solvers.numerics.starts import cold_start
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["Outcome", "interior_point"]
-
-#: Fraction of the way to the boundary that a step may go: with a linear objective the vertices are sharp, and
-#: steps that nearly touch them take a third more iterations.
-STEP_LINEAR, STEP_QUADRATIC = 0.95, 0.99
 
 
 @dataclass
@@ -45,7 +42,7 @@ def interior_point(
     tol: float,
     *,
     start: Iterate | None = None,
-    max_iter: int = 100,
+    settings: InteriorPointSettings = DEFAULTS,
     watch: Callable[[Callable[[], Outcome]], bool] | None = None,
 ) -> Outcome:
     """Solve to relative gap ``tol`` of the program's own bounds, or as far as float64 carries.
@@ -57,7 +54,7 @@ def interior_point(
         Stop when upper and lower bound agree to this relative gap.
     start : Iterate, optional
         Interior point to start from; it need not satisfy the equations.
-    max_iter : int
+    settings : InteriorPointSettings
     watch : callable, optional
         Called each iteration with a function that returns the outcome so far; returning True stops.
 
@@ -69,19 +66,19 @@ def interior_point(
     k, q = qp.A.shape
     with blas_threads_for(float(min(k, q)) ** 2 * max(k, q)):
         try:
-            point = cold_start(qp) if start is None else start
+            point = cold_start(qp, settings) if start is None else start
         except la.LinAlgError:
-            # Numbers that are no floats: no point, and bounds that say nothing.
+            # Numbers out of the range of floats: no point, and infinite bounds.
             cone = qp.cone
             return Outcome(cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
-        return _follow(qp, tol, point, max_iter, watch)
+        return _follow(qp, tol, point, settings, watch)
 
 
 def _follow(
     qp: ConicQP,
     tol: float,
     point: Iterate,
-    max_iter: int,
+    settings: InteriorPointSettings,
     watch: Callable[[Callable[[], Outcome]], bool] | None,
 ) -> Outcome:
     """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
@@ -95,7 +92,7 @@ def _follow(
         a, bounds = units.value / units.margin * best_a, (units.value * upper, units.value * lower)
         return Outcome(units.metric * best_U, a, *bounds, len(path) - 1, path)
 
-    for _ in range(max_iter + 1):
+    for _ in range(settings.max_steps + 1):
         U, margins = point.U, qp.times(point.U) - qp.b
         a = qp.feasible_multipliers(point.a)
         value, bound = qp.primal_value(U, margins), qp.dual_value(a, U)
@@ -103,9 +100,9 @@ def _follow(
             repaired = _scaled_to_feasibility(qp, U, margins)
             if repaired is not None:
                 U, value = repaired, qp.primal_value(repaired, qp.times(repaired) - qp.b)
-        stalled = (
-            0 if value < upper - 1e-3 * tol * abs(value) or bound > lower + 1e-3 * tol * abs(bound) else stalled + 1
-        )
+        least = settings.least_improvement * tol
+        improved = value < upper - least * abs(value) or bound > lower + least * abs(bound)
+        stalled = 0 if improved else stalled + 1
         if value < upper:
             upper, best_U = value, U
         if bound > lower:
@@ -114,10 +111,10 @@ def _follow(
         path.append((point.U * units.metric, point.Z * (units.value / units.metric)))
         if watch is not None and watch(found):
             break
-        if gap <= tol or stalled >= 8 or not point.finite:
+        if gap <= tol or stalled >= settings.stalled_steps or not point.finite:
             break
         try:
-            following = _step(qp, point, margins)
+            following = _step(qp, point, margins, settings)
         except la.LinAlgError:
             break
         if not following.finite:
@@ -136,9 +133,9 @@ def _scaled_to_feasibility(qp: ConicQP, U: Array, margins: Array) -> Array | Non
     return scaled if (qp.times(scaled) - qp.b).min() >= 0.0 else None
 
 
-def _step(qp: ConicQP, point: Iterate, margins: Array) -> Iterate:
+def _step(qp: ConicQP, point: Iterate, margins: Array, settings: InteriorPointSettings) -> Iterate:
     """One predictor-corrector step; ``margins`` are those at the point."""
-    system = NewtonSystem(qp, point, margins)
+    system = NewtonSystem(qp, point, margins, settings)
     scaling, a, s, xi, beta = system.scaling, point.a, point.s, point.xi, point.beta
     total = float(scaling.v @ scaling.v + a @ s + xi @ beta)
     if not 0.0 < total < np.inf:
@@ -146,13 +143,13 @@ def _step(qp: ConicQP, point: Iterate, margins: Array) -> Iterate:
     mu = total / (qp.cone.d + len(a) + len(xi))
     predicted = system.direction(scaling.centring(0.0), -a * s, -xi * beta)
     after = _products(system, predicted, *_lengths(system, predicted, 1.0))
-    target = min(1.0, max(after / total, 1e-6)) ** 3 * mu
+    target = min(1.0, max(after / total, settings.least_centring)) ** 3 * mu
     move = system.direction(
         scaling.centring(target, predicted.U, predicted.Z),
         target - a * s - predicted.a * predicted.s,
         target - xi * beta - predicted.xi * predicted.beta,
     )
-    primal, dual = _lengths(system, move, STEP_QUADRATIC if qp.curved else STEP_LINEAR)
+    primal, dual = _lengths(system, move, settings.boundary_share if qp.curved else settings.boundary_share_linear)
     if qp.curved:
         primal = dual = min(primal, dual)
     return Iterate(

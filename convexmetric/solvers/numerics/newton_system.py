@@ -23,14 +23,10 @@ import scipy.sparse as sp
 from convexmetric.cones.base import Array
 from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
 from convexmetric.solvers.numerics.program import ConicQP, Iterate
+from convexmetric.solvers.numerics.settings import DEFAULTS, InteriorPointSettings
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 
 __all__ = ["Direction", "NewtonSystem", "ReducedSystem"]
-
-#: Rows whose weight in the Newton matrix exceeds this many times the rest are kept as unknowns.
-HEAVY = 1e4
-#: Relative residual of the Newton system from which no refinement is needed.
-ACCURATE = 1e-13
 
 
 @dataclass
@@ -55,9 +51,10 @@ class NewtonSystem:
         Strictly interior.
     margins : (k,) array
         ``A U - b`` at the point.
+    settings : InteriorPointSettings
     """
 
-    def __init__(self, qp: ConicQP, point: Iterate, margins: Array) -> None:
+    def __init__(self, qp: ConicQP, point: Iterate, margins: Array, settings: InteriorPointSettings = DEFAULTS) -> None:
         self.qp, self.point = qp, point
         self.scaling = scaling = qp.cone.scaling(point.U, point.Z, qp.L)
         a, s, xi, beta, group = point.a, point.s, point.xi, point.beta, qp.group
@@ -74,7 +71,7 @@ class NewtonSystem:
         elif not qp.hard:
             P = _with_slacks(P, group, xi.size)
             H = np.concatenate([H, beta / xi]) if H.ndim == 1 else la.block_diag(H, np.diag(beta / xi))
-        self.reduced = ReducedSystem(P, H, D)
+        self.reduced = ReducedSystem(P, H, D, settings.heavy_row, settings.refinement_residual)
 
     def direction(self, centre: Array, rows: Array, slacks: Array) -> Direction:
         """The solution for the right-hand sides of complementarity: of (U, Z), of (a, s) and of (xi, beta)."""
@@ -104,17 +101,28 @@ class ReducedSystem:
     ``H x - P^T da = rho`` and ``P x + D da = r`` with D diagonal. Rows of small weight 1/D are folded into H;
     rows of large weight, which would swamp it, are kept as unknowns. When there are fewer rows than coordinates all are
     kept and H stays diagonal.
+
+    Parameters
+    ----------
+    P : (k, n) array or sparse matrix
+    H : (n,) or (n, n) array
+    D : (k,) array
+    heavy_row : float
+        Weight, in units of H, above which a row is kept.
+    refinement_residual : float
+        Relative residual above which a solution is refined once.
     """
 
-    def __init__(self, P: Any, H: Array, D: Array) -> None:
+    def __init__(self, P: Any, H: Array, D: Array, heavy_row: float, refinement_residual: float) -> None:
         self.P, self.H, self.D = P, H, D
+        self.refinement_residual = refinement_residual
         k, n = P.shape
         diagonal = H if H.ndim == 1 else np.diag(H)
         if k <= n and H.ndim == 1:
             kept = np.ones(k, dtype=bool)
         else:
             weight = _row_norms(P, 1.0 / diagonal) / D
-            kept = weight > HEAVY
+            kept = weight > heavy_row
             if kept.sum() > n:
                 kept = weight > np.partition(weight, -n)[-n]
         self.kept, self.folded = np.flatnonzero(kept), np.flatnonzero(~kept)
@@ -149,15 +157,15 @@ class ReducedSystem:
 
     def _once(self, rho: Array, r: Array) -> tuple[Array, Array]:
         da = np.empty(len(r))
-        light = r[self.folded] / self.D[self.folded]
-        rho = rho + self.P_folded.T @ light if self.folded.size else rho
+        of_folded = r[self.folded] / self.D[self.folded]
+        rho = rho + self.P_folded.T @ of_folded if self.folded.size else rho
         x = self._solve_base(rho)
         if self.kept.size:
-            heavy = cholesky_solve(self.schur, r[self.kept] - self.P_kept @ x)
-            da[self.kept] = heavy
-            x = self._solve_base(rho + self.P_kept.T @ heavy)
+            of_kept = cholesky_solve(self.schur, r[self.kept] - self.P_kept @ x)
+            da[self.kept] = of_kept
+            x = self._solve_base(rho + self.P_kept.T @ of_kept)
         if self.folded.size:
-            da[self.folded] = light - (self.P_folded @ x) / self.D[self.folded]
+            da[self.folded] = of_folded - (self.P_folded @ x) / self.D[self.folded]
         return x, da
 
     def solve(self, rho: Array, r: Array) -> tuple[Array, Array]:
@@ -165,7 +173,8 @@ class ReducedSystem:
         x, da = self._once(rho, r)
         Hx = self.H @ x if self.H.ndim == 2 else self.H * x
         left, right = rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da)
-        if np.abs(left).max() <= ACCURATE * np.abs(rho).max() and np.abs(right).max() <= ACCURATE * np.abs(r).max():
+        allowed = self.refinement_residual
+        if np.abs(left).max() <= allowed * np.abs(rho).max() and np.abs(right).max() <= allowed * np.abs(r).max():
             return x, da
         fix_x, fix_a = self._once(left, right)
         return x + fix_x, da + fix_a

@@ -1,6 +1,6 @@
 """Where the interior-point method starts: centred points, whose complementarity products are all equal.
 
-The equation for Z is left open; Newton steps mend it sooner than they centre a point.
+They need not satisfy the equation for Z: Newton steps correct it sooner than they centre a point.
 """
 
 from __future__ import annotations
@@ -9,27 +9,24 @@ import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.solvers.numerics.program import ConicQP, Iterate
+from convexmetric.solvers.numerics.settings import DEFAULTS, InteriorPointSettings
 
 __all__ = ["cold_start", "heavy_start", "warm_start"]
 
-#: Residual of the equation for Z, relative to Z, from which a warm start still pays.
-MENDABLE = 100.0
-#: The same for the cold start of a quadratic program, whose central path is easier to reach from further out.
-ROUGH = 10.0
-#: A quadratic part below this share of what the rows cost at zero is none.
+#: A quadratic part below this share of what the rows cost at zero is none in floating-point arithmetic.
 NEGLIGIBLE = 1e-30
 
 
-def cold_start(qp: ConicQP) -> Iterate:
-    """A centred interior point at the scale of the problem; only the equation for Z is left open."""
+def cold_start(qp: ConicQP, settings: InteriorPointSettings = DEFAULTS) -> Iterate:
+    """A centred interior point at the scale of the problem; only the equation for Z may be violated."""
     cone = qp.cone
     U = cone.identity()
     U = _best_scale(qp, U) * U
     if not _nearly_linear(qp, U):
-        return _quadratic_start(qp)
+        return _quadratic_start(qp, settings)
     size = _gradient_size(qp, U)
     if not qp.hard:
-        # Z must hold its own against the rows: the geometric mean of the objective and what they weigh.
+        # Z must not be small beside the rows: the geometric mean of the gradient and what they weigh.
         size = max(size, float(np.sqrt(size * max(_load(qp), 0.0))))
     return _centred(qp, U, max(size, 1e-8) * cone.identity())
 
@@ -66,7 +63,7 @@ def heavy_start(qp: ConicQP) -> Iterate:
     return _centred(qp, U, max(size, 1e-8) * cone.identity())
 
 
-def _quadratic_start(qp: ConicQP) -> Iterate:
+def _quadratic_start(qp: ConicQP, settings: InteriorPointSettings) -> Iterate:
     """Around a multiple of ``[A^T a - c]_+``, which is optimal for the right multipliers ``a``."""
     cone = qp.cone
     curvature = qp.L.sum(axis=1).clip(1e-12) if isinstance(qp.L, np.ndarray) else np.float64(qp.L)
@@ -83,11 +80,11 @@ def _quadratic_start(qp: ConicQP) -> Iterate:
     value += cone.inner(np.abs(qp.c) - qp.c, scale * U)
     mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
     S = scale * pull - qp.c
-    for _ in range(12):
+    for _ in range(settings.barrier_trials):
         point = _centred(qp, *cone.centred_pair(S, curvature, mu))
-        if _residual(qp, point) <= ROUGH:
+        if _residual(qp, point) <= settings.cold_residual:
             break
-        mu *= 4.0
+        mu *= settings.barrier_growth
     return point
 
 
@@ -101,7 +98,7 @@ def _best_scale(qp: ConicQP, U: Array) -> float:
     along = qp.times(U)
     longest = float(np.abs(along).max())
     if longest == 0.0:
-        # No row feels the metric: any multiple will do, as long as it is finite.
+        # No row depends on the metric: any finite multiple will do.
         return 1.0
     size = float(np.abs(qp.b).max()) / longest
     scales = size * np.logspace(-1, 6, 29)
@@ -115,17 +112,19 @@ def _best_scale(qp: ConicQP, U: Array) -> float:
     return float(min(scales, key=lambda t: qp.primal_value(t * U, t * along - qp.b)))
 
 
-def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | None, int]:
+def warm_start(
+    qp: ConicQP, path: list[tuple[Array, Array]], settings: InteriorPointSettings = DEFAULTS
+) -> tuple[Iterate | None, int]:
     """A start on the path ``(U, Z)`` of a related program with other rows, and its place on the path.
 
     Rows and slacks are centred anew around each point, from the last one back, until the equation for Z is violated
-    by no more than Newton steps mend, relative to Z itself. None if no point will do.
+    by no more than ``settings.warm_residual``, relative to Z. None if that is so at no point.
     """
     units = qp.units
     for place in range(len(path) - 1, -1, -1):
         U, Z = path[place]
         point = _centred(qp, U / units.metric, Z * (units.metric / units.value))
-        if _residual(qp, point) <= MENDABLE:
+        if _residual(qp, point) <= settings.warm_residual:
             return point, place
     return None, -1
 

@@ -8,7 +8,13 @@ import numpy as np
 
 from convexmetric.cones.base import Array
 
-__all__ = ["steihaug"]
+__all__ = ["at_boundary", "new_radius", "steihaug"]
+
+#: Shares of the promised decrease below which the region shrinks and above which it may grow, and the factors of both:
+#: those of Nocedal and Wright (2006), algorithm 4.1.
+POOR, GOOD, SHRINKAGE, GROWTH = 0.25, 0.75, 0.25, 2.0
+#: Share of the radius from which a step counts as one to the boundary.
+AT_BOUNDARY = 0.99
 
 
 def steihaug(
@@ -26,19 +32,31 @@ def steihaug(
         if size <= enough or size == 0.0:
             break
         product = hessian(direction)
-        bend = float(np.vdot(direction, product))
-        if not np.isfinite(bend):
+        curvature = float(np.vdot(direction, product))
+        if not np.isfinite(curvature):
             break
-        if bend <= 0.0 or np.linalg.norm(step + size / bend * direction) >= radius:
+        if curvature <= 0.0 or np.linalg.norm(step + size / curvature * direction) >= radius:
             ahead = _to_boundary(step, direction, radius)
-            return step + ahead * direction, promised + ahead * size - 0.5 * ahead * ahead * bend
-        ahead = size / bend
+            return step + ahead * direction, promised + ahead * size - 0.5 * ahead * ahead * curvature
+        ahead = size / curvature
         step = step + ahead * direction
         residual = residual - ahead * product
         promised += 0.5 * ahead * size
         before, size = size, float(np.vdot(residual, residual))
         direction = residual + size / before * direction
     return step, promised
+
+
+def new_radius(radius: float, length: float, kept: float) -> float:
+    """The radius after a step of some length that kept a share of the decrease that it promised."""
+    if not kept >= POOR:
+        return SHRINKAGE * length
+    return GROWTH * radius if kept > GOOD and at_boundary(length, radius) else radius
+
+
+def at_boundary(length: float, radius: float) -> bool:
+    """Whether a step went to the boundary of the region."""
+    return length >= AT_BOUNDARY * radius
 
 
 def _to_boundary(step: Array, direction: Array, radius: float) -> float:

@@ -19,7 +19,7 @@ Lower bounds come from u after scaling down those multipliers that add to S, to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numba
@@ -31,27 +31,11 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import DualPoint, ListedPairs, Reason
-from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT
 from convexmetric.solvers.run.needs import full_metrics
 
 __all__ = ["DualNewton"]
-
-#: The norm at the start is at most so many times too large, if it takes no more steps to get there.
-START, START_STEPS = 2.0, 8
-#: Pairs at a time.
-BLOCK = 4_096
-#: Gap down to which multipliers are scaled down all together, which takes no eigenvalues.
-ROUGH = 0.1
-#: Accuracy of the linear systems, a share of the gap between two limits, and steps after which they end.
-ACCURACY, FINEST, COARSEST, CG_STEPS = 0.3, 1e-3, 3e-2, 100
-#: Largest factor by which eta changes in a step.
-FACTOR = 4.0
-#: Proximal term in units of the largest diagonal entry: where it starts, its largest value, and the factors by which it
-#: grows when a step fails and shrinks when one succeeds.
-RIDGE, LARGEST_RIDGE, GROWTH, DECAY = 1e-9, 1e3, 30.0, 0.1
-#: Part of what the gradient promises that a step must gain, and the shortest step.
-GAIN, SHORTEST = 1e-4, 0.02
 
 
 @dataclass(frozen=True)
@@ -62,11 +46,62 @@ class DualNewton(Solver):
     ----------
     max_steps : int
         Newton steps after which it gives up; what it found is kept.
+    start_norm : float
+        The norm at the start is at most this many times too large, if it takes no more than ``start_steps`` steps to
+        get there.
+    start_steps : int
+        Newton steps towards that norm.
+    repair_gap : float
+        Gap down to which multipliers are scaled down all together, which takes no eigenvalues.
+    cg_steps : int
+        Conjugate gradient steps for a linear system at most.
+    cg_gap_share : float
+        Accuracy of the linear systems as a share of the gap.
+    finest_cg_accuracy, coarsest_cg_accuracy : float
+        The limits of that accuracy.
+    eta_factor : float
+        Largest factor by which eta changes in a step.
+    least_ridge, largest_ridge : float
+        Range of the proximal term, in units of the largest diagonal entry of the system; it starts at the least.
+    ridge_growth, ridge_decay : float
+        Factors by which the proximal term grows when a step fails and shrinks when one succeeds.
+    sufficient_gain : float
+        Share of what the gradient promises that a step must gain.
+    backtracking : float
+        Factor by which a step that does not is shortened.
+    shortest_step : float
+        Share of the Newton step below which it is not shortened further.
+    block_pairs : int
+        Pairs whose differences are held at a time.
     """
 
     name: ClassVar[str] = "dual-newton"
 
     max_steps: int = 100
+    _: KW_ONLY
+    start_norm: float = 2.0
+    start_steps: int = 8
+    repair_gap: float = 0.1
+    cg_steps: int = 100
+    cg_gap_share: float = 0.3
+    finest_cg_accuracy: float = 1e-3
+    coarsest_cg_accuracy: float = 3e-2
+    eta_factor: float = 4.0
+    least_ridge: float = 1e-9
+    largest_ridge: float = 1e3
+    ridge_growth: float = 30.0
+    ridge_decay: float = 0.1
+    sufficient_gain: float = 1e-4
+    backtracking: float = 0.3
+    shortest_step: float = 0.02
+    block_pairs: int = 4_096
+
+    def __post_init__(self) -> None:
+        check_counts(self, "max_steps", "start_steps", "cg_steps", "block_pairs")
+        check_positive(self, "start_norm", "repair_gap", "cg_gap_share", "eta_factor", "ridge_growth")
+        check_positive(self, "least_ridge", "largest_ridge")
+        check_shares(self, "finest_cg_accuracy", "coarsest_cg_accuracy", "ridge_decay")
+        check_shares(self, "sufficient_gain", "backtracking", "shortest_step")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm, squared or not."""
@@ -77,7 +112,7 @@ class DualNewton(Solver):
             return full
         if norm is None or norm.trace or (norm.squared and norm.norm):
             return Reason("its regularizer is not a Frobenius norm")
-        return lambda monitor: _Run(problem, listed, norm, monitor, self.max_steps).follow()
+        return lambda monitor: _Run(self, problem, listed, norm, monitor).follow()
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Of four metrics, and of differences of pairs three times, or of free pairs or points four times."""
@@ -110,18 +145,18 @@ class _Run:
 
     def __init__(
         self,
+        settings: DualNewton,
         problem: MetricProblem,
         listed: ListedPairs,
         norm: NormWeights,
         monitor: Monitor,
-        max_steps: int,
     ) -> None:
+        self.settings, self.monitor = settings, monitor
         self.problem, self.pairs, self.loss = problem, listed.pairs, listed.loss
-        self.monitor, self.max_steps = monitor, max_steps
         self.squared = norm.squared > 0.0
         self.reg = norm.squared + norm.norm
         self.movable = self.loss.low < self.loss.high
-        self.ridge, self.free = RIDGE, 0
+        self.ridge, self.free = settings.least_ridge, 0
 
     def at(self, u: Array) -> _Point:
         """Eigenvectors, largest eigenvalue first, and ``<D_t, [S]_+>``."""
@@ -143,7 +178,7 @@ class _Run:
     def follow(self) -> None:
         self.here = self._start()
         self.eta = 1.0 / self.reg if self.squared else self._scale(self.here)
-        for _ in range(self.max_steps):
+        for _ in range(self.settings.max_steps):
             if self._look():
                 return
             if not self._step():
@@ -151,13 +186,13 @@ class _Run:
 
     def _start(self) -> _Point:
         """Multipliers at one share of their boxes, such that the norm is somewhat too large."""
-        loss = self.loss
+        loss, settings = self.loss, self.settings
         parabola = np.abs(loss.offset) / np.maximum(loss.curvature, np.finfo(float).tiny)
         size = np.where(np.isfinite(loss.high), loss.high, parabola)
         least = loss.clip(np.zeros_like(loss.low))
         share, here = 1.0, self.at(size)
-        for _ in range(START_STEPS):
-            if self.squared or here.norm <= START * self.reg:
+        for _ in range(settings.start_steps):
+            if self.squared or here.norm <= settings.start_norm * self.reg:
                 break
             # The norm is convex in the share, and these are Newton steps towards a smaller one.
             slope = float(here.q @ (size - least)) / here.norm
@@ -202,7 +237,7 @@ class _Run:
         else:
             value += problem.penalty(M)
         self.monitor.primal(M, value)
-        if not self.squared and problem.G is None and self.monitor.gap > ROUGH:
+        if not self.squared and problem.G is None and self.monitor.gap > self.settings.repair_gap:
             share = 1.0 if here.norm <= self.reg else self.reg / here.norm
             bound = share * max(0.0, self.loss.dual_value(here.u))
             self.monitor.dual(bound, lambda: here.u)
@@ -234,47 +269,49 @@ class _Run:
         self.free = len(free)
         if not free.size:
             return False
-        system = _System(here, self.pairs, free, loss.curvature[free], eta)
+        system = _System(self.settings, here, self.pairs, free, loss.curvature[free], eta)
         if not system.diagonal.max() > 0.0:
-            # Nothing of S is positive: its norm says nothing about the length of a step.
+            # S has no positive eigenvalue: its norm is zero and says nothing about the length of a step.
             return False
-        while self.ridge <= LARGEST_RIDGE:
+        settings = self.settings
+        while self.ridge <= settings.largest_ridge:
             if self._searched(system, free, F):
-                self.ridge = max(RIDGE, DECAY * self.ridge)
+                self.ridge = max(settings.least_ridge, settings.ridge_decay * self.ridge)
                 return True
-            self.ridge *= GROWTH
+            self.ridge *= settings.ridge_growth
         return False
 
     def _searched(self, system: _System, free: np.ndarray, F: Array) -> bool:
         """Take the step of a system, shortened until it ascends; False if it does not."""
-        here, loss, eta = self.here, self.loss, self.eta
+        here, loss, eta, settings = self.here, self.loss, self.eta, self.settings
         system.ridge = self.ridge * system.diagonal.max()
-        system.accuracy = min(COARSEST, max(FINEST, ACCURACY * self.monitor.gap))
+        accuracy = max(settings.finest_cg_accuracy, settings.cg_gap_share * self.monitor.gap)
+        system.accuracy = min(settings.coarsest_cg_accuracy, accuracy)
         x1 = system.solve(F[free])
         if self.squared:
             wanted, move = eta, x1
         else:
             q = here.q[free]
             x2 = system.solve(q)
-            bend = float(q @ x2)
-            if not bend > 0.0:
+            curvature = float(q @ x2)
+            if not curvature > 0.0:
                 return False
-            change = (float(q @ x1) + 0.5 * (here.norm * here.norm - self.reg * self.reg)) / bend
-            wanted = min(max(eta + change, eta / FACTOR), eta * FACTOR)
+            change = (float(q @ x1) + 0.5 * (here.norm * here.norm - self.reg * self.reg)) / curvature
+            wanted = min(max(eta + change, eta / settings.eta_factor), eta * settings.eta_factor)
             move = x1 - (wanted - eta) * x2
         du = np.zeros_like(here.u)
         du[free] = move
         before = self.dual_value(here, wanted)
         gradient = loss.offset - loss.curvature * here.u - wanted * here.q
         length = 1.0
-        while length >= SHORTEST:
+        while length >= settings.shortest_step:
             there = self.at(loss.clip(here.u + length * du))
             promised = float(gradient @ (there.u - here.u))
             gained = self.dual_value(there, wanted) - before
-            if there.p > 0 and promised > 0.0 and gained >= GAIN * promised:
+            if there.p > 0 and promised > 0.0 and gained >= settings.sufficient_gain * promised:
                 self.here, self.eta = there, wanted
                 return True
-            length *= 0.3
+            length *= settings.backtracking
         return False
 
 
@@ -284,8 +321,16 @@ class _System:
     Products run over the differences of the free pairs, or over the points where these are fewer.
     """
 
-    def __init__(self, at: _Point, pairs: PairDistances, free: np.ndarray, curvature: Array, eta: float) -> None:
-        p = at.p
+    def __init__(
+        self,
+        settings: DualNewton,
+        at: _Point,
+        pairs: PairDistances,
+        free: np.ndarray,
+        curvature: Array,
+        eta: float,
+    ) -> None:
+        self.settings, p = settings, at.p
         self.signs, self.curvature = pairs.signs[free].astype(np.float32), curvature
         self.i, self.j = pairs.pairs[free].T
         self.by_pair = len(free) <= len(pairs.X)
@@ -301,13 +346,13 @@ class _System:
         positive = at.values[:p]
         self.phi = (positive[:, None] / (positive[:, None] - at.values[p:])).astype(np.float32)
         self.diagonal = curvature + eta * self._diagonal()
-        self.ridge, self.accuracy = 0.0, FINEST
+        self.ridge, self.accuracy = 0.0, settings.finest_cg_accuracy
 
     def _diagonal(self) -> Array:
         """Of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
-        diagonal = np.empty(len(self.i))
-        for first in range(0, len(self.i), BLOCK):
-            rows = slice(first, first + BLOCK)
+        diagonal, size = np.empty(len(self.i)), self.settings.block_pairs
+        for first in range(0, len(self.i), size):
+            rows = slice(first, first + size)
             near, far = (self._differences(part, rows) ** 2 for part in (self.near, self.far))
             border = np.einsum("tk,tk->t", near, far @ self.phi.T)
             diagonal[rows] = near.sum(axis=1, dtype=np.float64) ** 2 + 2.0 * border
@@ -344,14 +389,14 @@ class _System:
         z = residual / scale
         p, square = z.copy(), float(residual @ z)
         target = self.accuracy * self.accuracy * square
-        for _ in range(CG_STEPS):
+        for _ in range(self.settings.cg_steps):
             if square <= target:
                 break
             image = self.product(p)
-            bend = float(p @ image)
-            if not 0.0 < bend < np.inf:
+            curvature = float(p @ image)
+            if not 0.0 < curvature < np.inf:
                 break
-            length = square / bend
+            length = square / curvature
             x += length * p
             residual -= length * image
             z = residual / scale

@@ -11,14 +11,14 @@ whatever the width.
 Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
 \delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
 M is decomposed on the way but once a round, for the certificate: :math:`[S]_+` at the multipliers, those that add to
-S at their largest feasible scale.
+S at their largest feasible scale. The *complementarity gap* is what the gap would be, were they feasible as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -29,35 +29,12 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImagePass, ImageRisk, ListedPairs, Reason
-from convexmetric.solvers.numerics.trust_region import steihaug
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.numerics.trust_region import new_radius, steihaug
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT
 from convexmetric.solvers.run.needs import full_metrics
 
 __all__ = ["FactoredLagrangian"]
-
-#: First width, and the factor by which it shrinks from round to round down to the last one.
-FIRST_WIDTH, SHRINK, LAST_WIDTH = 1.0, 0.4, 0.01
-#: A round ends when a step promises less than this share of what is left of complementarity.
-ENOUGH = 0.02
-#: Where the multipliers lack in feasibility instead, the last width grows and that share falls, up to these limits.
-WIDEST, FINEST = 0.3, 2e-4
-#: Eigenvalues from which new rows are made, where those of what pulls pairs together are about 1.
-LEAST = 1e-7
-#: Size, in units of that of the start, at which a factor is zero.
-VANISHED = 1e-4
-#: Rows of the factor are left out below this share of its squared size.
-SMALL = 1e-9
-#: Where the gap is so many times what is left of complementarity, rows may be missing.
-INFEASIBLE = 5.0
-#: The scale of the multipliers is looked for to this share of the gap.
-NEAR = 0.02
-#: Shortest step, in units of the factor.
-SHORTEST = 1e-7
-#: What is left of complementarity is to fall by this factor from certificate to certificate.
-LOOK = 0.3
-#: Newton steps of a round; conjugate gradients of a step, and the share of the gradient at which they end.
-STEPS, CG_STEPS, CG_ACCURACY = 40, 200, 1e-3
 
 
 @dataclass(frozen=True)
@@ -70,15 +47,71 @@ class FactoredLagrangian(Solver):
         Rows of the factor at most.
     max_rounds : int
         Rounds after which it gives up; what it found is kept.
+    first_width : float
+        First width of the smoothed hinges, in margins.
+    width_factor : float
+        Factor by which the width shrinks from round to round.
+    last_width, widest_last_width : float
+        The width shrinks down to the first of them. Where the multipliers lack feasibility, that grows up to the
+        second.
+    newton_steps : int
+        Newton steps of a round at most.
+    subproblem_accuracy, finest_subproblem_accuracy : float
+        A round ends when a step promises less than this share of the complementarity gap. Where the multipliers lack
+        feasibility, the share falls down to the second.
+    cg_steps : int
+        Conjugate gradient steps for a Newton step at most.
+    cg_accuracy : float
+        Share of the gradient at which they end.
+    shortest_step : float
+        A round ends when the radius of the trust region is below this share of the factor's size.
+    certificate_factor : float
+        Bounds are made when the complementarity gap has fallen by this factor since the last time.
+    scale_accuracy : float
+        The largest feasible scale of the multipliers is found to this share of the gap.
+    infeasible_factor : float
+        Where the gap is more than this many times the complementarity gap, rows may be missing.
+    new_row_eigenvalue : float
+        New rows are made of eigenvectors of Z with eigenvalues below minus this, in whitened coordinates, in which
+        what pulls pairs together has eigenvalues of about 1.
+    negligible_row : float
+        Rows of the factor are left out below this share of its squared size.
+    zero_size : float
+        Size, in units of that of the start, up to which a factor is taken for zero.
+    whitening_ridge : float
+        Delta of the whitening per unit of the norm's weight; a trace counts in full.
     """
 
     name: ClassVar[str] = "factored-lagrangian"
 
     rank: int = 64
     max_rounds: int = 500
+    _: KW_ONLY
+    first_width: float = 1.0
+    width_factor: float = 0.4
+    last_width: float = 0.01
+    widest_last_width: float = 0.3
+    newton_steps: int = 40
+    subproblem_accuracy: float = 0.02
+    finest_subproblem_accuracy: float = 2e-4
+    cg_steps: int = 200
+    cg_accuracy: float = 1e-3
+    shortest_step: float = 1e-7
+    certificate_factor: float = 0.3
+    scale_accuracy: float = 0.02
+    infeasible_factor: float = 5.0
+    new_row_eigenvalue: float = 1e-7
+    negligible_row: float = 1e-9
+    zero_size: float = 1e-4
+    whitening_ridge: float = 0.3
 
     def __post_init__(self) -> None:
-        check_counts(self, "rank", "max_rounds")
+        check_counts(self, "rank", "max_rounds", "newton_steps", "cg_steps")
+        check_positive(self, "first_width", "last_width", "widest_last_width", "infeasible_factor")
+        check_positive(self, "subproblem_accuracy", "finest_subproblem_accuracy", "new_row_eigenvalue")
+        check_positive(self, "zero_size", "whitening_ridge")
+        check_shares(self, "width_factor", "cg_accuracy", "shortest_step", "certificate_factor", "scale_accuracy")
+        check_shares(self, "negligible_row")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs losses of pairs, full metrics, and a Frobenius norm, its square with a trace or without, or a trace."""
@@ -106,7 +139,7 @@ class FactoredLagrangian(Solver):
         """Rounds until the certified gap closes."""
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
-            _Run(problem, images, norms, monitor, self.rank).follow(self.max_rounds)
+            _Run(self, problem, images, norms, monitor).follow()
 
 
 @dataclass
@@ -124,23 +157,25 @@ class _Run:
 
     def __init__(
         self,
+        settings: FactoredLagrangian,
         problem: MetricProblem,
         images: ImageRisk,
         norms: NormWeights,
         monitor: Monitor,
-        rank: int,
     ) -> None:
+        self.settings = settings
         self.problem, self.images, self.monitor = problem, images, monitor
         self.cone, self.regularizer, self.norms = problem.cone, problem.regularizer, norms
         pull = images.pull()
-        delta = norms.trace + 0.3 * (norms.squared + norms.norm)
+        delta = norms.trace + settings.whitening_ridge * (norms.squared + norms.norm)
         values, self.vectors = np.linalg.eigh(pull)
         #: Whitened points, and the diagonal that takes Gram matrices back.
         self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
         self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
         self.single = self.X.astype(np.float32)
-        self.rank = min(rank, self.cone.d)
-        self.width, self.last_width, self.enough = FIRST_WIDTH, LAST_WIDTH, ENOUGH
+        self.rank = min(settings.rank, self.cone.d)
+        self.width, self.last_width = settings.first_width, settings.last_width
+        self.accuracy = settings.subproblem_accuracy
         self.centre: Any = None
         self.radius = np.inf
         self.products = 0
@@ -157,52 +192,59 @@ class _Run:
         gram = scaled @ scaled.T
         return _Point(B, here, here.value + self.regularizer.value(gram, self.cone), gram)
 
-    def follow(self, max_rounds: int) -> None:
-        B = self._start()
+    def follow(self) -> None:
+        """Rounds, with bounds whenever the complementarity gap has fallen enough."""
+        settings, B = self.settings, self._start()
         self.radius = self.least_size = float(np.linalg.norm(B))
         self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
-        certified = np.inf
-        for number in range(max_rounds):
+        bounded_at = np.inf
+        for number in range(settings.max_rounds):
             at = self._solve(self.at(B))
-            loose = self.loose(at)
+            remaining = self.complementarity_gap(at)
             B = self._compressed(at.B)
-            looked = loose <= LOOK * certified or self.monitor.out_of_time or number == max_rounds - 1
-            S = self._offer(at, looked)
+            due = remaining <= settings.certificate_factor * bounded_at
+            due = due or self.monitor.out_of_time or number == settings.max_rounds - 1
+            S = self._offer(at, due)
             if self.monitor.iterate(
-                width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, certified=looked
+                width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, certified=due
             ):
                 return
-            if looked:
+            if due:
                 gap = self.monitor.upper_bound - self.monitor.lower_bound
-                certified = min(gap, loose)
-                if gap > INFEASIBLE * loose:
-                    B = self._grown(B, S)
-                    self.enough = max(FINEST, SHRINK * self.enough)
-                    self.last_width = min(WIDEST, self.last_width / SHRINK)
-                    self.width = max(self.width, self.last_width / SHRINK)
-                    # Zero is a fixed point of all that follows: leave it with steps as long as the rows.
-                    self.radius = max(self.radius, 1e-3 * self.size(B))
-                    certified = gap
+                bounded_at = min(gap, remaining)
+                if gap > settings.infeasible_factor * remaining:
+                    B, bounded_at = self._grown(B, S), gap
+                    self._loosen(B)
             self.centre = self.images.centre(at.here)
-            self.width = max(self.last_width, SHRINK * self.width)
+            self.width = max(self.last_width, settings.width_factor * self.width)
+
+    def _loosen(self, B: Array) -> None:
+        """Wider smoothing and more accurate rounds, where the multipliers lack feasibility."""
+        settings = self.settings
+        factor = settings.width_factor
+        self.accuracy = max(settings.finest_subproblem_accuracy, factor * self.accuracy)
+        self.last_width = min(settings.widest_last_width, self.last_width / factor)
+        self.width = max(self.width, self.last_width / factor)
+        # Gradients vanish at the factor zero: steps must be as long as the new rows to leave it.
+        self.radius = max(self.radius, 1e-3 * self.size(B))
 
     def size(self, B: Array) -> float:
         """Of a factor; not below that of the start, as the factor may be zero on the way."""
         return max(float(np.linalg.norm(B)), self.least_size)
 
-    def loose(self, at: _Point) -> float:
-        """What is left of complementarity: the gap but for what the multipliers lack in feasibility."""
+    def complementarity_gap(self, at: _Point) -> float:
+        """Sum of the complementarity products: the gap, were the multipliers feasible."""
         return at.here.exact - sum(at.here.duals) - _complement(at.here)
 
     def _compressed(self, B: Array) -> Array:
-        """The same metric with fewer rows, where some do not matter."""
+        """The same metric with fewer rows, where some are negligible."""
         values, vectors = np.linalg.eigh(B @ B.T)
-        kept = values > SMALL * self.size(B) * self.size(B)
+        kept = values > self.settings.negligible_row * self.size(B) * self.size(B)
         kept[-1] = True
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 
     def _start(self) -> Array:
-        """Where an earlier run stood, or what parts dissimilar pairs most for what it costs, at its best scale."""
+        """The factor of an earlier run, or the directions that separate dissimilar pairs most, at their best scale."""
         left = self.monitor.left_by(FactoredLagrangian.name)
         if left:
             try:
@@ -226,17 +268,17 @@ class _Run:
 
     def gradient(self, at: _Point) -> Array:
         """Of the smoothed objective in the factor."""
-        omega = _slope(self.norms, at.gram)
+        omega = _regularizer_gradient(self.norms, at.gram)
         return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2
 
     def product(self, at: _Point) -> Callable[[Array], Array]:
         """The second derivative at a point."""
-        omega, weights, square = _slope(self.norms, at.gram), at.B * self.scale**2, self.scale**2
+        omega, weights, square = _regularizer_gradient(self.norms, at.gram), at.B * self.scale**2, self.scale**2
 
         def product(step: Array) -> Array:
             self.products += 1
             change = step @ weights.T
-            bent = _bend(self.norms, at.gram, change + change.T)
+            bent = _regularizer_hessian(self.norms, at.gram, change + change.T)
             # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
             size = float(np.abs(step).max()) or 1.0
             images = at.here.product(self.single @ (step.T / size).astype(np.float32))
@@ -246,40 +288,38 @@ class _Run:
 
     def _solve(self, at: _Point) -> _Point:
         """Newton's method on the problem of this round."""
-        for _ in range(STEPS):
+        settings = self.settings
+        for _ in range(settings.newton_steps):
             gradient = self.gradient(at)
-            step, promise = steihaug(self.product(at), gradient, self.radius, CG_STEPS, CG_ACCURACY)
+            step, promise = steihaug(self.product(at), gradient, self.radius, settings.cg_steps, settings.cg_accuracy)
             length = float(np.linalg.norm(step))
             there = self.at(at.B + step)
-            loose = self.loose(at)
-            limit = self.enough * max(loose, 1e-8 * at.value)
+            # No finer than the rounding of the objective allows.
+            limit = self.accuracy * max(self.complementarity_gap(at), 1e-8 * at.value)
             gained = at.value - there.value
-            ratio = gained / promise if promise > 0.0 else 0.0
-            if ratio < 0.25:
-                self.radius = 0.25 * length
-            elif ratio > 0.75 and length > 0.99 * self.radius:
-                self.radius = 2.0 * self.radius
+            self.radius = new_radius(self.radius, length, gained / promise if promise > 0.0 else 0.0)
             if gained > 0.0:
                 at = there
-            if promise <= limit or self.radius < SHORTEST * self.size(at.B) or self.monitor.out_of_time:
+            short = self.radius < settings.shortest_step * self.size(at.B)
+            if promise <= limit or short or self.monitor.out_of_time:
                 break
-        self.radius = max(self.radius, 1e3 * SHORTEST * self.size(at.B))
+        self.radius = max(self.radius, 1e3 * settings.shortest_step * self.size(at.B))
         return at
 
     def _grown(self, B: Array, S: Array) -> Array:
         """The factor with new rows where the objective falls to second order, if there are such."""
-        if np.linalg.norm(B) <= VANISHED * self.least_size:
-            return self._afresh(S)
-        Z = _slope(self.norms, self.metric(B)) - S
+        if np.linalg.norm(B) <= self.settings.zero_size * self.least_size:
+            return self._from_zero(S)
+        Z = _regularizer_gradient(self.norms, self.metric(B)) - S
         values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
-        falling = np.flatnonzero(values < -LEAST)[: max(0, self.rank - len(B))]
+        falling = np.flatnonzero(values < -self.settings.new_row_eigenvalue)[: max(0, self.rank - len(B))]
         new = (vectors[:, falling] * np.sqrt(-values[falling])).T
         sizes = self.size(B) * np.geomspace(1e-4, 1.0, 13)
         grown = [np.ascontiguousarray(np.vstack([B, size * new])) for size in sizes]
         return min(grown, key=lambda B: self.at(B).value)
 
-    def _afresh(self, S: Array) -> Array:
-        """From zero, where norms have no slope: the factor of ``[S]_+`` at its best scale."""
+    def _from_zero(self, S: Array) -> Array:
+        """A start from zero, where norms have no gradient: the factor of ``[S]_+`` at its best scale."""
         values, vectors = np.linalg.eigh(S)
         rows = np.sqrt(np.maximum(values[::-1][: self.rank], 0.0))[:, None] * vectors[:, ::-1][:, : self.rank].T
         B = np.ascontiguousarray((rows @ self.vectors) / self.scale)
@@ -288,20 +328,21 @@ class _Run:
         self.radius = self.least_size = float(np.linalg.norm(B))
         return B
 
-    def _offer(self, at: _Point, looked: bool) -> Array:
-        """Offer the metric and, where it is looked at, what the multipliers prove; their S."""
+    def _offer(self, at: _Point, bounded: bool) -> Array:
+        """Offer the metric and, if asked for, what the multipliers prove; their S."""
         problem, monitor = self.problem, self.monitor
         M, value = self.metric(at.B), at.here.exact + self.regularizer.value(at.gram, self.cone)
         monitor.primal(M, value)
-        if not looked:
+        if not bounded:
             return self.cone.zeros()
         adding, taking = at.here.sides(self.images.X)
         share = 1.0
         if self.norms.squared:
             bound = problem.bound(sum(at.here.duals), adding - taking, M)
         else:
-            near = max(1e-12, NEAR * min(self.loose(at) / max(value, np.finfo(float).tiny), monitor.gap))
-            share = self.regularizer.largest_share(adding, taking, self.cone, near) or 0.0
+            relative = self.complementarity_gap(at) / max(value, np.finfo(float).tiny)
+            accuracy = max(1e-12, self.settings.scale_accuracy * min(relative, monitor.gap))
+            share = self.regularizer.largest_share(adding, taking, self.cone, accuracy) or 0.0
             bound = share * at.here.duals[0] + at.here.duals[1]
         multipliers = self.images.scaled_multipliers(at.here, share)
         monitor.dual(bound, lambda: multipliers)
@@ -313,17 +354,17 @@ def _complement(here: ImagePass) -> float:
     return -float(np.vdot(here.G, here.laplacian(here.G)))
 
 
-def _slope(norms: NormWeights, gram: Array) -> Array:
+def _regularizer_gradient(norms: NormWeights, gram: Array) -> Array:
     """The gradient of the regularizer at a metric or a Gram matrix."""
-    slope = norms.trace * np.eye(len(gram)) + norms.squared * gram
+    gradient = norms.trace * np.eye(len(gram)) + norms.squared * gram
     size = float(np.linalg.norm(gram))
-    return slope + norms.norm / size * gram if norms.norm and size > 0.0 else slope
+    return gradient + norms.norm / size * gram if norms.norm and size > 0.0 else gradient
 
 
-def _bend(norms: NormWeights, gram: Array, change: Array) -> Array:
-    """The change of that gradient."""
-    bend = norms.squared * change
+def _regularizer_hessian(norms: NormWeights, gram: Array, change: Array) -> Array:
+    """The derivative of that gradient along a change of the Gram matrix."""
+    derivative = norms.squared * change
     size = float(np.linalg.norm(gram))
     if norms.norm and size > 0.0:
-        bend = bend + norms.norm / size * (change - gram * (np.vdot(gram, change) / size**2))
-    return bend
+        derivative = derivative + norms.norm / size * (change - gram * (np.vdot(gram, change) / size**2))
+    return derivative

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from convexmetric.arguments import check_count
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.certificates.certificate import close_enough
 from convexmetric.cones.base import Array
@@ -19,7 +18,7 @@ from convexmetric.risks import DualPoint, Reason
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.run.checkpoint import Checkpoint, State
 
-__all__ = ["Display", "Monitor", "Run", "Solver", "check_counts"]
+__all__ = ["Display", "Monitor", "Run", "Solver"]
 
 
 class Display(Protocol):
@@ -254,9 +253,3 @@ class Solver(ABC):
         if isinstance(found, Reason):
             raise UnsupportedProblemError(f"{self.name} cannot solve this problem: {found}")
         found(monitor)
-
-
-def check_counts(solver: Solver, *names: str) -> None:
-    """Raise an :class:`InputError` unless these settings of a solver are positive integers."""
-    for name in names:
-        check_count(getattr(solver, name), name)

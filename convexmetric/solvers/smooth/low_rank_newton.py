@@ -20,7 +20,7 @@ The trust region leaves saddle points by itself; the certificate decides about e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -30,24 +30,15 @@ import scipy.linalg as la
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, Reason, SmoothRisk, tangent_dual
-from convexmetric.solvers.numerics.trust_region import steihaug
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.numerics.trust_region import at_boundary, new_radius, steihaug
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_shares
 from convexmetric.solvers.run.memory import metric_memory, pass_memory
 from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
 
 __all__ = ["LowRankNewton"]
 
-#: A row is left out when its share of the metric's trace is below this.
-NEGLIGIBLE = 1e-12
-#: Newton steps go on until they promise less than so much of the gap, most of which is the dual bound's. With 0.1, rows
-#: were added long before the others were settled, and an instance took four times as long.
-PRIMAL_SHARE = 1e-3
-#: What is lost of an objective in sums, as a share of it.
+#: Rounding error of an objective, as a share of it: some multiples of the machine precision.
 ROUNDING = 1e-14
-#: Looks in a row that neither halve the gap nor lower the objective by a hundredth before it gives up.
-FAILURES = 8
-#: Attempts to make new rows short enough to descend.
-HALVINGS = 20
 
 
 @dataclass(frozen=True)
@@ -64,6 +55,25 @@ class LowRankNewton(Solver):
         Conjugate gradient steps for a Newton step at most.
     max_rounds : int
         Looks at the bound after which it gives up.
+    negligible_row : float
+        Rows of the factor are left out below this share of its squared size, a metric's trace.
+    subproblem_accuracy : float
+        Newton steps go on until they promise less than this share of the tolerance or of ``primal_share`` of the gap.
+    primal_share : float
+        Share of the gap that counts there: most of the gap is the dual bound's. With 0.1, rows were added long before
+        the others were settled, and an instance took four times as long.
+    new_row_share : float
+        Rows are added along eigenvectors of S whose eigenvalues exceed one by more than this share of the tolerance.
+    cg_accuracy : float
+        Share of the gradient at which conjugate gradients end, at most; it shrinks with the gradient.
+    failed_looks : int
+        Looks in a row without progress after which it gives up.
+    gap_progress : float
+        It is progress if the gap is below this share of the last one,
+    objective_progress : float
+        or the objective below this share of the last one.
+    growth_trials : int
+        Attempts to make new rows short enough to descend.
     """
 
     name: ClassVar[str] = "low-rank-newton"
@@ -72,9 +82,21 @@ class LowRankNewton(Solver):
     newton_steps: int = 40
     cg_steps: int = 200
     max_rounds: int = 200
+    _: KW_ONLY
+    negligible_row: float = 1e-12
+    subproblem_accuracy: float = 0.1
+    primal_share: float = 1e-3
+    new_row_share: float = 0.1
+    cg_accuracy: float = 0.1
+    failed_looks: int = 8
+    gap_progress: float = 0.5
+    objective_progress: float = 0.99
+    growth_trials: int = 20
 
     def __post_init__(self) -> None:
-        check_counts(self, "grow", "newton_steps", "cg_steps", "max_rounds")
+        check_counts(self, "grow", "newton_steps", "cg_steps", "max_rounds", "failed_looks", "growth_trials")
+        check_shares(self, "negligible_row", "subproblem_accuracy", "primal_share", "new_row_share", "cg_accuracy")
+        check_shares(self, "gap_progress", "objective_progress")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
@@ -96,7 +118,7 @@ class LowRankNewton(Solver):
 
     def _descend_and_grow(self, problem: MetricProblem, risk: SmoothRisk, K: Array, monitor: Monitor) -> None:
         """Descend, look, grow."""
-        objective = _Whitened(risk, K)
+        objective = _Whitened(self, risk, K)
         start = problem.cone.zeros() if monitor.M is None else monitor.M
         here = objective.at(objective.factor(start))
         failures = 0
@@ -108,12 +130,13 @@ class LowRankNewton(Solver):
             monitor.dual(bound, partial(tangent_dual, risk, M), here.point)
             if monitor.iterate(rank=len(here.C), products=objective.products):
                 return
-            better = monitor.gap < 0.5 * before or monitor.upper_bound < 0.99 * objective_before
-            failures = 0 if better else failures + 1
-            if failures == FAILURES:
+            progress = monitor.gap < self.gap_progress * before
+            progress = progress or monitor.upper_bound < self.objective_progress * objective_before
+            failures = 0 if progress else failures + 1
+            if failures == self.failed_looks:
                 return
             here = objective.grown(here, self.grow, monitor.tol)
-            accuracy = 0.1 * max(monitor.tol, PRIMAL_SHARE * min(1.0, monitor.gap))
+            accuracy = self.subproblem_accuracy * max(monitor.tol, self.primal_share * min(1.0, monitor.gap))
             here = self._descend(objective, here, accuracy, monitor)
 
     def _descend(self, objective: _Whitened, here: _Point, accuracy: float, monitor: Monitor) -> _Point:
@@ -121,20 +144,17 @@ class LowRankNewton(Solver):
         radius = max(1.0, float(np.linalg.norm(here.C)))
         for _ in range(self.newton_steps):
             # The residual asked for shrinks with the gradient: superlinear convergence.
-            share = min(0.1, float(np.sqrt(np.linalg.norm(here.gradient))))
+            share = min(self.cg_accuracy, float(np.sqrt(np.linalg.norm(here.gradient))))
             step, promised = steihaug(objective.hessian(here), here.gradient, radius, self.cg_steps, share)
             there = objective.at(here.C + step)
             length = float(np.linalg.norm(step))
-            inside = length < 0.99 * radius
+            inside = not at_boundary(length, radius)
             # Near the optimum what is gained and promised is less than the rounding of the objective.
             rounding = ROUNDING * abs(here.value)
             if not promised + rounding > 0.0:
                 break
             kept = (here.value - there.value + rounding) / (promised + rounding)
-            if not kept >= 0.25:
-                radius = 0.25 * length
-            elif kept > 0.75 and not inside:
-                radius *= 2.0
+            radius = new_radius(radius, length, kept)
             if kept > 0.0:
                 here = there
             settled = inside and kept > 0.0 and promised <= accuracy * abs(here.value)
@@ -167,8 +187,8 @@ class _Point:
 class _Whitened:
     """The objective in coordinates that make the penalty a squared norm."""
 
-    def __init__(self, risk: SmoothRisk, K: Array) -> None:
-        self.risk, self.K = risk, K
+    def __init__(self, settings: LowRankNewton, risk: SmoothRisk, K: Array) -> None:
+        self.settings, self.risk, self.K = settings, risk, K
         self.inverse = la.solve_triangular(K, np.eye(len(K)), lower=True, check_finite=False)
         #: Products with a Hessian so far.
         self.products = 0
@@ -176,7 +196,7 @@ class _Whitened:
     def factor(self, M: Array) -> Array:
         """A factor in these coordinates of a metric, small eigenvalues left out."""
         values, vectors = la.eigh(self.K.T @ M @ self.K)
-        kept = values > NEGLIGIBLE * values.sum()
+        kept = values > self.settings.negligible_row * values.sum()
         return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
     def at(self, C: Array) -> _Point:
@@ -198,16 +218,16 @@ class _Whitened:
     def grown(self, here: _Point, most: int, tol: float) -> _Point:
         """Rows along the eigenvectors of S that promise most, of the length that Newton's method gives them."""
         values, vectors = la.eigh(here.S)
-        above = np.flatnonzero(values > 1.0 + 0.1 * tol)[::-1][:most]
+        above = np.flatnonzero(values > 1.0 + self.settings.new_row_share * tol)[::-1][:most]
         rows = vectors[:, above].T
         if not len(rows):
             return here
         V = rows @ self.inverse
         along = V.T @ V
-        bend = self.risk.cone.inner(along, self.risk.second_derivative(here.B.T @ here.B)(along))
+        curvature = self.risk.cone.inner(along, self.risk.second_derivative(here.B.T @ here.B)(along))
         slope = float((values[above] - 1.0).sum())
-        share = slope / bend if bend > 0.0 else 1.0
-        for _ in range(HALVINGS):
+        share = slope / curvature if curvature > 0.0 else 1.0
+        for _ in range(self.settings.growth_trials):
             there = self.at(np.concatenate([here.C, np.sqrt(share) * rows]))
             if there.value < here.value:
                 return there
@@ -215,9 +235,9 @@ class _Whitened:
         return here
 
     def reduced(self, here: _Point) -> _Point:
-        """The factor turned to orthogonal rows, those of no weight left out."""
+        """The factor with orthogonal rows, negligible ones left out."""
         _, sizes, rows = np.linalg.svd(here.C, full_matrices=False)
-        kept = sizes**2 > NEGLIGIBLE * (sizes**2).sum()
+        kept = sizes**2 > self.settings.negligible_row * (sizes**2).sum()
         return here if kept.sum() == len(here.C) else self.at(sizes[kept, None] * rows[kept])
 
 

@@ -11,7 +11,7 @@ quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -20,14 +20,11 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason, SmoothRisk, tangent_dual
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import metric_memory, pass_memory
 from convexmetric.solvers.run.needs import linear_part
 
 __all__ = ["ProximalGradient"]
-
-#: Factor by which every step is first tried longer than the last one.
-GROWTH = 1.1
 
 
 @dataclass(frozen=True)
@@ -40,15 +37,24 @@ class ProximalGradient(Solver):
         Give up after this many steps.
     look_every : int
         Steps between two looks at the certified gap, which count as iterations.
+    step_growth : float
+        Factor by which every step is first tried longer than the last one.
+    backtracking : float
+        Factor by which a step is shortened while the quadratic bound does not hold.
     """
 
     name: ClassVar[str] = "proximal-gradient"
 
     max_steps: int = 20_000
     look_every: int = 10
+    _: KW_ONLY
+    step_growth: float = 1.1
+    backtracking: float = 0.5
 
     def __post_init__(self) -> None:
         check_counts(self, "max_steps", "look_every")
+        check_positive(self, "step_growth")
+        check_shares(self, "backtracking")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
@@ -65,13 +71,13 @@ class ProximalGradient(Solver):
 
     @staticmethod
     def _first_step(risk: SmoothRisk, S: Array, N: Array) -> float:
-        """One over the curvature along the gradient, whose squares may be no floats."""
+        """One over the curvature along the gradient, made of size one so that its squares are floats."""
         size = float(np.abs(S).max())
         if size == 0.0:
             return 1.0
         along = S / size
-        bend = risk.cone.inner(along, risk.second_derivative(N)(along))
-        return risk.cone.inner(along, along) / bend if bend > 0.0 else 1.0
+        curvature = risk.cone.inner(along, risk.second_derivative(N)(along))
+        return risk.cone.inner(along, along) / curvature if curvature > 0.0 else 1.0
 
     def _steps(self, problem: MetricProblem, risk: SmoothRisk, mu: float, monitor: Monitor) -> None:
         """Step until told to stop."""
@@ -90,9 +96,9 @@ class ProximalGradient(Solver):
                 monitor.dual(bound, partial(tangent_dual, risk, N), point)
                 if monitor.iterate(steps=number, step=step):
                     return
-            tried = GROWTH * step
+            tried = self.step_growth * step
             if not 0.0 < tried < np.inf:
-                # Steps of this length are no floats.
+                # Steps of this length are out of the range of floats.
                 return
             while True:
                 there = cone.project((N + tried * (point.S - linear)) / (1.0 + tried * mu))
@@ -102,7 +108,7 @@ class ProximalGradient(Solver):
                 allowed = value - cone.inner(point.S, change) + 0.5 / tried * cone.inner(change, change)
                 if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:
                     break
-                tried *= 0.5
+                tried *= self.backtracking
             monitor.primal(there, ahead + problem.penalty(there))
             if cone.inner(N - there, there - M) > 0.0:
                 N, momentum = there, 1.0

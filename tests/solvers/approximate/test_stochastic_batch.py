@@ -10,8 +10,6 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
-from convexmetric.solvers.approximate.base import EPOCH_DRAWS
-from convexmetric.solvers.approximate.stochastic_batch import epoch_draws
 
 
 def points(seed=0, n=24, d=3):
@@ -171,9 +169,10 @@ def test_it_ends_when_told_to():
 def test_epochs_of_very_many_comparisons_are_shorter():
     X, y = points(n=300)
     problem = cm.TripletProblem.from_labels(X, y, None, None)
-    assert problem.count > EPOCH_DRAWS
-    assert epoch_draws(problem.risk) == EPOCH_DRAWS
-    assert epoch_draws(labels().risk) == labels().count
+    solver = cm.StochasticBatch()
+    assert problem.count > solver.epoch_draws
+    assert solver.draws_in_epoch(problem.risk) == solver.epoch_draws
+    assert solver.draws_in_epoch(labels().risk) == labels().count
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Listed comparisons on their kink, and the Newton systems they make."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,9 +10,8 @@ from samples import random_element
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers.hinges import newton_system
 from convexmetric.solvers.hinges.kinks import Kinks
-from convexmetric.solvers.hinges.newton_system import Factorised, solve_newton
+from convexmetric.solvers.hinges.newton_system import Factorised, NewtonSystemSettings, solve_newton
 
 D, N = 4, 14
 
@@ -57,7 +58,7 @@ def test_turned_points_have_the_margins_of_turned_metrics(own_queries, d):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("count", [3, 60])
-def test_a_newton_system_is_solved_whichever_way(form, count, monkeypatch):
+def test_a_newton_system_is_solved_whichever_way(form, count):
     listed, rng = kinks(*form, count=count)
     projection, sigma = listed.cone.projection(random_element(rng, listed.cone)), 0.7
     diagonal, b = 0.5 + rng.random(projection.size), rng.standard_normal(projection.size)
@@ -68,11 +69,10 @@ def test_a_newton_system_is_solved_whichever_way(form, count, monkeypatch):
 
     np.testing.assert_allclose(product(Factorised(projection, listed, diagonal, sigma).solve(b)), b, atol=1e-9)
     np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-9)
-    monkeypatch.setattr(newton_system, "FACTORISED", 0.0)
-    monkeypatch.setattr(newton_system, "CG_ACCURACY", 1e-12)
-    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-8)
-    monkeypatch.setattr(newton_system, "CG_STEPS", 0)
-    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-9)
+    accurate = NewtonSystemSettings(direct_work=0.1, cg_accuracy=1e-12)
+    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma, accurate)), b, atol=1e-8)
+    short = replace(accurate, cg_steps=1)
+    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma, short)), b, atol=1e-9)
 
 
 def test_without_kinks_the_system_is_its_diagonal():

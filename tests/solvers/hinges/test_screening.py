@@ -225,7 +225,7 @@ def test_only_hinges_certain_to_be_where_a_metric_has_them_are_left_out(name):
     near, begin, _, far, start, _ = problem.risk.rankings.relevance.lists(np.arange(problem.risk.parts))
     q, i, j = places.T
     sample = np.column_stack([q, near[begin[q] + i], far[start[q] + j]])
-    screening = Screening(problem)
+    screening = Screening(problem, 0.1, 0.1)
     M = 0.6 * optimum.M
     assert screening.undecided(sample, M).all()
     screening.ball = ball_at(problem, optimum)

@@ -11,7 +11,6 @@ from samples import TRIPLETS, instance_with_optimum, random_triplets
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.risks import SmoothedPairs
-from convexmetric.solvers.hinges import semismooth_newton
 
 SQUARED = sorted(TRIPLETS)
 
@@ -47,11 +46,10 @@ def test_small_regularizers_are_solved_too(ratio, diagonal):
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_the_interior_point_at_the_end_reaches_high_accuracy(diagonal, monkeypatch):
-    monkeypatch.setattr(semismooth_newton, "SHORT_STEPS", 0)
-    monkeypatch.setattr(semismooth_newton, "FIRST_WIDTH", 0.3)
+def test_the_interior_point_at_the_end_reaches_high_accuracy(diagonal):
+    solver = cm.SemismoothNewton(short_steps=1, first_width=0.3)
     problem = noisy(d=6, count=800, diagonal=diagonal)
-    solution = cm.solve(problem.with_reg(1e-3 * problem.reg_max), tol=1e-10, solver="semismooth-newton")
+    solution = cm.solve(problem.with_reg(1e-3 * problem.reg_max), tol=1e-10, solver=solver)
     assert solution.gap <= 1e-10
     dual = solution.certificate.dual
     assert isinstance(dual, SmoothedPairs)

@@ -1,0 +1,52 @@
+"""Every setting of a solver has a line in the docstring of its class and refuses what is out of its range."""
+
+import re
+from dataclasses import fields, is_dataclass, replace
+
+import pytest
+
+import convexmetric as cm
+from convexmetric import solvers
+from convexmetric.solvers import InteriorPointSettings, NewtonSystemSettings
+
+FAMILIES = tuple(f"convexmetric.solvers.{family}." for family in ("approximate", "hinges", "listed", "pairs", "smooth"))
+CLASSES = [getattr(solvers, name) for name in solvers.__all__ if isinstance(getattr(solvers, name), type)]
+SOLVERS = [kind for kind in CLASSES if issubclass(kind, solvers.Solver) and kind.__module__.startswith(FAMILIES)]
+KINDS = [*SOLVERS, InteriorPointSettings, NewtonSystemSettings]
+KINDS = [kind for kind in KINDS if kind not in (solvers.ApproximateSolver, solvers.RandomisedSolver)]
+#: What is wrong for a setting of this type.
+WRONG = {
+    bool: (2, "yes"),
+    int: (0, -1, 1.5, True),
+    float: (0.0, -1.0, float("nan"), float("inf"), True),
+    tuple: ((), (0.0,), 1.0),
+}
+
+
+def settings(kind):
+    return [(kind, field.name) for field in fields(kind)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_setting_is_described(kind):
+    assert is_dataclass(kind)
+    described = kind.__doc__.split("Parameters\n")[1]
+    for field in fields(kind):
+        assert re.search(rf"^    (\w+, )*{field.name}(, \w+)* : ", described, re.MULTILINE), field.name
+
+
+@pytest.mark.parametrize(("kind", "name"), [pair for kind in KINDS for pair in settings(kind)])
+def test_every_setting_refuses_what_is_out_of_its_range(kind, name):
+    default = getattr(kind(), name)
+    for wrong in WRONG.get(type(default), ()):
+        if (kind, name, wrong) == (cm.FactoredDescent, "accuracy", 0.0):
+            continue  # It may ask for nothing.
+        with pytest.raises(cm.errors.InputError, match=name):
+            replace(kind(), **{name: wrong})
+
+
+def test_factors_that_shorten_steps_are_below_one():
+    for kind in KINDS:
+        for name in {"backtracking", "width_factor", "boundary_share"} & {field.name for field in fields(kind)}:
+            with pytest.raises(cm.errors.InputError, match="above 0 and below 1"):
+                replace(kind(), **{name: 1.0})

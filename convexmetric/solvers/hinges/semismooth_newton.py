@@ -44,7 +44,7 @@ from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.hinges.newton_system import Factorised, NewtonSystemSettings, solve_newton
 from convexmetric.solvers.hinges.screening import Screening
 from convexmetric.solvers.run import Monitor, Solver, check_counts, check_flags, check_positive, check_shares
-from convexmetric.solvers.run.memory import FLOAT, pass_memory
+from convexmetric.solvers.run.memory import FLOAT, pass_memory, row_width
 from convexmetric.solvers.run.needs import linear_part, squared_norm
 
 __all__ = ["SemismoothNewton"]
@@ -160,19 +160,23 @@ class SemismoothNewton(Solver):
         return reg if isinstance(reg, Reason) else partial(self._follow, problem, risk, reg)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of a pass or the rows of kinks that are factorised, whichever is more, the sampled kinks, and ten metrics."""
+        """Of a pass or the rows of kinks that are factorised, whichever is more, and the sampled kinks.
+
+        Full metrics: also ten metrics, and the points six times; their rows are as many as are factorised at once.
+        Diagonal metrics: all rows four times, and two Newton matrices.
+        """
         risk, cone = problem.risk.form(PairwiseRisk), problem.cone
         if isinstance(risk, Reason):
             return None
         d, coordinates = float(cone.d), float(cone.size)
         sample = min(3.0 * self.sample_size, float(risk.pairs.sum()))
-        rows = 4.0 * sample * coordinates
-        if not cone.diagonal:
+        if cone.diagonal:
+            rows, others = 4.0 * sample * row_width(risk), 2.0 * coordinates**2
+        else:
             work = self.newton_system.direct_work
             most = work / coordinates**2 if coordinates**3 <= work else (work / coordinates) ** 0.5
-            rows = min(sample, most) * coordinates
-        points = 6.0 * risk.rankings.X.shape[0] * d
-        return max(pass_memory(problem), FLOAT * rows) + FLOAT * (25.0 * sample + points + 10.0 * d * d)
+            rows, others = min(sample, most) * coordinates, 6.0 * risk.rankings.X.shape[0] * d + 10.0 * d * d
+        return max(pass_memory(problem), FLOAT * rows) + FLOAT * (25.0 * sample + others)
 
     def _follow(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from convexmetric.comparisons import Comparisons, Rankings
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, SeparableRisk
+from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, Risk, SeparableRisk
 from convexmetric.risks.query import QueryRisk
 
 __all__ = ["FLOAT", "metric_memory", "pass_memory", "row_width", "stated_entries"]
@@ -18,14 +18,14 @@ FLOAT = 8.0
 PAIRS_BLOCK = 4_096
 
 
-def row_width(comparisons: Comparisons) -> float:
+def row_width(data: Comparisons | Risk) -> float:
     """Numbers that a comparison takes in coordinates; an entry of a sparse row counts as one and a half.
 
     A triplet's row has the entries of three points.
     """
-    coordinates = float(comparisons.cone.size)
-    sparse = [points for points in comparisons.points if sp.issparse(points)]
-    if not sparse or not comparisons.cone.diagonal:
+    coordinates = float(data.cone.size)
+    sparse = [points for points in data.points if sp.issparse(points)]
+    if not sparse or not data.cone.diagonal:
         return coordinates
     return 1.5 * min(coordinates, 3.0 * max(points.nnz / points.shape[0] for points in sparse))
 

@@ -175,7 +175,9 @@ def main():
     limit_threads(arguments.threads)
     print(surroundings(), flush=True)
 
-    solvers = arguments.solvers or list(dict.fromkeys(route.solver.name for route in ROUTES))
+    solvers = arguments.solvers or [
+        name for name in dict.fromkeys(route.solver.name for route in ROUTES) if name in cm.solvers.SOLVERS
+    ]
     known = set(cm.solvers.SOLVERS) - {DEFAULT}
     if not set(solvers) <= known:
         parser.error(f"--solvers must be among {', '.join(sorted(known))}")

@@ -50,7 +50,7 @@ from convexmetric.cli.reports import (
     verdict_record,
     worst_table,
 )
-from convexmetric.datasets import preprocess, read_csv
+from convexmetric.datasets import Dataset, preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.estimators import MLR, OperatorMarginMetric, RandomProjectionMetric, RelativeComparisonMetric
 from convexmetric.files import check_solution_path, write_arrays
@@ -233,14 +233,7 @@ def audit(
     With --solve losses and directions are compared with those of the optimum. Several files make a list of JSON, and
     with --iterates one picture.
     """
-    if tol is not None and not 0.0 < tol < 1.0:
-        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
-    if plot is not None:
-        _check_picture_path(plot)
-        if len(files) > 1 and not iterates:
-            raise InputError("a picture is of one metric: give one FILE, or files of iterates with --iterates")
-    if iterates and variable is not None:
-        raise InputError("--variable is for metrics; a file of iterates holds them as 'iterates'")
+    _check_audit(files, variable, iterates, plot, tol)
     read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
     instance = load_instance(name)
     problem = instance.problem()
@@ -249,26 +242,23 @@ def audit(
     records: list[dict[str, Any]] = []
     audits: list[Audit] = []
     trails: list[AuditTrail] = []
-    near = True
+    near, limit = True, tol or np.inf
     for file, given in zip(files, read, strict=True):
-        if not as_json:
-            _console().print(f"{file} on {instance.title}", markup=False, highlight=False, soft_wrap=True)
+        heading = f"{file} on {instance.title}"
         if isinstance(given, Iterates):
-            trails.append(audit_iterates(problem, given.metrics, given.seconds, given.passes, against, file.stem))
-            near = near and bool(trails[-1].best_so_far[-1] <= (tol or np.inf))
-            records.append(trail_record(name, str(file), trails[-1]))
-            tables = [trail_table(trails[-1])]
+            trail = audit_iterates(problem, given.metrics, given.seconds, given.passes, against, file.stem)
+            trails.append(trail)
+            near = near and bool(trail.best_so_far[-1] <= limit)
+            records.append(trail_record(name, str(file), trail))
+            shown = [heading, trail_table(trail)]
         else:
             verdict = audit_metric(problem, given, against, worst)
             audits.append(verdict)
-            near = near and verdict.feasible and verdict.suboptimality <= (tol or np.inf)
+            near = near and verdict.feasible and verdict.suboptimality <= limit
             records.append(audit_record(name, str(file), verdict))
-            tables = [audit_table(verdict), *([worst_table(verdict)] if verdict.worst else [])]
-            if not as_json:
-                _console().print(verdict.verdict, markup=False, highlight=False, soft_wrap=True)
-        if not as_json:
-            for table in tables:
-                _console().print(table)
+            shown = [heading, verdict.verdict, audit_table(verdict), *([worst_table(verdict)] if verdict.worst else [])]
+        for part in shown if not as_json else []:
+            _console().print(part, markup=False, highlight=False, soft_wrap=True)
     if as_json:
         _print_json(records[0] if len(records) == 1 else records)
     if plot is not None:
@@ -375,15 +365,7 @@ def fit(
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     data = read_csv(file, label, drop or [])
-    points = preprocess(data.X, ["zscore"]) if scale else data.X
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        estimator.set_params(**chosen).fit(points, np.array(data.target_names)[data.y])
-    for warning in caught:
-        # A gap is said in our own words, after the result.
-        if not issubclass(warning.category, GapWarning):
-            _say(f"note: {warning.message}")
+    _learn(estimator.set_params(**chosen), data, scale)
     solution = estimator.solution_
     if as_json:
         _print_json(solution_record(str(file), solution) | {"method": method, "columns": data.extras["columns"]})
@@ -391,26 +373,42 @@ def fit(
         _console().print(f"{data.summary.split('; extras')[0]}\n\n{solution.problem}\n", markup=False, highlight=False)
         _console().print(solution_table(solution))
     if save is not None:
-        constant = data.X.min(axis=0) == data.X.max(axis=0)
-        deviation = np.where(constant, 1.0, data.X.std(axis=0)) if scale else np.ones(data.X.shape[1])
-        write_arrays(
-            save,
-            {
-                "components": estimator.components_ / deviation,
-                "columns": np.array(data.extras["columns"]),
-                "method": method,
-                "lower_bound": solution.lower_bound,
-                "upper_bound": solution.upper_bound,
-                "gap": solution.gap,
-                "tol": tol,
-                "status": solution.status,
-                "solver": solution.solver,
-            },
-        )
-        _say(f"components: {save}")
+        _save_components(save, estimator, method, data, scale)
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
         raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
+
+
+def _learn(estimator: Any, data: Dataset, scale: bool) -> None:
+    """Fit, and say what it warned of but a gap, which is said in our own words after the result."""
+    points = preprocess(data.X, ["zscore"]) if scale else data.X
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        estimator.fit(points, np.array(data.target_names)[data.y])
+    for warning in caught:
+        if not issubclass(warning.category, GapWarning):
+            _say(f"note: {warning.message}")
+
+
+def _save_components(path: Path, estimator: Any, method: str, data: Dataset, scale: bool) -> None:
+    """Components that act on the table as it is, with names of columns and bounds."""
+    solution = estimator.solution_
+    constant = data.X.min(axis=0) == data.X.max(axis=0)
+    deviation = np.where(constant, 1.0, data.X.std(axis=0)) if scale else np.ones(data.X.shape[1])
+    arrays = {
+        "components": estimator.components_ / deviation,
+        "columns": np.array(data.extras["columns"]),
+        "method": method,
+        "lower_bound": solution.lower_bound,
+        "upper_bound": solution.upper_bound,
+        "gap": solution.gap,
+        "tol": solution.tol,
+        "status": solution.status,
+        "solver": solution.solver,
+    }
+    write_arrays(path, arrays)
+    _say(f"components: {path}")
 
 
 @app.command()
@@ -515,6 +513,18 @@ def _plot(instance: Instance, solution: Solution, path: Path) -> None:
     figure = plot_solution(solution, X, labels) if X.shape[1] == len(solution.M) else plot_solution(solution)
     figure.suptitle(instance.title)
     save_picture(figure, path)
+
+
+def _check_audit(files: list[Path], variable: str | None, iterates: bool, plot: Path | None, tol: float | None) -> None:
+    """Refuse options that do not go together, before anything is read."""
+    if tol is not None and not 0.0 < tol < 1.0:
+        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    if plot is not None:
+        _check_picture_path(plot)
+        if len(files) > 1 and not iterates:
+            raise InputError("a picture is of one metric: give one FILE, or files of iterates with --iterates")
+    if iterates and variable is not None:
+        raise InputError("--variable is for metrics; a file of iterates holds them as 'iterates'")
 
 
 def _plot_audit(

@@ -466,15 +466,31 @@ def _smooth_row(values, dense, first, lists, settings, weights, own, strides, st
     values[base : first[row + 1]] = 0.0
     x_order, z_order = _ascending(x_given), _ascending(z_given)
     x, z = x_given[x_order], z_given[z_order]
-    low = x[0]
-    half = 0.5 * width
+    smooth, exact, total, kinks = _far_slopes(x, z, margin, width, weights[row], z_at[z_order], values)
+    _near_slopes(x, z - margin, width, weights[row], x_at[x_order], values)
+    own_begin, own_end, places, slopes = own
+    chosen = places[own_begin[row] : own_end[row]], slopes[own_begin[row] : own_end[row]]
+    total += _own_slopes(x_given, z_given, margin, width, weights[row], chosen, x_at, z_at, values)
+    sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
+    sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
+    most = found.shape[1]
+    if most and kinks and np.isfinite(strides[row]):
+        strides[row] = max(1.0, strides[row], kinks / most)
+        _sample(x, z - margin, width, x_order, z_order, strides[row], starts[row], found[row])
 
-    # t = x_i - (z_j - margin); the pairs with |t| < width/2 are on the kink. Runs of few items are summed one by one:
-    # differences of prefix sums lose as many digits as the width is narrow.
+
+@numba.njit(cache=True, nogil=True)
+def _far_slopes(x, z, margin, width, weight, z_at, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Weights of the far items; smoothed and exact sum of a query, sum of its slopes, and number of its kinks.
+
+    With t = x_i - (z_j - margin), pairs with |t| < width/2 are on the kink. Runs of few items are summed one by one:
+    differences of prefix sums lose as many digits as the width is narrow.
+    """
+    p, low, half = x.size, x[0], 0.5 * width
     sums_x, squares_x = _prefix_sums(x, low)
     smooth, exact, total, kinks = 0.0, 0.0, 0.0, 0
     begin, end, above = 0, 0, 0
-    for j in range(n):
+    for j in range(z.size):
         key = z[j] - margin
         while begin < p and x[begin] <= key - half:
             begin += 1
@@ -500,12 +516,20 @@ def _smooth_row(values, dense, first, lists, settings, weights, own, strides, st
         exact += sums_x[p] - sums_x[above] - (p - above) * shift
         total += slopes
         kinks += m
-        values[z_at[z_order[j]]] += weights[row] * slopes
-    # The same differences from the other side, compared alike so that ties at width zero fall alike.
-    keys = z - margin
+        values[z_at[j]] += weight * slopes
+    return smooth, exact, total, kinks
+
+
+@numba.njit(cache=True, nogil=True)
+def _near_slopes(x, keys, width, weight, x_at, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Weights of the near items: the same differences from the other side.
+
+    They are compared alike, so that ties at width zero fall alike.
+    """
+    n, low, half = keys.size, x[0], 0.5 * width
     sums_z, _ = _prefix_sums(keys, low)
     begin, end = 0, 0
-    for i in range(p):
+    for i in range(x.size):
         while begin < n and keys[begin] < x[i] - half:
             begin += 1
         end = max(end, begin)
@@ -517,37 +541,42 @@ def _smooth_row(values, dense, first, lists, settings, weights, own, strides, st
             t = 0.0
             for j in range(begin, end):
                 t += x[i] - keys[j]
-        values[x_at[x_order[i]]] -= weights[row] * (begin + 0.5 * m + (t / width if m else 0.0))
-    # Exceptions: the slope that the sums above hold is taken back, by the same comparison.
-    own_begin, own_end, places, slopes = own
-    for k in range(own_begin[row], own_end[row]):
-        i, j = places[k, 1], places[k, 2]
-        held = _slope(x_given[i], z_given[j] - margin, half, width)
-        change = slopes[k] - held
-        total += change
-        values[z_at[j]] += weights[row] * change
-        values[x_at[i]] -= weights[row] * change
-    sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
-    sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
+        values[x_at[i]] -= weight * (begin + 0.5 * m + (t / width if m else 0.0))
 
-    most = found.shape[1]
-    if most and kinks and np.isfinite(strides[row]):
-        strides[row] = max(1.0, strides[row], kinks / most)
-        following, seen, taken = np.floor(starts[row] * strides[row]), 0, 0
-        begin, end = 0, 0
-        for j in range(n):
-            key = z[j] - margin
-            while begin < p and x[begin] <= key - half:
-                begin += 1
-            end = max(end, begin)
-            while end < p and x[end] < key + half:
-                end += 1
-            while following < seen + end - begin and taken < most:
-                found[row, taken, 0] = x_order[begin + int(following) - seen]
-                found[row, taken, 1] = z_order[j]
-                taken += 1
-                following += strides[row]
-            seen += end - begin
+
+@numba.njit(cache=True, nogil=True)
+def _own_slopes(x, z, margin, width, weight, own, x_at, z_at, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Slopes of their own in place of those that the sums hold, found by the same comparison; the change of the sum."""
+    places, slopes = own
+    total = 0.0
+    for k in range(len(places)):
+        i, j = places[k, 1], places[k, 2]
+        change = slopes[k] - _slope(x[i], z[j] - margin, 0.5 * width, width)
+        total += change
+        values[z_at[j]] += weight * change
+        values[x_at[i]] -= weight * change
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def _sample(x, keys, width, x_order, z_order, stride, start, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """One in ``stride`` pairs on the kink."""
+    p, most, half = x.size, len(found), 0.5 * width
+    following, seen, taken = np.floor(start * stride), 0, 0
+    begin, end = 0, 0
+    for j in range(keys.size):
+        key = keys[j]
+        while begin < p and x[begin] <= key - half:
+            begin += 1
+        end = max(end, begin)
+        while end < p and x[end] < key + half:
+            end += 1
+        while following < seen + end - begin and taken < most:
+            found[taken, 0] = x_order[begin + int(following) - seen]
+            found[taken, 1] = z_order[j]
+            taken += 1
+            following += stride
+        seen += end - begin
 
 
 @numba.njit(cache=True, nogil=True)

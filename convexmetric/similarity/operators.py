@@ -55,7 +55,7 @@ class SimilarityOperator:
     --------
     >>> import convexmetric as cm
     >>> T = cm.SimilarityOperator([[0.5, 0.0]])
-    >>> T.verify([[0.0, 0.0], [3.0, 0.0], [4.0, 0.0]], [[1.0, 9.0]]).ravel().tolist()
+    >>> T.verdicts([[0.0, 0.0], [3.0, 0.0], [4.0, 0.0]], [[1.0, 9.0]]).ravel().tolist()
     [1, 0, -1]
     """
 

@@ -41,6 +41,7 @@ for attempt in range(repeat + 1):
         best = taken
         break
 print(json.dumps({
+    "package": cm.__file__,
     "lower": solution.lower_bound, "upper": solution.upper_bound, "gap": solution.gap, "status": solution.status,
     "iterations": solution.iterations, "solver": solution.solver, "seconds": best,
     "rounding": getattr(solution, "rounding", None),
@@ -52,7 +53,8 @@ def solved(root, name, arguments):
     """What the package in a folder makes of an instance; None if it fails."""
     environment = {**os.environ, "PYTHONPATH": str(root)}
     command = [sys.executable, "-c", RUN, name, str(arguments.tol), str(arguments.limit), str(arguments.repeat)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    # Python looks in the current folder first.
+    done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True)
     if done.returncode:
         print(f"{root}: {name}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
         return None

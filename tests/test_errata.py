@@ -4,6 +4,8 @@ import errata_report as report
 import numpy as np
 import pytest
 
+import convexmetric as cm
+
 
 def test_the_printed_loss_step_minimises_the_objective_of_twice_lambda():
     n = report.factor_two(steps=100_000).numbers
@@ -29,6 +31,50 @@ def test_learn_metric_has_wrong_signs_and_sums():
     assert abs(n["trace, printed"] - n["difference"]) > 1.0
     assert n["step ratio"] == pytest.approx(2.0, rel=0.1)
     assert -1e-6 <= n["corrected"] < 1e-2 < 4e-2 < n["printed"]
+
+
+def test_equations_6_and_7_of_paper_3_weigh_the_hinges_otherwise():
+    n = report.triplet_factors(steps=1000).numbers
+    assert n["gap"] <= 1e-6
+    assert n["of sums gap"] <= 1e-6
+    assert n["corrected slope"] < 1e-6
+    assert n["equation 6 slope"] > 0.1
+    assert n["equation 7 slope"] == pytest.approx(287.0)
+    assert n["optimum"] * (1 - 1e-6) <= n["corrected"] < 1.01 * n["optimum"]
+    assert n["equation 6"] > 2.0 * n["optimum"]
+    assert n["equation 7"] > 2.0 * n["optimum"]
+    # What no factor descends ends where hinges as many times heavier are optimal.
+    assert n["equation 7"] == pytest.approx(n["of sums"], rel=0.2)
+    # Where nearly all triplets are violated, |S+| is nearly |S|.
+    assert n["violated"] < 72.0 < 260.0 < n["violated, crowded"] < 288.0
+    assert -1e-6 <= n["corrected, crowded"] < 1e-6 < n["equation 6, crowded"] < 1e-4 < n["equation 7, crowded"]
+
+
+def test_figure_1_exchanges_similar_and_dissimilar_pairs():
+    n = report.level_ellipsoid().numbers
+    assert n["right"] == n["pairs"]
+    assert n["printed"] < 0.5 * n["pairs"]
+    assert n["contradictions"] > 0.0
+    # Squares are missing as well.
+    assert n["printed"] < n["exchanged"] < n["pairs"]
+    assert n["largest dissimilar"] < 1.0 < n["least similar"]
+    assert n["regularized"] > 1.0
+
+
+def test_variant_l_differs_from_g_in_the_projection_and_from_f_in_a_term():
+    L, G, F = (cm.VARIANTS[name] for name in "LGF")
+    assert (L.intra, L.inter) == (G.intra, G.inter) != (F.intra, F.inter)
+    assert L.projection != G.projection == F.projection
+    n = report.compared_projections().numbers
+    for column in ("Search Engine", "Philosophy Concept", "phenotypes"):
+        assert abs(n[f"L - G, {column}"]) < 0.011 < 0.03 < n[f"L - F, {column}"]
+
+
+def test_g_is_the_best_variant_in_one_column_of_three():
+    n = report.best_variant().numbers
+    assert n["L, Search Engine"] > n["G, Search Engine"]
+    assert n["E, phenotypes"] > n["L, phenotypes"] > n["G, phenotypes"]
+    assert [n[f"above G, {column}"] for column in ("Search Engine", "Philosophy Concept", "phenotypes")] == [1, 0, 2]
 
 
 def test_the_printed_sign_pushes_relevant_objects_away():

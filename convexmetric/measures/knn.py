@@ -4,7 +4,8 @@ r"""Binary k-nearest-neighbour prediction: is the majority of the first k places
    h = \lfloor k / 2 \rfloor + 1, \quad k \leftarrow \min(k, p)
 
 With p >= k relevant items this is the paper's formula; with n <= k - h irrelevant ones no ranking loses the majority.
-With p < k learning departs from it and cuts k to p: h may exceed p, and then no ranking at all has a majority.
+With p < k learning departs from it and cuts k to p: h may exceed p, and then no ranking at all has a majority. Scores
+of retrieval do not cut k.
 
 Either the natural ranking is best, or the one with exactly h - 1 relevant items in the first k places.
 """
@@ -42,6 +43,10 @@ class NearestNeighbours(MeasureAtK):
         """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0, with ``k <- min(k, p)``."""
         k = np.minimum(self.k, p)
         return ((i == k // 2 + 1) & (i + b <= k)).astype(np.float64)
+
+    def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0: are more than k / 2 of the first k relevant?"""
+        return ((i == self.k // 2 + 1) & (i + b <= self.k)).astype(np.float64)
 
 
 @numba.njit(cache=True, nogil=True)

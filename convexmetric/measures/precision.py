@@ -4,7 +4,7 @@ r"""Precision at k: the share of relevant items in the first k places.
 
 With p >= k relevant items this is the paper's formula, however few irrelevant ones there are: with n < k at least k - n
 of the first k places are relevant, and the loss is at most n / k. With p < k the paper's score of the perfect ranking
-is p / k; learning departs from it and cuts k to p.
+is p / k; learning departs from it and cuts k to p. Scores of retrieval divide by k in every case.
 
 With m relevant items in the first k places the best ranking pushes the r = k - m nearest irrelevant items above all but
 the m nearest relevant ones and leaves everything else in its natural order:
@@ -48,6 +48,10 @@ class PrecisionAtK(MeasureAtK):
         """``[i + b <= k] / k`` with ``k <- min(k, p)``."""
         k = np.minimum(self.k, p)
         return (i + b <= k) / k
+
+    def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """``[i + b <= k] / k``: relevant items among the first k, over k, also where there are fewer items."""
+        return np.asarray((i + b <= self.k) / self.k)
 
 
 @numba.njit(cache=True, nogil=True)

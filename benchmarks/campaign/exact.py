@@ -485,14 +485,13 @@ def _points(arrays: dict[str, np.ndarray], name: str, d: int) -> list[list[Fract
 
 def _gains(measure: str, k: int, p: int, n: int) -> tuple[list[list[Fraction]], Fraction]:
     """``g(i, b)``, i = 1..p, b = 0..n, and the error of a score."""
-    places = [[(i, b) for b in range(n + 1)] for i in range(1, p + 1)]
+    places, head = [[(i, b) for b in range(n + 1)] for i in range(1, p + 1)], min(k, p)
     if measure == "ndcg":
-        discounts, slack = _discounts(min(k, p)), p * SLACK
+        discounts, slack = _discounts(head), p * SLACK
         total = sum(discounts)
         return [
             [discounts[i + b - 1] / total if i + b <= len(discounts) else ZERO for i, b in row] for row in places
         ], slack
-    head = min(k, p, n)
     rules: dict[str, Callable[[int, int], Fraction]] = {
         "auc": lambda i, b: Fraction(n - b, p * n),
         "map": lambda i, b: Fraction(i, p * (i + b)),

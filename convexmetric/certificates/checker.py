@@ -862,7 +862,7 @@ def gains(measure: str, k: int, p: int, n: int) -> Ball:
         return Ball(i) / (Ball(p) * Ball(i + b))
     if measure == "mrr":
         return Ball(np.where(i == 1.0, 1.0, 0.0)) / Ball(1.0 + b)
-    head = min(k, p) if measure == "ndcg" else min(k, p, n)
+    head = min(k, p)
     if measure == "precision":
         return Ball(np.where(i + b <= head, 1.0, 0.0)) / Ball(float(head))
     if measure == "knn":

@@ -27,7 +27,8 @@ class MLR(MetricEstimator):
     measure : str
         ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"`` or ``"knn"``: what rankings are measured by.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default.
+        Places that count, for precision, ndcg and knn; 10 by default. Learning cuts them to p for a query with p < k
+        relevant points; ``score`` does not.
     C : float
         Weight of the mean loss against the regularizer.
     regularizer : str

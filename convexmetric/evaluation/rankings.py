@@ -1,10 +1,11 @@
 r"""How well a metric retrieves and classifies points it was not trained on.
 
-Retrieval scores are means over queries of the ranking measures of :mod:`convexmetric.measures`, with their definitions:
-k is cut where a query has fewer items, and the discount of NDCG is that of metric learning to rank. Ties are settled
-the same way every time, and never by relevance: of two points at the same distance, as computed in float64, the one
-with the smaller row number is nearer; of classes with equally many votes the one with the nearest member wins. So the
-metric zero scores by the order of the rows, not perfectly.
+Retrieval scores are means over queries of the plain definitions of the ranking measures: k is never cut, so that a
+query with fewer than k relevant items cannot have precision 1, and the discount of NDCG is that of metric learning to
+rank. Losses of learning differ there (see :mod:`convexmetric.measures.base`). Ties are settled the same way every time,
+and never by relevance: of two points at the same distance, as computed in float64, the one with the smaller row number
+is nearer; of classes with equally many votes the one with the nearest member wins. So the metric zero scores by the
+order of the rows, not perfectly.
 """
 
 from __future__ import annotations
@@ -63,6 +64,15 @@ def retrieval_scores(
 ) -> RetrievalScores:
     """Scores of the rankings of a corpus that a metric makes for every query.
 
+    Of a query with p relevant and n irrelevant points:
+
+    - ``auc``: share of the p n pairs in which the relevant point is nearer
+    - ``map``: mean over the relevant points of the precision at their places
+    - ``mrr``: 1 over the place of the first relevant point
+    - ``precision@k``: number of relevant points among the first k, over k, also where p or p + n is less than k
+    - ``ndcg@k``: sum of D(t) over the places t <= k of relevant points, over that sum of the perfect ranking,
+      D(1) + ... + D(min(k, p)), with D(1) = 1 and D(t) = 1 / log2 t
+
     Parameters
     ----------
     M : (d, d) or (d,) array
@@ -110,7 +120,7 @@ def retrieval_scores(
 
 
 def mean_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> list[float]:
-    """Mean score over queries of every measure, when the corpus is ranked by the metric ``M``."""
+    """Mean score over queries of every measure, by ``plain_gains``, when the corpus is ranked by the metric ``M``."""
     measures = list(measures)
     totals = np.zeros(len(measures))
     relevance = rankings.relevance
@@ -119,7 +129,7 @@ def mean_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> list
         sizes = np.diff(start)
         i = np.arange(len(b)) - np.repeat(start[:-1], sizes) + 1
         p, n = (np.repeat(count[block.queries], sizes) for count in (relevance.n_relevant, relevance.n_irrelevant))
-        totals += [float(measure.gains(i, b, p, n).sum()) for measure in measures]
+        totals += [float(measure.plain_gains(i, b, p, n).sum()) for measure in measures]
     return list(totals / len(rankings))
 
 

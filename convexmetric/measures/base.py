@@ -14,6 +14,11 @@ distance, x of the relevant and z of the irrelevant ones, the most violated rank
 
 :mod:`convexmetric.measures.reference` solves this for any gains in O(p n), and does so for a measure of a user's own;
 each measure's file here has a faster way.
+
+A loss needs a perfect ranking of score 1. Measures of the first k places have none where a query has p < k relevant
+items: of k places at most p are relevant, and of the two expressions of the paper, Score(y*) - Score(y) and
+1 - Score(y), only the first is 0 at the perfect ranking. Learning *cuts k to the relevant items*, k <- min(k, p), there
+and nowhere else; scores of retrieval (``plain_gains``) do not cut k.
 """
 
 from __future__ import annotations
@@ -48,6 +53,8 @@ class Measure(ABC):
         super().__init_subclass__(**options)
         if "gains" in vars(cls) and "pairwise" not in vars(cls):
             cls.pairwise = False
+        if "gains" in vars(cls) and "plain_gains" not in vars(cls):
+            cls.plain_gains = Measure.plain_gains  # type: ignore[method-assign]
 
     @abstractmethod
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
@@ -57,8 +64,16 @@ class Measure(ABC):
         [0, 1], and those of the perfect ranking, ``b = 0``, add up to 1.
         """
 
+    def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """What relevant item i adds to the score of a retrieval, by the plain definition of the measure.
+
+        These are the gains, but for a measure of the first k places, of which a query may have fewer relevant items:
+        the perfect ranking may then score less than 1. A subclass with gains of its own has these gains here.
+        """
+        return self.gains(i, b, p, n)
+
     def score(self, relevant: np.ndarray) -> float:
-        """Score of a ranking given from top to bottom as booleans: is the item relevant?"""
+        """Sum of the gains, 1 - Delta, of a ranking from top to bottom as booleans: is the item relevant?"""
         relevant = np.asarray(relevant, dtype=bool)
         above = np.cumsum(~relevant)[relevant]
         p = above.size
@@ -83,7 +98,7 @@ class MeasureAtK(Measure):
     Parameters
     ----------
     k : int
-        Number of places; cut to the number of items where a query has fewer (see each measure).
+        Number of places. Learning cuts it to the number p of relevant items where a query has p < k.
 
     Raises
     ------

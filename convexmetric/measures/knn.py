@@ -1,7 +1,11 @@
 r"""Binary k-nearest-neighbour prediction: is the majority of the first k places relevant?
 
 .. math:: \mathrm{KNN}(y; k) = [\mathrm{P@}k(y) > 1/2] = [h + b_h \le k], \qquad
-   h = \lfloor k / 2 \rfloor + 1, \quad k \leftarrow \min(k, p, n)
+   h = \lfloor k / 2 \rfloor + 1, \quad k \leftarrow \min(k, p)
+
+With p >= k relevant items this is the paper's formula; with n <= k - h irrelevant ones no ranking loses the majority.
+With p < k learning departs from it and cuts k to p: h may exceed p, and then no ranking at all has a majority. Scores
+of retrieval do not cut k.
 
 Either the natural ranking is best, or the one with exactly h - 1 relevant items in the first k places.
 """
@@ -36,21 +40,28 @@ class NearestNeighbours(MeasureAtK):
         return Described({"measure": self.name, "k": self.k})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0."""
-        k = np.minimum(self.k, np.minimum(p, n))
+        """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0, with ``k <- min(k, p)``."""
+        k = np.minimum(self.k, p)
         return ((i == k // 2 + 1) & (i + b <= k)).astype(np.float64)
+
+    def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0: are more than k / 2 of the first k relevant?"""
+        return ((i == self.k // 2 + 1) & (i + b <= self.k)).astype(np.float64)
 
 
 @numba.njit(cache=True, nogil=True)
 def worst_knn(x, z, k, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Lose the majority if that is cheap enough; returns the loss."""
     p, n = x.size, z.size
-    k = min(k, p, n)
+    k = min(k, p)
     place(x, z, 0.0, v, b)
     natural, most = relevant_in_head(b, k), k // 2
     if natural <= most:
         return 1.0
-    order = nearest(z, k)
+    if k - most > n:
+        # There are too few irrelevant items to lose the majority to.
+        return 0.0
+    order = nearest(z, k - most)
     penalty = 0.0
     for m in range(natural - 1, most - 1, -1):
         penalty += pushed(x, z, order, m, k - m)

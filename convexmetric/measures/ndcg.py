@@ -3,6 +3,10 @@ r"""Normalised discounted cumulative gain at k, with the paper's discount.
 .. math:: \mathrm{NDCG@}k(y) = \frac{1}{\sum_{t \le k} D(t)} \sum_{i : i + b_i \le k} D(i + b_i), \qquad
    D(1) = 1, \; D(t) = 1 / \log_2 t, \qquad k \leftarrow \min(k, p)
 
+With p >= k relevant items this is the paper's formula. With p < k the paper's score of the perfect ranking is less than
+1; learning departs from it and cuts k to p, places and sum. Scores of retrieval keep the k places and divide by
+:math:`\sum_{t \le \min(k, p)} D(t)`, what the perfect ranking collects.
+
 With m relevant items in the first k places, the r = k - m nearest irrelevant items stand above the other relevant ones
 (as for precision at k), and the order inside the head is settled by dynamic programming over
 :math:`b_1 \le \dots \le b_m \le r`: prefix maxima of at most k (k + 1) / 2 numbers, shared by all m.
@@ -41,11 +45,17 @@ class NDCG(MeasureAtK):
         return Described({"measure": self.name, "k": self.k})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """``D(i + b) / sum_{t <= k} D(t)`` up to place k."""
-        k = np.minimum(self.k, p)
+        """``D(i + b) / sum_{t <= k} D(t)`` up to place k, with ``k <- min(k, p)``."""
+        return self._gains_up_to(np.minimum(self.k, p), i, b, p)
+
+    def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """``D(i + b) / sum_{t <= min(k, p)} D(t)`` up to place k: discounted gain over that of the perfect ranking."""
+        return self._gains_up_to(self.k, i, b, p)
+
+    def _gains_up_to(self, last: Any, i: np.ndarray, b: np.ndarray, p: Any) -> Array:
         place = np.asarray(i + b)
         totals = np.cumsum(discount(np.arange(1, self.k + 1)))
-        return np.where(place <= k, discount(place), 0.0) / totals[k - 1]
+        return np.where(place <= last, discount(place), 0.0) / totals[np.minimum(self.k, p) - 1]
 
 
 def discount(place: np.ndarray) -> Array:

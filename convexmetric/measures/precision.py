@@ -1,6 +1,10 @@
 r"""Precision at k: the share of relevant items in the first k places.
 
-.. math:: \mathrm{P@}k(y) = \frac{1}{k} \#\{i : i + b_i \le k\}, \qquad k \leftarrow \min(k, p, n)
+.. math:: \mathrm{P@}k(y) = \frac{1}{k} \#\{i : i + b_i \le k\}, \qquad k \leftarrow \min(k, p)
+
+With p >= k relevant items this is the paper's formula, however few irrelevant ones there are: with n < k at least k - n
+of the first k places are relevant, and the loss is at most n / k. With p < k the paper's score of the perfect ranking
+is p / k; learning departs from it and cuts k to p. Scores of retrieval divide by k in every case.
 
 With m relevant items in the first k places the best ranking pushes the r = k - m nearest irrelevant items above all but
 the m nearest relevant ones and leaves everything else in its natural order:
@@ -8,7 +12,8 @@ the m nearest relevant ones and leaves everything else in its natural order:
 
 .. math:: \frac{2}{p n} \sum_{i > m} \sum_{j \le r} \max(0, z_j - x_i).
 
-Only m below the natural number can pay, and going from m to m - 1 adds one row and one column of pairs.
+Only m from k - n on and below the natural number can pay, and going from m to m - 1 adds one row and one column of
+pairs.
 """
 
 from __future__ import annotations
@@ -40,21 +45,25 @@ class PrecisionAtK(MeasureAtK):
         return Described({"measure": self.name, "k": self.k})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """``[i + b <= k] / k``."""
-        k = np.minimum(self.k, np.minimum(p, n))
+        """``[i + b <= k] / k`` with ``k <- min(k, p)``."""
+        k = np.minimum(self.k, p)
         return (i + b <= k) / k
+
+    def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """``[i + b <= k] / k``: relevant items among the first k, over k, also where there are fewer items."""
+        return np.asarray((i + b <= self.k) / self.k)
 
 
 @numba.njit(cache=True, nogil=True)
 def worst_precision(x, z, k, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Best number of relevant items in the first k places; returns the loss."""
     p, n = x.size, z.size
-    k = min(k, p, n)
+    k = min(k, p)
     place(x, z, 0.0, v, b)
-    order = nearest(z, k)
+    order = nearest(z, min(k, n))
     natural = relevant_in_head(b, k)
     best, best_value, penalty = natural, 1.0 - natural / k, 0.0
-    for m in range(natural - 1, -1, -1):
+    for m in range(natural - 1, max(0, k - n) - 1, -1):
         penalty += pushed(x, z, order, m, k - m)
         value = 1.0 - m / k - 2.0 / (p * n) * penalty
         if value > best_value:

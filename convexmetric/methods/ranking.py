@@ -67,7 +67,7 @@ class RankingProblem(MetricProblem):
     C : float
         Weight of the mean loss against the regularizer; positive.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default.
+        Places that count, for precision, ndcg and knn; 10 by default. Cut to p for a query with p < k relevant points.
     regularizer : str
         ``"trace"``, the paper's, or ``"squared-frobenius"``, ``1/2 ||W||_F^2``.
     diagonal : bool

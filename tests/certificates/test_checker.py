@@ -188,7 +188,7 @@ def exact_gains(name, k, p, n):
                 return Fraction(i, p * (i + b))
             if name == "mrr":
                 return Fraction(1, 1 + b) if i == 1 else Fraction(0)
-            head = min(k, p, n)
+            head = min(k, p)
             if name == "precision":
                 return Fraction(int(i + b <= head), head)
             return Fraction(int(i == head // 2 + 1 and i + b <= head))

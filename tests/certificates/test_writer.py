@@ -91,6 +91,26 @@ def test_every_measure_is_proven_as_well_as_it_is_solved(measure, diagonal, tmp_
         assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
 
 
+@pytest.mark.parametrize("measure", ["precision", "knn", "ndcg"])
+def test_measures_of_more_places_than_items_are_proven_as_stated(measure, tmp_path):
+    """Queries with fewer than k irrelevant items, fewer than k relevant ones, and fewer of both."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((12, 3))
+    relevant, irrelevant = [[1, 2, 3, 4], [5, 6], [7], [8, 9, 10]], [[5, 6], [0, 2, 3, 4, 7], [8, 9], [0]]
+    for C in (1.0, 50.0):
+        problem = cm.RankingProblem(X, relevant, irrelevant, X[[0, 1, 10, 11]], measure=measure, k=3, C=C)
+        solution = cm.solve(problem, tol=1e-6)
+        assert solution.gap <= 1e-6 * max(1.0, solution.upper_bound)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        assert verdict.accepted
+        assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-9)
+        assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
+        M = rng.standard_normal((3, 3))
+        M = 0.1 * M @ M.T
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, cm.certify(problem, M, solution.certificate.dual))
+        assert float(verdict.upper) == pytest.approx(problem.objective(M), rel=1e-9)
+
+
 def test_multipliers_of_pairs_and_of_logistic_losses_are_kept(tmp_path):
     for name in ("triplets, neighbours", "cross-modal, representatives", "psd logistic, trace"):
         problem = instance(name)

@@ -1,6 +1,8 @@
 """Scores and errors of a metric against independent computations."""
 
+import math
 import tracemalloc
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -14,12 +16,68 @@ from convexmetric.errors import InputError
 from convexmetric.evaluation import knn_error, mean_scores, retrieval_scores
 from convexmetric.measures import MEASURES, measure_named
 
+#: Numbers of relevant and irrelevant items, six at most in all.
+SHORT = [(p, n) for p in range(1, 6) for n in range(1, 7 - p)]
+
 
 def example(seed=0, n=60, n_queries=25, d=4):
     rng = np.random.default_rng(seed)
     X, Q = rng.normal(size=(n, d)), rng.normal(size=(n_queries, d))
     B = rng.normal(size=(d, d))
     return rng, X, Q, B @ B.T, rng.integers(0, 3, n), rng.integers(0, 3, n_queries)
+
+
+def plain_score(name, k, ranking):
+    """The definition, place by place, of a ranking from top to bottom: is the item relevant?"""
+    ranking = [bool(item) for item in ranking]
+    places = [t for t, item in enumerate(ranking, 1) if item]
+    p, n = len(places), len(ranking) - len(places)
+    if name == "auc":
+        return sum(not item for s in places for item in ranking[s:]) / (p * n)
+    if name == "map":
+        return sum(sum(ranking[:t]) / t for t in places) / p
+    if name == "mrr":
+        return 1.0 / places[0]
+    if name == "precision":
+        return sum(ranking[:k]) / k
+    if name == "knn":
+        return float(sum(ranking[:k]) / k > 0.5)
+
+    def gain(items):
+        return sum(1.0 if t == 1 else 1.0 / math.log2(t) for t, item in enumerate(items[:k], 1) if item)
+
+    return gain(ranking) / gain(sorted(ranking, reverse=True))
+
+
+def test_scores_of_all_rankings_of_small_lists_are_the_plain_definitions():
+    measures = [
+        measure_named(name, k)
+        for name in MEASURES
+        for k in ((1, 2, 3, 4, 5, 8) if name in ("precision", "ndcg", "knn") else (None,))
+    ]
+    for p, n in SHORT:
+        rankings = [np.isin(np.arange(p + n), places) for places in combinations(range(p + n), p)]
+        scores = [[plain_score(m.name, m.k, ranking) for m in measures] for ranking in rankings]
+        for ranking, expected in zip(rankings, scores, strict=True):
+            i, b = np.arange(1, p + 1), np.cumsum(~ranking)[ranking]
+            assert [m.plain_gains(i, b, p, n).sum() for m in measures] == pytest.approx(expected)
+        # Row r of the corpus is at place r + 1 of every query.
+        X, queries = np.arange(1.0, p + n + 1.0)[:, None], np.zeros((len(rankings), 1))
+        lists = [np.flatnonzero(row) for row in rankings], [np.flatnonzero(~row) for row in rankings]
+        problem = cm.RankingProblem(X, *lists, queries=queries)
+        assert mean_scores(problem.rankings, np.eye(1), measures) == pytest.approx(list(np.mean(scores, axis=0)))
+
+
+def test_precision_divides_by_k_whatever_there_is():
+    X = np.arange(1.0, 7.0)[:, None]
+    lists = [[0, 3, 4, 5]], [[1, 2]], [[0.0]]
+    assert retrieval_scores([1.0], X, *lists, k=3)["precision@3"] == pytest.approx(1 / 3)
+    scores = retrieval_scores([1.0], X, [[0, 2, 3, 4]], [[1, 5]], [[0.0]], k=[3, 10])
+    assert scores["precision@3"] == pytest.approx(2 / 3)
+    assert scores["precision@10"] == pytest.approx(4 / 10)
+    perfect = retrieval_scores([1.0], X, [[0, 1]], [[2, 3]], [[0.0]], k=3)
+    assert perfect["precision@3"] == pytest.approx(2 / 3)
+    assert perfect["ndcg@3"] == pytest.approx(1.0)
 
 
 def test_scores_are_the_means_of_the_definitions():
@@ -106,7 +164,7 @@ def test_ties_do_not_look_at_relevance(dense):
             rows = np.concatenate([mine, others])
             distances = np.einsum("ij,jk,ik->i", X[rows] - q, M, X[rows] - q)
             ranking = np.isin(rows[np.lexsort((rows, distances))], mine)
-            expected.append([measure.score(ranking) for measure in measures])
+            expected.append([plain_score(measure.name, measure.k, ranking) for measure in measures])
         assert mean_scores(problem.rankings, M, measures) == pytest.approx(list(np.mean(expected, axis=0)))
 
 

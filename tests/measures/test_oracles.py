@@ -1,5 +1,7 @@
 """Every oracle against brute force, against the dynamic programme, and what all of them have in common."""
 
+from itertools import combinations, permutations
+
 import numpy as np
 import pytest
 from check_oracles import distances, large_mistakes, mistakes, oracle
@@ -13,6 +15,7 @@ from convexmetric.measures.reference import most_violated
 KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
 ALL = [measure_named(name, k) for name, ks in KS.items() for k in ks]
 SIZES = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
+SHORT = [(p, n) for p in range(1, 6) for n in range(1, 7 - p)]
 
 
 def named(measure):
@@ -73,6 +76,42 @@ def test_scores_are_between_zero_and_one_and_the_perfect_ranking_has_one(measure
         relevant = rng.permutation(np.repeat([True, False], rng.integers(1, 12, 2)))
         assert -1e-15 <= measure.score(relevant) <= 1.0 + 1e-12
         assert measure.score(np.sort(relevant)[::-1]) == pytest.approx(1.0)
+
+
+def printed_loss(name, k, ranking):
+    """1 - Score of a ranking, place by place, as the paper prints it for k places."""
+    head = ranking[:k]
+    if name == "ndcg":
+        D = [1.0 if t == 1 else 1.0 / np.log2(t) for t in range(1, k + 1)]
+        return 1.0 - sum(d for d, item in zip(D, head, strict=False) if item) / sum(D)
+    precision = sum(head) / k
+    return 1.0 - (precision if name == "precision" else float(precision > 0.5))
+
+
+@pytest.mark.parametrize("name", ["precision", "knn", "ndcg"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 6])
+def test_losses_are_those_printed_with_k_cut_to_the_relevant_items(name, k):
+    """Of all rankings: of k places where there are k relevant items, of p where there are p < k."""
+    measure = measure_named(name, k)
+    for p, n in SHORT:
+        for places in combinations(range(p + n), p):
+            ranking = np.isin(np.arange(p + n), places)
+            assert 1.0 - measure.score(ranking) == pytest.approx(printed_loss(name, min(k, p), ranking), abs=1e-12)
+
+
+def test_the_risk_with_fewer_than_k_irrelevant_items_is_the_printed_one():
+    """Worst of all rankings of 4 relevant and 2 irrelevant items by 1 - (relevant of the first 3) / 3."""
+    X = np.random.default_rng(3).normal(size=(7, 2))
+    problem = cm.RankingProblem(X[1:], [[0, 1, 2, 3]], [[4, 5]], X[:1], measure="precision", k=3, C=1.0)
+    for M in (np.zeros((2, 2)), 0.1 * np.eye(2), np.eye(2)):
+        d = np.einsum("ij,jk,ik->i", X[1:] - X[0], M, X[1:] - X[0])
+        worst = -np.inf
+        for order in permutations(range(6)):
+            place = np.argsort(order)
+            inverted = place[4:] < place[:4, None]
+            change = 2.0 / 8.0 * float((inverted * (d[4:] - d[:4, None])).sum())
+            worst = max(worst, printed_loss("precision", 3, [item < 4 for item in order]) - change)
+        assert problem.risk.value(M) == pytest.approx(worst, abs=1e-12)
 
 
 @pytest.mark.parametrize("measure", ALL, ids=named)

@@ -163,3 +163,16 @@ def test_fingerprints_tell_own_measures_from_those_here_and_by_what_they_were_gi
 def test_certificates_do_not_take_a_subclass_for_its_base():
     with pytest.raises(cm.errors.InputError, match="certificates do not know a RenamedPrecision"):
         describe(ranking(RenamedPrecision()))
+
+
+def test_a_subclass_with_gains_of_its_own_has_no_plain_gains_of_its_base():
+    class Halved(type(measure_named("precision"))):
+        def gains(self, i, b, p, n):
+            return 0.5 * (i + b <= np.minimum(self.k, p)) / np.minimum(self.k, p) + 0.5 / p
+
+    class Renamed(type(measure_named("precision"))):
+        title = "precision, renamed"
+
+    i, b = np.arange(1, 3), np.array([0, 1])
+    np.testing.assert_array_equal(Halved(4).plain_gains(i, b, 2, 3), Halved(4).gains(i, b, 2, 3))
+    np.testing.assert_array_equal(Renamed(4).plain_gains(i, b, 2, 3), [0.25, 0.25])

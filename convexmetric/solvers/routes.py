@@ -102,8 +102,10 @@ def _many_pairs(problem: MetricProblem) -> Reason | None:
     risk = problem.risk.form(PairwiseRisk)
     if isinstance(risk, Reason):
         return risk
-    few = risk.pairs.sum() < MANY_PAIRS * problem.cone.size
-    return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of the metric") if few else None
+    pairs = int(risk.pairs.sum())
+    if pairs < MANY_PAIRS * problem.cone.size:
+        return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of the metric")
+    return Reason(f"it has fewer than {PAIRS_A_QUERY:,} pairs a query") if pairs < PAIRS_A_QUERY * risk.parts else None
 
 
 def _other_penalty(problem: MetricProblem) -> Reason | None:
@@ -130,6 +132,8 @@ FEW_WEIGHTS = 200
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
 #: are on the kink than there are coordinates, steps get short.
 MANY_PAIRS = 5_000
+#: Pairs a query below which cutting planes are as fast: large margins, with a few target neighbours each.
+PAIRS_A_QUERY = 2_000
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -171,7 +175,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         SmoothedNewton(most=700), "AUC and other hinges over near and far items", "trace",
-        f"up to 700 coordinates, {MANY_PAIRS:,} pairs or more for each",
+        f"up to 700 coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
         "tens of passes whatever C; its matrix has a row for each coordinate", _many_pairs,
     ),
     Route(

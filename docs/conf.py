@@ -39,14 +39,19 @@ myst_heading_anchors = 3
 
 # A name in a docstring that leads nowhere is an error as well. Bases of classes may be private, or scikit-learn's.
 nitpicky = True
-nitpick_ignore = [("py:class", "abc.ABC"), ("py:class", "convexmetric.methods.pair_margin._PairProblem")]
+nitpick_ignore = [
+    ("py:class", "abc.ABC"),
+    ("py:class", "convexmetric.methods.pair_margin._PairProblem"),
+    ("py:class", "convexmetric.regularizers.weighted.WeightedRegularizer"),
+    ("py:class", "convexmetric.risks.query.QueryRisk"),
+]
 nitpick_ignore_regex = [("py:class", r"sklearn\..*")]
 
 autosummary_generate = True
 autosummary_imported_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_default_options = {"exclude-members": "with_traceback, add_note, args"}
+autodoc_default_options = {"exclude-members": "with_traceback, add_note, args, maketrans"}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False

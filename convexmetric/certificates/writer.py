@@ -1,6 +1,6 @@
 """Rigorous certificates: the writer of the files that :mod:`convexmetric.certificates.checker` proves.
 
-The statement is what the blocks of the problem say of themselves (:mod:`convexmetric.certificates.statement`), and the
+The statement is what the blocks of the problem say of themselves (``convexmetric/certificates/statement.py``), and the
 hints are what the risk makes of its dual point. The bounds that a file claims are those that the checker proves of the
 statement, so that its value at the metric is held against the problem's own.
 """

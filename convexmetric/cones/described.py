@@ -6,7 +6,7 @@ A block that certificates know has a method ``described``, beside its ``contents
 block        method                        its table, and its arrays
 ===========  ============================  =========================================================================
 cone         ``described()``               ``cone`` and ``features``
-comparisons  ``described()``               points and lists; of listed ones also :meth:`Comparisons.signs_of_each`
+comparisons  ``described()``               points and lists; of listed ones also ``signs_of_each()``
 loss         ``described(signs)``          ``loss``; ``weights`` and ``margins``, one of each comparison
 measure      ``described()``               ``measure``, and ``k`` where it has one
 risk         ``described()``               the table ``risk`` and its arrays; its dual points by ``hints(dual)``
@@ -50,7 +50,7 @@ def description(block: Any, *given: Any) -> Described:
 
     A class that is derived from another may mean something else, so that what it inherits does not count: it says anew
     what it is, perhaps by ``super().described``. Only what an abstract contract says counts for all classes that keep
-    it, because it is made of what they define themselves (:meth:`Regularizer.described`).
+    it, because it is made of what they define themselves (``Regularizer.described``).
 
     Raises
     ------

@@ -104,7 +104,7 @@ class PSDCone(Cone):
         return (vectors * values) @ vectors.T, (vectors * (mu / values)) @ vectors.T
 
     def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> MatrixScaling:
-        """Both become one diagonal matrix; a full matrix L is a :class:`SolverError`."""
+        """Both become one diagonal matrix; a full matrix L raises SolverError."""
         return MatrixScaling(self, U, Z, L)
 
     def projection(self, W: Array) -> MatrixProjection:

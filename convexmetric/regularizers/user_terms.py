@@ -13,7 +13,7 @@ wrote, so that it is taken from a conic solver: the *dual* value that CLARABEL r
 constraints hold, is the part of the bounds that rests on the conic solver: they are of grade *conic*.
 
 Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math:`\mathcal{U}` if it violates no
-constraint by more than :data:`TOLERANCE` times the size of the numbers compared, which is taken as 1 at least.
+constraint by more than ``TOLERANCE`` times the size of the numbers compared, which is taken as 1 at least.
 
 Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
 distance, entry by entry, to the nearest metric that has values for them; both are found by CLARABEL.

@@ -21,7 +21,7 @@ class Exact(Solver):
     Parameters
     ----------
     stages : tuple of Solver, optional
-        Take these, in this order. Default: those of the table in :mod:`convexmetric.solvers.routes`;
+        Take these, in this order. Default: those of the table in ``convexmetric/solvers/routes.py``;
         :func:`~convexmetric.explain` says which they are for a problem, and why.
     """
 

@@ -11,7 +11,7 @@ __all__ = ["InteriorPointSettings"]
 
 @dataclass(frozen=True, kw_only=True)
 class InteriorPointSettings:
-    """Settings of :func:`~convexmetric.solvers.numerics.interior_point.interior_point` and of its starting points.
+    """Settings of ``interior_point`` and of its starting points.
 
     Parameters
     ----------

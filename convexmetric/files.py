@@ -15,7 +15,8 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from convexmetric.errors import InputError
 
 __all__ = [
     "MAX_BYTES",
+    "all_or_nothing",
     "check_solution_path",
     "existing",
     "guarded",
@@ -138,11 +140,23 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     InputError
         If it cannot be written.
     """
+    with all_or_nothing(path) as unfinished, open(unfinished, "xb") as file:
+        np.savez(file, **arrays)
+
+
+@contextmanager
+def all_or_nothing(path: Path) -> Iterator[Path]:
+    """A file beside ``path`` to write to, which takes its place at the end, or vanishes if anything fails.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
-            with open(unfinished, "xb") as file:
-                np.savez(file, **arrays)
+            yield unfinished
             os.replace(unfinished, path)
         finally:
             unfinished.unlink(missing_ok=True)

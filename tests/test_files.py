@@ -8,7 +8,7 @@ import pytest
 from scipy.io import savemat
 
 from convexmetric import files
-from convexmetric.datasets import load, reading
+from convexmetric.datasets import load
 from convexmetric.errors import InputError
 
 
@@ -34,7 +34,7 @@ def test_pickled_arrays_are_refused(tmp_path):
 
 
 def test_a_large_file_is_refused_unread(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_BYTES", 10)
+    monkeypatch.setattr(files, "MAX_BYTES", 10)
     place(tmp_path, "ionosphere/ionosphere.data", b"0,0,g\n" * 10)
     with pytest.raises(InputError, match="larger than 10 bytes"):
         load("ionosphere", data_folder=tmp_path)

@@ -23,7 +23,7 @@ from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.files import check_solution_path
+from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
 
 __all__ = ["write_certificate"]
@@ -188,18 +188,13 @@ def _agree(what: str, stated: float, own: float, allowed: float) -> None:
 
 def _write(path: Path, document: Table, arrays: Arrays) -> None:
     """All or nothing; the same bytes for the same contents."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            with zipfile.ZipFile(unfinished, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                text = json.dumps(document, indent=1, allow_nan=False)
-                archive.writestr(zipfile.ZipInfo("certificate.json"), text, zipfile.ZIP_DEFLATED)
-                for name in sorted(arrays):
-                    packed = io.BytesIO()
-                    np.lib.format.write_array(packed, arrays[name], allow_pickle=False)
-                    archive.writestr(zipfile.ZipInfo(f"{name}.npy"), packed.getbuffer(), zipfile.ZIP_DEFLATED)
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    with (
+        all_or_nothing(path) as unfinished,
+        zipfile.ZipFile(unfinished, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
+        text = json.dumps(document, indent=1, allow_nan=False)
+        archive.writestr(zipfile.ZipInfo("certificate.json"), text, zipfile.ZIP_DEFLATED)
+        for name in sorted(arrays):
+            packed = io.BytesIO()
+            np.lib.format.write_array(packed, arrays[name], allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), packed.getbuffer(), zipfile.ZIP_DEFLATED)

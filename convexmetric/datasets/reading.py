@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import DataNotFoundError, InputError
-from ..files import MAX_BYTES
+from ..errors import DataNotFoundError
+from ..files import existing
 
 __all__ = ["ENVIRONMENT_VARIABLE", "data_folder", "locate"]
 
@@ -42,6 +42,4 @@ def locate(folder: Path | None, relative: str) -> Path:
     if not path.is_file():
         missing = "" if folder.is_dir() else ", which is not a folder"
         raise DataNotFoundError(f"there is no file {relative} in {folder}{missing}")
-    if path.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path} is larger than {MAX_BYTES} bytes and was not read.")
-    return path
+    return existing(path)

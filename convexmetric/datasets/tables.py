@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..files import MAX_BYTES
+from ..files import existing
 from .dataset import Dataset
 
 __all__ = ["read_csv"]
@@ -84,10 +84,7 @@ def read_csv(path: str | os.PathLike[str], label: str, drop: Sequence[str] = ())
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """Rows that are not empty, with the number of the line on which each ends."""
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
-    if path.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path} is larger than {MAX_BYTES} bytes and was not read")
+    existing(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
         first = text.lstrip().split("\n", 1)[0]

@@ -84,6 +84,6 @@ def test_files_that_are_no_text_or_not_there(tmp_path):
 
 
 def test_a_file_beyond_the_bound_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("convexmetric.datasets.tables.MAX_BYTES", 10)
+    monkeypatch.setattr("convexmetric.files.MAX_BYTES", 10)
     with pytest.raises(InputError, match="larger than 10 bytes"):
         cm.datasets.read_csv(written(tmp_path, TABLE), label="kind")

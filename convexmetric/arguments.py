@@ -9,7 +9,7 @@ import numpy as np
 
 from convexmetric.errors import InputError
 
-__all__ = ["check_count", "check_flag", "check_positive_number", "check_share"]
+__all__ = ["check_count", "check_flag", "check_positive_number", "check_share", "is_real"]
 
 
 def check_count(value: object, name: str, otherwise: str = "") -> None:
@@ -29,15 +29,16 @@ def check_flag(value: object, name: str) -> None:
 
 def check_positive_number(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a positive finite number."""
-    if not _is_real(value) or not 0.0 < float(value) < np.inf:
+    if not is_real(value) or not 0.0 < float(value) < np.inf:
         raise InputError(f"{name} must be a positive finite number, got {value!r}")
 
 
 def check_share(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a number above 0 and below 1."""
-    if not _is_real(value) or not 0.0 < float(value) < 1.0:
+    if not is_real(value) or not 0.0 < float(value) < 1.0:
         raise InputError(f"{name} must be a number above 0 and below 1, got {value!r}")
 
 
-def _is_real(value: object) -> TypeGuard[Real]:
+def is_real(value: object) -> TypeGuard[float]:
+    """Whether ``value`` is a real number, which True is not."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -26,13 +26,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import lru_cache
 from itertools import permutations
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
+from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
 
 __all__ = ["Measure", "MeasureAtK", "rankings_of"]
 
@@ -107,8 +106,7 @@ class MeasureAtK(Measure):
     """
 
     def __init__(self, k: int = 10) -> None:
-        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
-            raise InputError(f"k must be a positive integer, got {k!r}")
+        check_count(k, "k")
         self.k = int(k)
 
 

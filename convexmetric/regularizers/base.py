@@ -30,12 +30,6 @@ __all__ = ["Grade", "NormWeights", "Regularizer"]
 Grade = Literal["float", "conic"]
 
 
-def checked_reg(reg: float) -> None:
-    """Raise an :class:`InputError` unless ``reg`` is a positive finite number."""
-    if not isinstance(reg, Real) or not 0.0 < reg < float("inf"):
-        raise InputError(f"reg must be a positive finite number, got {reg!r}")
-
-
 @dataclass(frozen=True)
 class NormWeights:
     r"""Of :math:`\Omega(M) = a \, \mathrm{tr} M + \tfrac{\lambda}{2} \|M\|_F^2 + \nu \|M\|_F`.
@@ -167,4 +161,4 @@ class Regularizer(ABC):
         From :meth:`weights`; whoever gives neither says that it is not.
         """
         weights = self.weights()
-        return None if weights is None or weights.norm > 0.0 else weights.squared
+        return None if weights is None or weights.norm > 0.0 else float(weights.squared)

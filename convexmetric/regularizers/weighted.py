@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Self
 
+from convexmetric.arguments import check_positive_number
 from convexmetric.cones.described import Described
-from convexmetric.regularizers.base import Regularizer, checked_reg
+from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["WeightedRegularizer"]
 
@@ -27,7 +28,7 @@ class WeightedRegularizer(Regularizer):
     ratio: tuple[float, int] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        checked_reg(self.reg)
+        check_positive_number(self.reg, "reg")
 
     @classmethod
     def over_root(cls, reg: float, m: int) -> Self:

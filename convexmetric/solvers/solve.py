@@ -7,12 +7,11 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import check_count, is_real
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
@@ -160,13 +159,13 @@ def solve(
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    if not _is_number(tol, Real) or not 0.0 < tol < 1.0:
+    if not is_real(tol) or not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
-    if not _is_number(atol, Real) or not 0.0 <= atol < float("inf"):
+    if not is_real(atol) or not 0.0 <= atol < float("inf"):
         raise InputError(f"atol must be an absolute gap, 0 or larger, got {atol!r}")
     if max_iter is not None:
         check_count(max_iter, "max_iter", " or None")
-    if max_seconds is not None and not (_is_number(max_seconds, Real) and max_seconds > 0.0):
+    if max_seconds is not None and not (is_real(max_seconds) and max_seconds > 0.0):
         raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
@@ -284,10 +283,6 @@ def certificate_of(problem: MetricProblem, monitor: Monitor) -> Certificate:
     if point is None or (point.weight is None and problem.risk.points):
         point = problem.risk.dual_point(dual)
     return with_dual(problem, upper, dual, point)
-
-
-def _is_number(value: object, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _chosen(solver: str | Solver | None) -> Solver:

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
+from convexmetric.arguments import is_real
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
@@ -84,9 +84,9 @@ class FactoredDescent(RandomisedSolver):
         super().__post_init__()
         check_counts(self, "c", "look_every")
         check_shares(self, "sufficient_gain", "backtracking", "shortest_step")
-        if self.step is not None and not (_is_real(self.step) and 0.0 < self.step < np.inf):
+        if self.step is not None and not (is_real(self.step) and 0.0 < self.step < np.inf):
             raise InputError(f"step must be a positive number, or None for a line search, got {self.step!r}")
-        if not (_is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):
+        if not (is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):
             raise InputError(f"accuracy must be a number from 0 to below 1, got {self.accuracy!r}")
         if isinstance(self.start, str) and self.start not in ("own", "random"):
             raise InputError(f"start must be 'own', 'random' or a factor, got {self.start!r}")
@@ -225,7 +225,3 @@ class _Objective:
         slope = float(np.vdot(point.S - self.H, M))
         curvature = float(np.vdot(M, self.risk.second_derivative(zero)(M)))
         return float(np.sqrt(slope / curvature)) if slope > 0.0 < curvature else 1.0 / float(np.sqrt(np.trace(M)))
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -31,34 +31,27 @@ Of a risk that may be negative :math:`\xi \ge 0` is not true. Its cuts at the me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
-from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
 
-#: The master is solved to this share of the outer gap.
-MASTER_SHARE = 0.3
-#: Relative fall of the objective below which a pass has gained nothing.
-FALL = 1e-9
 #: Relative gap of a master below which float64 does not go.
 FINEST = 1e-13
-#: Ends of the range of adaptive stabilisation, and the share of the way to an end of one step.
-LEAST, MOST, PACE = 0.3, 0.9, 0.1
-#: A cut is alive while its multiplier exceeds this share of the mean in its group.
-ALIVE = 0.1
 
 
 @dataclass(frozen=True)
@@ -72,11 +65,21 @@ class CuttingPlanes(Solver):
     stabilisation : float
         Cuts are made at ``alpha * best + (1 - alpha) * master``, and alpha starts here; 0 is plain Kelley.
     adaptive : bool
-        Whether alpha follows the slope of the objective, within [0.3, 0.9]; otherwise it stays.
+        Whether alpha follows the slope of the objective; otherwise it stays.
     drop_after : int or None
-        Drop cuts with less than a tenth of the mean weight of their group in this many masters running; None keeps all.
+        Drop cuts that are not alive in this many masters running; None keeps all.
     master : "interior-point", "conic" or None
         What solves the master; by default the interior point where the penalty is linear or quadratic, else CLARABEL.
+    least_stabilisation, most_stabilisation : float
+        Range of an adaptive alpha.
+    pace : float
+        Share of the way to an end of that range that it goes in a pass.
+    alive_share : float
+        A cut is alive while its multiplier exceeds this share of the mean in its group.
+    master_share : float
+        The master is solved to this share of the gap so far.
+    sufficient_fall : float
+        Relative fall of the objective below which a pass has gained nothing.
     """
 
     name: ClassVar[str] = "cutting-planes"
@@ -86,14 +89,22 @@ class CuttingPlanes(Solver):
     adaptive: bool = True
     drop_after: int | None = 4
     master: Literal["interior-point", "conic"] | None = None
+    least_stabilisation: float = field(default=0.3, kw_only=True)
+    most_stabilisation: float = field(default=0.9, kw_only=True)
+    pace: float = field(default=0.1, kw_only=True)
+    alive_share: float = field(default=0.1, kw_only=True)
+    master_share: float = field(default=0.3, kw_only=True)
+    sufficient_fall: float = field(default=1e-9, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.groups, Integral) or self.groups < 1:
-            raise InputError(f"groups must be a positive integer, got {self.groups!r}")
+        check_counts(self, "groups")
+        check_flags(self, "adaptive")
+        check_shares(self, "least_stabilisation", "most_stabilisation", "pace", "alive_share", "master_share")
+        check_shares(self, "sufficient_fall")
         if not isinstance(self.stabilisation, Real) or not 0.0 <= self.stabilisation < 1.0:
             raise InputError(f"stabilisation must be in [0, 1), got {self.stabilisation!r}")
-        if self.drop_after is not None and (not isinstance(self.drop_after, Integral) or self.drop_after < 1):
-            raise InputError(f"drop_after must be a positive integer or None, got {self.drop_after!r}")
+        if self.drop_after is not None:
+            check_count(self.drop_after, "drop_after", " or None")
         if self.master not in (None, "interior-point", "conic"):
             raise InputError(f"master must be 'interior-point', 'conic' or None, got {self.master!r}")
 
@@ -153,10 +164,10 @@ class CuttingPlanes(Solver):
             cuts = risk.separate(metric, pool.groups)
             if self.adaptive and move is not None:
                 falls = self._slope(problem, metric, cuts, move) <= 0.0
-                alpha = max(LEAST, (1.0 - PACE) * alpha) if falls else min(MOST, alpha + PACE * (1.0 - alpha))
+                alpha = self._adapted(alpha, falls)
             before = monitor.upper_bound
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
-            fell = monitor.upper_bound < before - FALL * abs(before) if np.isfinite(before) else True
+            fell = monitor.upper_bound < before - self.sufficient_fall * abs(before) if np.isfinite(before) else True
             pool.add(metric, cuts)
             if monitor.reached or (monitor.out_of_time and solved):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
@@ -166,10 +177,10 @@ class CuttingPlanes(Solver):
             # The gap is relative to the objective, the master's to what it minimises: less a constant and the base.
             own = abs(monitor.upper_bound - pool.base_value)
             share = monitor.size / own if own > monitor.size else 1.0
-            target = max(share * max(MASTER_SHARE * gap, 0.1 * monitor.tol), FINEST)
+            target = max(share * max(self.master_share * gap, 0.1 * monitor.tol), FINEST)
             outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
             solved = True
-            pool.weigh(outcome.a)
+            pool.weigh(outcome.a, self.alive_share)
             sums, lower = pool.says(outcome)
             improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
@@ -189,6 +200,12 @@ class CuttingPlanes(Solver):
             best = outcome.M if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
             move = outcome.M - best
             metric = cone.project(best + (1.0 - alpha) * move)
+
+    def _adapted(self, alpha: float, falls: bool) -> float:
+        """Nearer to the master where the objective still falls towards it, else nearer to the best metric."""
+        if falls:
+            return max(self.least_stabilisation, (1.0 - self.pace) * alpha)
+        return min(self.most_stabilisation, alpha + self.pace * (1.0 - alpha))
 
     @staticmethod
     def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
@@ -301,11 +318,11 @@ class Pool:
         point = DualPoint(point.value + self.base_value, S)
         return point, self.problem.bound(point.value, point.S, outcome.M)
 
-    def weigh(self, multipliers: Array) -> None:
-        """Remember the master's multipliers and who has had none for how long."""
+    def weigh(self, multipliers: Array, alive_share: float) -> None:
+        """Remember the master's multipliers and who has had less than a share of its group's mean for how long."""
         self.weights = multipliers
         total, count = np.bincount(self.group, multipliers), np.bincount(self.group)
-        alive = multipliers * count[self.group] > ALIVE * total[self.group]
+        alive = multipliers * count[self.group] > alive_share * total[self.group]
         self.age = np.where(alive, 0, self.age + 1)
 
     def dual_point(self) -> Callable[[], CutDual]:

@@ -22,6 +22,7 @@ import scipy.linalg as la
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import Reason, SmoothRisk
 
 __all__ = ["RANK_SHARE", "Conditions", "Scale", "Subspace", "best_scale", "compare_ranges", "optimality_conditions"]
 
@@ -186,7 +187,7 @@ def optimality_conditions(problem: MetricProblem, M: Array) -> Conditions:
         outside=least * (trace if trace > 0.0 else 1.0) / scale if outer.size else np.nan,
         missing=int(negative.sum()),
         direction=direction if negative.any() else np.empty(0),
-        differentiable=problem.risk.differentiable,
+        differentiable=not isinstance(problem.risk.form(SmoothRisk), Reason),
     )
 
 

@@ -185,8 +185,6 @@ class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
     form_words: ClassVar[str] = "of the class asked for"
-    #: Whether it has two derivatives: a :class:`~convexmetric.risks.SmoothRisk`.
-    differentiable: ClassVar[bool] = False
 
     cone: Cone
 

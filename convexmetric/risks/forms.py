@@ -60,29 +60,14 @@ class ListedHinges:
         """Of margins, the largest: what widths of smoothing are relative to."""
         return float(np.abs(self.margins).max())
 
-    def values(self, s: Array) -> Array:
-        """What every soft hinge costs."""
-        return self.weights * np.maximum(0.0, self.margins - s)
-
-    def value(self, s: Array) -> float:
-        """What they cost together."""
-        return float(self.values(s).sum())
-
-    def multipliers(self, s: Array) -> Array:
-        """Minus a subgradient of every soft hinge."""
-        return np.where(s < self.margins, self.weights, 0.0)
+    @cached_property
+    def loss(self) -> BoxLoss:
+        """Soft hinges as a loss."""
+        return BoxLoss.hinge(self.weights, self.margins)
 
     def smoothed_multipliers(self, s: Array, width: float) -> Array:
         """``C clip(1/2 + (mu - s) / width, 0, 1)``: minus the slopes of hinges smoothed over a width."""
         return self.weights * np.clip(0.5 + (self.margins - s) / width, 0.0, 1.0)
-
-    def clip(self, u: Array) -> Array:
-        """Nearest multipliers in ``[0, C]``."""
-        return np.clip(u, 0.0, self.weights)
-
-    def dual_value(self, u: Array) -> float:
-        """``sum_t mu_t u_t``: what clipped multipliers are worth."""
-        return float((self.margins * u).sum())
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ class SmoothRisk(Risk):
     """A risk with two derivatives."""
 
     form_words: ClassVar[str] = "smooth"
-    differentiable: ClassVar[bool] = True
 
     @abstractmethod
     def tangent(self, M: Array) -> tuple[float, DualPoint]:

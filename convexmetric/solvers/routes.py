@@ -204,18 +204,24 @@ ROUTES: tuple[Route, ...] = (
 def legs(problem: MetricProblem, routes: tuple[Route, ...] = ROUTES) -> list[Leg]:
     """Every route, with its run for this problem or the reason why it is not taken."""
     found: list[Leg] = []
+    taken: list[Solver] = []
     for route in routes:
-        run = route.solver.prepare(problem)
-        reason = None
-        taken = [leg.route.solver for leg in found if not isinstance(leg.run, Reason)]
-        if route.solver in taken:
-            reason = Reason("it is taken already")
-        elif route.last_resort and taken:
-            reason = Reason("others can solve the problem")
-        elif not isinstance(run, Reason):
-            reason = route.taken(problem)
-        found.append(Leg(route, run if reason is None else reason))
+        leg = Leg(route, _leg(route, problem, taken))
+        if not isinstance(leg.run, Reason):
+            taken.append(route.solver)
+        found.append(leg)
     return found
+
+
+def _leg(route: Route, problem: MetricProblem, taken: list[Solver]) -> Run | Reason:
+    """The run of a route after those that are taken, or why there is none."""
+    if route.solver in taken:
+        return Reason("it is taken already")
+    if route.last_resort and taken:
+        return Reason("others can solve the problem")
+    run = route.solver.prepare(problem)
+    reason = None if isinstance(run, Reason) else route.taken(problem)
+    return run if reason is None else reason
 
 
 def refusal(prepared: Iterable[tuple[str, Run | Reason]]) -> Reason:

@@ -167,7 +167,7 @@ class _Run:
         curved, linear = float(w @ times(self.quadratic, w)), float(self.linear @ w)
 
         def value(scale: float) -> float:
-            return self.hinges.value(scale * margins) + scale * linear + 0.5 * scale**2 * curved
+            return self.hinges.loss.value(scale * margins) + scale * linear + 0.5 * scale**2 * curved
 
         scale = float(minimize_scalar(value, bounds=(0.0, 10.0 * self.hinges.size / size), method="bounded").x)
         return scale * w
@@ -206,7 +206,7 @@ class _Run:
         """Offer metrics and bounds; True if the solve must stop."""
         w, hinges = self.w, self.hinges
         s = self.triplets.forward(w)
-        objective = hinges.value(s) + self.problem.penalty(w)
+        objective = hinges.loss.value(s) + self.problem.penalty(w)
         self.monitor.primal(w, objective)
         for width in self.settings.bound_widths:
             self.bound(hinges.smoothed_multipliers(s, width * hinges.size), w)

@@ -159,7 +159,7 @@ class ColumnGeneration(Solver):
         few = run.s.size <= self.rows
         if few and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
             run.move(monitor.M)
-            run.a = hinges.clip(monitor.dual_point)
+            run.a = hinges.loss.clip(monitor.dual_point)
         elif _follow_smoothing(run):
             return
         _WorkingSets(run).solve()
@@ -181,7 +181,7 @@ class _Run:
         self.L, self.G = quadratic, problem.linear()
         self.w = np.zeros(problem.cone.size)
         self.s = np.zeros(len(self.comparisons))
-        self.a = hinges.multipliers(self.s)
+        self.a = hinges.loss.subgradient(self.s)
 
     def move(self, w: Array) -> None:
         """Go to other weights."""
@@ -190,9 +190,9 @@ class _Run:
     def price(self, *, sharpen: bool) -> Array:
         """``L w + G - D^T a`` in all columns; both bounds go to the monitor on the way."""
         problem, a, S = self.problem, self.a, self.comparisons.adjoint(self.a)
-        self.monitor.primal(self.w, self.hinges.value(self.s) + problem.penalty(self.w))
+        self.monitor.primal(self.w, self.hinges.loss.value(self.s) + problem.penalty(self.w))
         hint = problem.regularizer.sharpened(S, problem.G, self.w) if sharpen else self.w
-        self.monitor.dual(problem.bound(self.hinges.dual_value(a), S, hint), lambda: a)
+        self.monitor.dual(problem.bound(self.hinges.loss.dual_value(a), S, hint), lambda: a)
         return times(self.L, self.w) + self.G - S
 
 
@@ -235,7 +235,7 @@ def _cost_of_smoothing(run: _Run, width: float) -> float:
     """By how much the smoothed hinges exceed the hinges: at most ``C width / 8`` each."""
     a, hinges = run.a, run.hinges
     smoothed = float(a @ (hinges.margins - run.s)) + 0.5 * width * float(a @ (1.0 - a / hinges.weights))
-    return smoothed - hinges.value(run.s)
+    return smoothed - hinges.loss.value(run.s)
 
 
 def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Generator) -> Array:
@@ -367,7 +367,7 @@ class _WorkingSets:
         """Rounds of solving and pricing."""
         run, monitor = self.run, self.run.monitor
         gradient = run.price(sharpen=False)
-        run.a = run.hinges.multipliers(run.s)
+        run.a = run.hinges.loss.subgradient(run.s)
         while True:
             before = monitor.gap
             rows = self._rows()
@@ -412,7 +412,7 @@ class _WorkingSets:
     def _multipliers(self, rows: np.ndarray) -> Array:
         """Solve for the columns and some rows, others frozen where their margins say; moves the weights."""
         run, monitor, hinges, settings = self.run, self.run.monitor, self.run.hinges, self.settings
-        a = hinges.multipliers(run.s)
+        a = hinges.loss.subgradient(run.s)
         a[rows] = 0.0
         g = run.G - run.comparisons.adjoint(a)
         w = np.zeros_like(run.w)

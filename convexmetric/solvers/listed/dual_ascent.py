@@ -129,7 +129,7 @@ class _Dual:
     def negative(self, u: Array) -> tuple[float, Array]:
         """Minus the dual value, and its gradient."""
         M, hinges = self.metric(u), self.hinges
-        value = 0.5 * self.reg * self.cone.inner(M, M) - hinges.dual_value(u)
+        value = 0.5 * self.reg * self.cone.inner(M, M) - hinges.loss.dual_value(u)
         return value, hinges.comparisons.forward(M) - hinges.margins
 
     def start(self) -> Array:
@@ -138,8 +138,8 @@ class _Dual:
         equal = np.ones(len(hinges.comparisons))
         M = self.cone.project(hinges.comparisons.adjoint(equal)) / self.reg
         square = self.reg * self.cone.inner(M, M)
-        u = np.minimum(hinges.weights, hinges.dual_value(equal) / square if square > 0.0 else np.inf)
+        u = np.minimum(hinges.weights, hinges.loss.dual_value(equal) / square if square > 0.0 else np.inf)
         if not self.G.any():
             return u
         # With a linear term it is a parabola no more: the best multiple on a grid.
-        return min((hinges.clip(scale * u) for scale in SCALES), key=lambda u: self.negative(u)[0])
+        return min((hinges.loss.clip(scale * u) for scale in SCALES), key=lambda u: self.negative(u)[0])

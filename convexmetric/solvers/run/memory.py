@@ -69,9 +69,9 @@ def stated_entries(problem: MetricProblem) -> float | None:
     """
     risk, cone = problem.risk, problem.cone
     width = float(cone.size if cone.diagonal else cone.d**2) + 6.0
-    listed, labelled, pairwise = (risk.form(kind) for kind in (SeparableRisk, LabelledPairRisk, PairwiseRisk))
-    if isinstance(listed, SeparableRisk):
+    listed, labelled, pairwise = risk.form(SeparableRisk), risk.form(LabelledPairRisk), risk.form(PairwiseRisk)
+    if not isinstance(listed, Reason):
         return len(listed.comparisons) * (row_width(listed.comparisons) + 6.0 if cone.diagonal else width)
-    if isinstance(labelled, LabelledPairRisk):
+    if not isinstance(labelled, Reason):
         return labelled.count * width
-    return float(pairwise.pairs.sum()) * width if isinstance(pairwise, PairwiseRisk) else None
+    return None if isinstance(pairwise, Reason) else float(pairwise.pairs.sum()) * width

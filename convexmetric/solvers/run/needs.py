@@ -43,7 +43,9 @@ def quadratic_part(problem: MetricProblem) -> float | Array | Reason:
 def soft_hinges(problem: MetricProblem) -> ListedHinges | Reason:
     """The risk as hinges of listed comparisons, none of them a constraint."""
     hinges = problem.risk.form(ListedHinges)
-    return Reason("its margins are hard constraints") if isinstance(hinges, ListedHinges) and hinges.hard else hinges
+    if isinstance(hinges, Reason) or not hinges.hard:
+        return hinges
+    return Reason("its margins are hard constraints")
 
 
 def squared_norm(problem: MetricProblem) -> float | Reason:

@@ -21,16 +21,17 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
+from convexmetric.program import Program
 from convexmetric.regularizers import Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import DualPoint, Risk, RiskStatement
+from convexmetric.risks import DualPoint, Ranking, Risk, RiskStatement
 
 __all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A problem in CVXPY.
+    """A problem compiled to CVXPY, all comparisons in one constraint.
 
     Attributes
     ----------
@@ -228,6 +229,16 @@ class MetricProblem:
         """Whether :meth:`from_features` is more than a check."""
         return type(self).from_features is not MetricProblem.from_features
 
+    def working_set(self, dual: Any) -> list[Ranking]:
+        """The rankings of which a dual point is made; only of problems of rankings.
+
+        Raises
+        ------
+        AttributeError
+            If the problem is none.
+        """
+        raise AttributeError(f"{type(self).__name__} has no rankings: working_set is of a RankingProblem")
+
     def penalty(self, M: Array) -> float:
         """The part of the objective without data: ``<G, M> + Omega(M) + c``."""
         linear = 0.0 if self.G is None else self.cone.inner(self.G, M)
@@ -320,15 +331,59 @@ class MetricProblem:
         """Quadratic part of the penalty: a multiple of the identity or a matrix in coordinates, None if neither."""
         return self.regularizer.quadratic(self.cone)
 
-    def to_cvxpy(self) -> cp.Problem:
-        """The textbook statement as a CVXPY problem, every constraint written out; for small instances.
+    def to_cvxpy(self) -> Program:
+        """The paper's program in plain CVXPY, to be read, changed and solved by hand; for small instances.
 
-        The metric is the variable named by the paper's letter.
+        Its variables and parameters have the letters of the paper, and a comparison is a line of its own. A problem put
+        together from blocks has no paper: this is its compiled :meth:`statement` then.
+
+        Raises
+        ------
+        InputError
+            If there are too many comparisons to write them out.
         """
-        return self.statement().problem
+        written = self.statement()
+        return Program(written.problem.objective.expr, written.problem.constraints, written.metric, self.latex())
+
+    def as_stated(self, M: Array) -> Array:
+        """The value that the metric of :meth:`to_cvxpy` has at the problem's variable ``M``."""
+        return M
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes; notebooks show it."""
+        linear = "" if self.G is None else rf" + \langle G, {self.letter} \rangle"
+        constant = f" {'-' if self.constant < 0.0 else '+'} {abs(self.constant):g}" if self.constant else ""
+        return (
+            rf"$$\min_{{{self.letter} \in K}}\quad R({self.letter}){linear} + {self.regularizer.latex(self.letter)}"
+            f"{constant}$$"
+        )
+
+    def _repr_latex_(self) -> str:
+        return self.latex()
+
+    def _program(
+        self,
+        objective: cp.Expression,
+        constraints: list[cp.Constraint],
+        metric: cp.Variable,
+        users: cp.Expression | None = None,
+    ) -> Program:
+        """A paper's program with the constant, and with what users added: functions of ``users``, or of the metric."""
+        extra, added = self.regularizer.added(metric if users is None else users)
+        for term in (extra, self.constant or None):
+            objective = objective if term is None else objective + term
+        return Program(objective, [*constraints, *added], metric, self.latex())
 
     def statement(self) -> Statement:
-        """The textbook statement, with the metric's variable and a reader of the dual point."""
+        """The problem compiled to CVXPY from its blocks, with a reader of the dual point: the conic reference.
+
+        It has the optimum of :meth:`to_cvxpy`, in the problem's own variable, and one constraint for all comparisons.
+
+        Raises
+        ------
+        InputError
+            If there are too many comparisons to list them.
+        """
         M, in_cone = self.cone.variable(self.letter)
         return self._assembled(M, in_cone, self.risk.statement(M))
 

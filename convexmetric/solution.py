@@ -11,6 +11,7 @@ import numpy as np
 from convexmetric.certificates import Certificate
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import Ranking
 
 __all__ = ["Progress", "Solution", "Status"]
 
@@ -88,6 +89,22 @@ class Solution:
     def components(self) -> Array:
         """A factor ``L`` of the metric, ``(rank, features)``: distances are ``||L x - L x'||^2``."""
         return self.problem.components(self.certificate.M)
+
+    @cached_property
+    def working_set(self) -> list[Ranking]:
+        """The rankings that prove the lower bound: the most violated ones that the solver found, with weight.
+
+        ``problem.to_cvxpy(rankings=solution.working_set)`` is the master problem that they make; its optimum is between
+        the bounds.
+
+        Raises
+        ------
+        AttributeError
+            If the problem is not one of rankings.
+        InputError
+            If the lower bound is not made of rankings.
+        """
+        return self.problem.working_set(self.certificate.dual)
 
     @property
     def w(self) -> Array:

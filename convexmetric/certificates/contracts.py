@@ -32,7 +32,7 @@ risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonn
                  dual points say are below it
 problem          ``objective = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
                  of random dual points is below the objective; ``with_C`` and ``with_reg`` scale risk and
-                 penalty; the CVXPY statement at a metric is worth the objective
+                 penalty; program and statement in CVXPY, at a metric, are worth the objective
 ===============  ==================================================================================================
 """
 
@@ -53,7 +53,7 @@ from convexmetric.errors import ContractError, InputError
 from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
-from convexmetric.problem import MetricProblem, Statement
+from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import CutDual, PairwiseRisk, Reason, Risk, SeparableRisk, SmoothRisk
 
@@ -678,27 +678,31 @@ def _check_weights(problem: MetricProblem, metrics: list[Array]) -> None:
 
 
 def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
-    """The statement with the metric held fixed, where it can be written out and is not too long."""
-    statement = _stated(problem)
+    """Program and compiled statement with the metric held fixed, where they can be written out and are not too long."""
     M = next((M for M in [*metrics[1:], metrics[0]] if np.isfinite(problem.objective(M))), None)
-    if statement is None or M is None:
+    if M is None:
         return
-    stated, objective = statement.problem, problem.objective(M)
-    pinned = cp.Problem(stated.objective, [*stated.constraints, statement.metric == M])
-    found = _minimised(pinned)
-    if found is not None:
-        block, size = _Block("problem", problem), (problem.risk.value(M), problem.penalty(M))
-        block.equal("its CVXPY statement at a metric must be worth the objective", found, objective, size, CONIC)
+    objective, size = problem.objective(M), (problem.risk.value(M), problem.penalty(M))
+    for name, (stated, metric, at) in _stated(problem, M).items():
+        found = _minimised(cp.Problem(stated.objective, [*stated.constraints, metric == at]))
+        if found is not None:
+            block = _Block("problem", problem)
+            block.equal(f"its {name} at a metric must be worth the objective", found, objective, size, CONIC)
 
 
-def _stated(problem: MetricProblem) -> Statement | None:
-    """The statement, where it can be written out and is not too long."""
+def _stated(problem: MetricProblem, M: Array) -> dict[str, tuple[cp.Problem, cp.Variable, Array]]:
+    """The problem in CVXPY, the metric's variable, and its value at the problem's variable M."""
+    stated: dict[str, tuple[cp.Problem, cp.Variable, Array]] = {}
     try:
         statement = problem.statement()
+        stated["CVXPY statement"] = statement.problem, statement.metric, M
+        program = problem.to_cvxpy()
+        stated["CVXPY program"] = program, program.metric, problem.as_stated(M)
     except InputError:
-        return None
-    rows = sum(constraint.size for constraint in statement.problem.constraints)
-    return statement if rows <= STATEMENT_ROWS else None
+        pass
+    return {
+        name: each for name, each in stated.items() if sum(row.size for row in each[0].constraints) <= STATEMENT_ROWS
+    }
 
 
 def _minimised(problem: cp.Problem) -> float | None:

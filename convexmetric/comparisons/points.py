@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.cones.base import real_array
+from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
 
-__all__ = ["Checked", "as_points", "described_points", "rows_of", "translated"]
+__all__ = ["Checked", "as_points", "as_rows", "described_points", "rows_of", "translated"]
 
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
@@ -65,6 +65,11 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     if 0.0 < largest < SMALLEST:
         raise InputError(f"{name} has no entry beyond {SMALLEST:g}, so that squared distances underflow; rescale it")
     return points
+
+
+def as_rows(X: Any) -> Array:
+    """Checked points as a dense matrix: of few, for statements."""
+    return np.asarray(X.toarray() if sp.issparse(X) else X)
 
 
 def translated(*sets: Any) -> tuple[Any, ...]:

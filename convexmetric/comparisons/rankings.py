@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numba
@@ -106,6 +107,13 @@ class Rankings:
         if self.anchors is not None:
             arrays["anchors"] = self.anchors
         return Described(arrays=arrays)
+
+    def triples(self) -> Iterator[tuple[int, int, int]]:
+        """Every (row of ``Q``, relevant row of ``X``, irrelevant row of ``X``): for few of them."""
+        for q, row in enumerate(self.rows(np.arange(len(self))).tolist()):
+            near, far = self.relevance.of(q)
+            for i, j in product(near.tolist(), far.tolist()):
+                yield row, i, j
 
     def rows(self, queries: np.ndarray) -> np.ndarray:
         """The rows of ``Q`` that some queries are."""

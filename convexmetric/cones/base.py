@@ -146,6 +146,10 @@ class Cone(ABC):
     def outer_rows(self, V: Any) -> Any:
         """``v v^T`` in coordinates for every row ``v``, ``(len(V), size)``: for samples only, if ``size`` is large."""
 
+    def outer(self, v: Array) -> Array:
+        """``v v^T``, an element of the space: for statements of a few comparisons."""
+        return self.outer_sum(np.asarray(v)[None], np.ones(1))
+
     @abstractmethod
     def times(self, V: Any, M: Array) -> Array:
         """``M v`` for every row ``v`` of a dense ``V``."""

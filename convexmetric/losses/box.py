@@ -130,10 +130,13 @@ class BoxLoss(Loss):
             return np.asarray(u * (self.offset - 0.5 * self.curvature * u))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
-        """CVXPY: what is missing to mu is ``rise - fall`` and costs ``b rise - a fall``, or ``rise^2 / (2 kappa)``.
+        """CVXPY: hinges with their slacks; else what is missing to mu is ``rise - fall`` and costs ``b rise - a fall``.
 
-        At least so much where no box has negative multipliers, exactly so much elsewhere.
+        Or ``rise^2 / (2 kappa)``. At least so much where no box has negative multipliers, exactly so much elsewhere.
         """
+        if self.hinges(s.size) is not None:
+            xi = cp.Variable(s.shape, nonneg=True, name="xi")
+            return self.high @ xi, s >= self.offset - xi
         if np.isinf(self.high).all():
             rise = cp.Variable(s.shape, name="rise")
             return cp.sum_squares(cp.multiply(np.sqrt(0.5 / self.curvature), rise)), self.offset - s - rise == 0

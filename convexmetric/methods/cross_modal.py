@@ -42,6 +42,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -56,6 +57,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import Representatives, all_items, representatives
 from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk
 from convexmetric.solution import Solution
@@ -340,6 +342,27 @@ class CrossModalProblem(MetricProblem):
         across = queries @ W[:dx, dx:] @ items.T
         return inside[:, None] - 2.0 * across + np.einsum("ij,ij->i", items @ W[dx:, dx:], items)
 
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a logistic loss for every triple (k, i, j) of a query and two representatives.
+
+        Raises
+        ------
+        InputError
+            If there are too many triples to write them out.
+        """
+        check_size(self.count, "triples")
+        W, in_cone = self.cone.variable("W")
+        alpha = given("alpha", self.alpha, nonneg=True)
+        objective = alpha / 2 * cp.trace(W)
+        if self.beta:
+            objective += given("beta", self.beta, nonneg=True) * inner(cp.Constant(self.B, name="B"), W)
+        rankings, cone = self._risk.rankings, self.cone
+        x, y = rankings.Q, rankings.X
+        for k, i, j in rankings.triples():
+            D = given(f"D[{k}, {i}, {j}]", cone.outer(x[k] - y[i]) - cone.outer(x[k] - y[j]))
+            objective += 0.5 * cp.logistic(inner(D, W))
+        return self._program(objective, in_cone, W)
+
     def __str__(self) -> str:
         relevance = self.representatives.relevance
         p, n = relevance.n_relevant, relevance.n_irrelevant
@@ -359,13 +382,16 @@ class CrossModalProblem(MetricProblem):
             f"  beta      {self.beta:g}"
         )
 
-    def _repr_latex_(self) -> str:
-        graphs = rf" + {self.beta:g} \langle B, W \rangle" if self.beta else ""
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        graphs = r" + \beta \langle B, W \rangle" if self.beta else ""
         return (
             r"$$\begin{aligned}\min_{W \succeq 0}\quad & \tfrac12 \sum_{k} \sum_{i \in D_k^+} \sum_{j \in D_k^-} "
-            r"\ln(1 + e^{d_W(x_k, y_i) - d_W(x_k, y_j)}) \\"
-            rf"& + \frac{{{self.alpha:g}}}{{2}} \mathrm{{tr}}\, W{graphs}\end{{aligned}}$$"
-            rf"$$W \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad n = {self.count}$$"
+            r"\ln(1 + e^{\langle D^{k,i,j}, W \rangle}) \\"
+            rf"& + \frac{{\alpha}}{{2}} \mathrm{{tr}}\, W{graphs}{self.regularizer.added_latex('W')}\end{{aligned}}$$"
+            r"$$\langle D^{k,i,j}, W \rangle = d_W(x_k, y_i) - d_W(x_k, y_j),\quad "
+            rf"W \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad n = {self.count},\quad "
+            rf"\alpha = {self.alpha:g},\quad \beta = {self.beta:g}$$"
         )
 
 

@@ -10,10 +10,10 @@ M                      the metric; d_M(x, x') = (x - x')^T M (x - x'), called D_
 j ~> i                 x_j is a *target neighbour* of x_i: one of the k nearest points of its label in X
 x_l                    an *impostor* of x_i where it comes nearer than a target neighbour plus the margin 1
 mu                     weight of the push term, 1 - mu that of the pull term
-G                      pull term: (1 - mu) sum (x_i - x_j)(x_i - x_j)^T, so that it is <G, M>
+G                      sum (x_i - x_j)(x_i - x_j)^T, so that the pull term is (1 - mu) <G, M>
 =====================  ======================================================================================
 
-There is no regularizer: the pull term is one. With :math:`G = K K^\top` and :math:`M' = K^\top M K` it is
+There is no regularizer: the pull term is one. With :math:`(1 - \mu) G = K K^\top` and :math:`M' = K^\top M K` it is
 :math:`\mathrm{tr} M'`, and distances under M are distances under M' of the points :math:`K^{-1} x`. That is the same
 problem in other coordinates: triplets with a trace, for all solvers that know these. Directions in which no two points
 differ are left out of K; so is a feature of one value, for diagonal metrics.
@@ -40,6 +40,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Trace
 from convexmetric.risks import PairwiseRisk
 
@@ -94,6 +95,8 @@ class LargeMarginProblem(MetricProblem):
         self, X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, push: float = 0.5, diagonal: bool = False
     ) -> None:
         (points,) = translated(as_points(X))
+        #: Points, in rows, less an offset that they all share.
+        self.X = points
         check_count(n_neighbors, "n_neighbors")
         if checked_weight(push, "push") >= 1.0:
             raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {push!r}")
@@ -148,6 +151,34 @@ class LargeMarginProblem(MetricProblem):
         factor = self.components(M)
         return factor.T @ factor
 
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, on the metric M of the features, a constraint for every triplet.
+
+        The paper's own form, with a slack instead of every hinge.
+
+        Raises
+        ------
+        InputError
+            If there are too many triplets to write them out.
+        """
+        check_size(self.count, "triplets")
+        cone = type(self.cone)(self.X.shape[1])
+        M, in_cone = cone.variable("M")
+        mu, xi = given("mu", self.push, nonneg=True), cp.Variable(self.count, nonneg=True, name="xi")
+        G = cp.Constant(ListedPairs(self.targets, len(self.X)).total(self.X, cone), name="G")
+        D: dict[tuple[int, int], cp.Parameter] = {}
+        constraints = []
+        for t, (i, j, k) in enumerate(self.rankings.triples()):
+            for pair in ((i, j), (i, k)):
+                D.setdefault(pair, given(f"D[{pair[0]}, {pair[1]}]", cone.outer(self.X[pair[0]] - self.X[pair[1]])))
+            margin = inner(D[i, k], M) - inner(D[i, j], M)
+            constraints.append((margin + xi[t] >= 1).set_label(f"triplet {i}, {j}, {k}"))
+        return self._program((1 - mu) * inner(G, M) + mu * cp.sum(xi), constraints + in_cone, M)
+
+    def as_stated(self, M: Array) -> Array:
+        """``K^-T M' K^-1``, or the weights of the features."""
+        return self.weights(M) if self.cone.diagonal else self.full_matrix(M)
+
     def __str__(self) -> str:
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
         n, (r, d) = len(self.rankings.X), self.whitening.shape
@@ -169,21 +200,25 @@ class LargeMarginProblem(MetricProblem):
         assert isinstance(self.risk, PairwiseRisk)
         return self.risk.rankings
 
-    def _repr_latex_(self) -> str:
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
         cone = r"M \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"M \succeq 0"
         d = self.whitening.shape[1]
         return (
-            rf"$$\begin{{aligned}}\min_{{{cone}}}\quad & {1.0 - self.push:g} \sum_{{j \rightsquigarrow i}}"
-            rf" d_M(x_i, x_j) \\ & + {self.push:g} \sum_{{j \rightsquigarrow i}} \sum_{{l : y_l \ne y_i}}"
-            r" [1 + d_M(x_i, x_j) - d_M(x_i, x_l)]_+\end{aligned}$$"
-            rf"$$M \in \mathbb{{R}}^{{{d} \times {d}}},\quad k = {self.n_neighbors},\quad {self.count}"
-            r"\ \text{triplets}$$"
+            rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad & (1 - \mu) \langle G, M \rangle"
+            rf" + \mu \sum_{{ijl}} \xi_{{ijl}}{self.regularizer.added_latex('M')} \\"
+            r"\text{s.t.}\quad & d_M(x_i, x_l) - d_M(x_i, x_j) \ge 1 - \xi_{ijl}"
+            r"\quad \forall j \rightsquigarrow i,\ y_l \ne y_i\end{aligned}$$"
+            r"$$\langle G, M \rangle = \sum_{j \rightsquigarrow i} d_M(x_i, x_j),\quad d_M(x, x') = "
+            r"\langle D^{x,x'}, M \rangle,\quad "
+            rf"M \in \mathbb{{R}}^{{{d} \times {d}}},\quad k = {self.n_neighbors},\quad \mu = {self.push:g},\quad "
+            rf"{self.count}\ \mathrm{{triplets}}$$"
         )
 
 
 def _axes(X: Array, pull: ListedPairs, weight: float) -> tuple[Array, Array]:
-    """``K^+`` and K with ``K K^T = G`` on the span of the points."""
+    """``K^+`` and K with ``K K^T = (1 - mu) G`` on the span of the points."""
     U, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     # What centring leaves of a direction in which the points do not vary is rounding of their entries.
     kept = s > max(s[0], np.sqrt(len(X)) * np.abs(X).max()) * max(X.shape) * np.finfo(float).eps

@@ -27,10 +27,11 @@ with y_0 > 0 is infinite at y = y_0; what compensates for large distances is (y 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, ClassVar
 
+import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -38,7 +39,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
-from convexmetric.comparisons.points import Checked, as_points
+from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
@@ -46,6 +47,7 @@ from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
 from convexmetric.problem import MetricProblem, checked_margins, checked_weight
+from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Frobenius, Regularizer, Trace
 from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
 
@@ -127,11 +129,32 @@ class _PairProblem(MetricProblem):
             )
         return np.asarray(basis.T @ M @ basis)
 
+    def as_stated(self, M: Array) -> Array:
+        """The metric on the features, or on coordinates of :attr:`embedding`."""
+        return M if self.span is None else self.full_matrix(M)
+
+    def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:
+        """The norm, and the loss of every pair's number and ``<Q, A>``: on the features, where there is a basis."""
+        check_size(len(pairs), "pairs")
+        basis, (X,) = self._basis(), self.risk.points
+        if basis is not None and self.span is not None:
+            X = as_rows(self.span.points)
+        A, in_cone = PSDCone(X.shape[1]).variable("A")
+        lam, root = given("lambda", self.reg, nonneg=True), np.sqrt(self.m)
+        objective = lam / root * (cp.norm(A, "fro") if self.norm == "frobenius" else cp.trace(A))
+        Q: dict[tuple[int, int], cp.Parameter] = {}
+        for t, (i, j) in enumerate(pairs.tolist()):
+            Q.setdefault((i, j), given(f"Q[{i}, {j}]", np.outer(X[i] - X[j], X[i] - X[j])))
+            objective += losses(t, inner(Q[i, j], A))
+        users = A if basis is None else basis @ A @ basis.T
+        return self._program(objective, in_cone, A, users)
+
     def _norm_text(self) -> str:
         return "||A||_2" if self.norm == "frobenius" else "tr A"
 
     def _norm_latex(self) -> str:
-        return r"\|A\|_2" if self.norm == "frobenius" else r"\mathrm{tr} A"
+        norm = r"\|A\|_2" if self.norm == "frobenius" else r"\mathrm{tr} A"
+        return rf"\frac{{\lambda}}{{\sqrt{{m}}}} {norm}{self.regularizer.added_latex('A')}"
 
 
 class PairMarginProblem(_PairProblem):
@@ -182,7 +205,7 @@ class PairMarginProblem(_PairProblem):
     ) -> None:
         points = as_points(X, sparse=True)
         self.pairs: np.ndarray | None = ListedPairs(pairs, points.shape[0]).pairs
-        r = pair_signs(y, len(self.pairs))
+        self.r = r = pair_signs(y, len(self.pairs))
         self.margin = checked_margins(margin)
         self.n_similar = int((r > 0.0).sum())
         features, self.span = self._spanned(points, kernel, self.pairs)
@@ -247,6 +270,33 @@ class PairMarginProblem(_PairProblem):
         problem._finish(risk, codes.size, codes.size, reg, norm)
         return problem
 
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a hinge for every pair.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write them out.
+        """
+        pairs, r, counts = self._listed()
+        gamma = np.where(r > 0.0, *self.margin)
+
+        def h(t: int, distance: cp.Expression) -> cp.Expression:
+            inside = 1 - distance if r[t] > 0.0 else distance - 1
+            return cp.pos(1 - inside / gamma[t]) / counts[t]
+
+        return self._written(pairs, h)
+
+    def _listed(self) -> tuple[np.ndarray, Array, Array]:
+        """Pairs, whether similar or not, and of how many each is one in the mean."""
+        if self.pairs is not None:
+            return self.pairs, self.r, np.full(len(self.pairs), self.m)
+        assert isinstance(self.risk, LabelledPairRisk)
+        codes, same, other = self.risk.codes, self.risk.same, self.risk.other
+        pairs = np.column_stack(np.triu_indices(len(codes), 1))
+        r = np.where(codes[pairs[:, 0]] == codes[pairs[:, 1]], 1.0, -1.0)
+        return pairs, r, 1.0 / np.where(r > 0.0, same.weight * self.margin[0], other.weight * self.margin[1])
+
     @property
     def _weighing(self) -> str:
         """What a mean over all pairs is."""
@@ -271,13 +321,15 @@ class PairMarginProblem(_PairProblem):
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others"
         )
 
-    def _repr_latex_(self) -> str:
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
         mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pairs is not None else r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
         return (
             rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
             r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
-            rf"& + \frac{{{self.reg:g}}}{{\sqrt{{m}}}} {self._norm_latex()}\end{{aligned}}$$"
+            rf"& + {self._norm_latex()}\end{{aligned}}$$"
             rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m},\quad "
+            rf"\lambda = {self.reg:g},\quad "
             rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
         )
 
@@ -335,7 +387,7 @@ class SimilarityRegressionProblem(_PairProblem):
     ) -> None:
         points = as_points(X, sparse=True)
         self.pairs = ListedPairs(pairs, points.shape[0]).pairs
-        targets = _values(y, len(self.pairs))
+        self.y = targets = _values(y, len(self.pairs))
         if not isinstance(loss, str) or loss not in LOSSES:
             raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {loss!r}")
         check_flag(as_printed, "as_printed")
@@ -351,6 +403,23 @@ class SimilarityRegressionProblem(_PairProblem):
         distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
         self._finish(SeparableRisk(distances, made(weights, targets)), len(features), targets.size, reg, norm)
 
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a loss for every pair.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write them out.
+        """
+        y, m, y0 = self.y, self.m, -self.y0 if self.as_printed else self.y0
+
+        def loss(i: int, t: cp.Expression) -> cp.Expression:
+            if self.loss == "absolute":
+                return cp.abs(y[i] - t) / m
+            return cp.square(y[i] - t) / (m if self.loss == "squared" else m * (y[i] + y0) ** 2)
+
+        return self._written(self.pairs, loss)
+
     def __str__(self) -> str:
         loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {self._shift()})^2"}
         return (
@@ -364,14 +433,16 @@ class SimilarityRegressionProblem(_PairProblem):
             f"  S         m = {self.m} pairs of {self.n_points} points"
         )
 
-    def _repr_latex_(self) -> str:
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
         loss = {"squared": "(y_i - t_i)^2", "absolute": "|y_i - t_i|"}
         loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {self._shift()})^2}}"
         return (
             rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & \frac{{1}}{{m}} \sum_{{i=1}}^m {loss[self.loss]} \\"
-            rf"& + \frac{{{self.reg:g}}}{{\sqrt{{m}}}} {self._norm_latex()}\end{{aligned}}$$"
+            rf"& + {self._norm_latex()}\end{{aligned}}$$"
             rf"$$t_i = \langle Q_{{x_i - x'_i}}, A\rangle,\quad "
-            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m}$$"
+            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m},\quad "
+            rf"\lambda = {self.reg:g}$$"
         )
 
     def _shift(self) -> str:

@@ -25,10 +25,13 @@ for each feature, with which the problem is a linear or a quadratic program.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar
 
 import cvxpy as cp
+import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
@@ -38,8 +41,9 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.measures import Measure, measure_named
 from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
-from convexmetric.risks import RankingRisk
+from convexmetric.risks import CutDual, Ranking, RankingRisk
 
 __all__ = ["RankingProblem"]
 
@@ -186,18 +190,130 @@ class RankingProblem(MetricProblem):
         checked: Any = Checked(corpus)
         return cls(checked, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal)
 
-    def to_cvxpy(self, every_ranking: bool | None = None) -> cp.Problem:
-        """The statement above in CVXPY.
+    def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> Program:
+        """The program above in CVXPY; with ``rankings`` the master problem that knows these only.
 
         Parameters
         ----------
-        every_ranking : bool, optional
-            True: one constraint for every ranking of every query (up to seven items a query). False: the
-            measure's closed form of the worst ranking, one hinge a relevant-irrelevant pair for AUC, which has the same
-            optimum. By default the first where it is possible.
+        rankings : list of Ranking, or list of lists of these, optional
+            Which constraints to write out, such as :attr:`Solution.working_set <convexmetric.Solution.working_set>`.
+            A list of lists is the paper's Algorithm 1: a *batch* has a ranking for every query, makes one constraint,
+            and all share one slack. Default: every ranking of every query.
+
+        Raises
+        ------
+        InputError
+            If there are too many rankings to write them out, or a batch lacks a query.
+
+        Examples
+        --------
+        >>> import convexmetric as cm
+        >>> X = [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0]]
+        >>> problem = cm.RankingProblem(X, [[1]], [[2]], queries=[[0.0, 0.1]], measure="map", C=10.0)
+        >>> print(problem.to_cvxpy())
+        minimize   Trace(W)
+                   + (C / 1.0) * Sum(xi)
+        subject to ranking 0, 0: Delta[0, 0] <= Sum(dpsi[0, 0] * W) + xi[0]
+                   W >> 0
         """
-        W, in_cone = self.cone.variable(self.letter)
-        return self._assembled(W, in_cone, self.ranking_risk.statement(W, every_ranking)).problem
+        written, n = self._written(rankings)
+        C = given("C", self.C, nonneg=True)
+        W, in_cone = self.cone.variable("W")
+        xi = cp.Variable(n, nonneg=True, name="xi")
+        constraints = []
+        for name, slack, batch in written:
+            Delta = given(f"Delta[{name}]", np.mean([y.loss for y in batch]))
+            dpsi = given(f"dpsi[{name}]", self.ranking_risk.normal(batch) / len(batch))
+            constraints.append((inner(dpsi, W) + xi[slack] >= Delta).set_label(f"ranking {name}"))
+        Omega = self.regularizer.base.expression(W, self.cone)
+        return self._program(Omega + C / n * cp.sum(xi), constraints + in_cone, W)
+
+    def ranking(self, query: int, order: ArrayLike) -> Ranking:
+        """A ranking of what a query ranks, with its loss.
+
+        Parameters
+        ----------
+        query : int
+            Number of the query.
+        order : sequence of int
+            Rows of the corpus from top to bottom: all that are relevant or irrelevant to the query, each once.
+
+        Raises
+        ------
+        InputError
+            If there is no such query, or ``order`` is no ranking of its items.
+        """
+        (q,) = rows_of([query], len(self.rankings), "query")
+        near, far = self.rankings.relevance.of(q)
+        rows = rows_of(order, len(self.rankings.X), "order")
+        if not np.array_equal(np.sort(rows), np.sort(np.concatenate([near, far]))):
+            raise InputError(
+                f"order must have the {len(near) + len(far)} rows that query {q} ranks, each once: "
+                f"{len(near)} relevant and {len(far)} irrelevant ones"
+            )
+        relevant = np.isin(rows, near)
+        loss = 1.0 - self.measure.score(relevant)
+        return Ranking(int(q), tuple(rows.tolist()), tuple(relevant.tolist()), loss)
+
+    def worst_ranking(self, query: int, W: ArrayLike) -> Ranking:
+        """The most violated ranking of a query at a metric, by the separation oracle.
+
+        Raises
+        ------
+        InputError
+            If there is no such query, or ``W`` is no metric.
+        """
+        return self.worst_rankings(W, rows_of([query], len(self.rankings), "query"))[0]
+
+    def worst_rankings(self, W: ArrayLike, queries: ArrayLike | None = None) -> list[Ranking]:
+        """The most violated rankings of some queries, by default of all, at a metric: a batch of Algorithm 1.
+
+        Raises
+        ------
+        InputError
+            If ``W`` is no metric.
+        """
+        rows = np.arange(len(self.rankings)) if queries is None else rows_of(queries, len(self.rankings), "queries")
+        return self.ranking_risk.worst(self.metric(W), rows)
+
+    def working_set(self, dual: Any) -> list[Ranking]:
+        """The rankings that carry a dual point: the most violated ones at its witnesses, each once.
+
+        Raises
+        ------
+        InputError
+            If the dual point is not made of rankings.
+        """
+        if not isinstance(dual, CutDual):
+            raise InputError(
+                f"this dual point is a {type(dual).__name__}, made of pairs and not of rankings; "
+                "solve with solver='cutting-planes'"
+            )
+        found: dict[object, Ranking] = {}
+        for witness, weights in zip(dual.witnesses, dual.weights, strict=True):
+            for ranking in self.ranking_risk.worst(witness, np.flatnonzero(weights[dual.groups] > 0.0)):
+                if ranking.inverted:
+                    found.setdefault(ranking.key, ranking)
+        return sorted(found.values(), key=lambda ranking: ranking.query)
+
+    def _written(self, rankings: Sequence[Any] | None) -> tuple[list[tuple[str, int, list[Ranking]]], int]:
+        """Name, slack and rankings of every constraint, and the number of slacks."""
+        n = len(self.rankings)
+        if rankings is None:
+            check_size(self.ranking_risk.count(), "rankings", "state it for rankings=solution.working_set, ")
+            rankings = [y for q in range(n) for y in self.ranking_risk.every_ranking(q)]
+        check_size(len(rankings), "rankings")
+        if len(rankings) and not isinstance(rankings[0], Ranking):
+            for batch in rankings:
+                if sorted(y.query for y in batch) != list(range(n)):
+                    raise InputError(f"a batch has one ranking for each of the {n} queries")
+            return [(str(t), 0, list(batch)) for t, batch in enumerate(rankings)], 1
+        counts = Counter[int]()
+        written = []
+        for y in rankings:
+            written.append((f"{y.query}, {counts[y.query]}", self.ranking(y.query, y.order).query, [y]))
+            counts[y.query] += 1
+        return written, n
 
     def __str__(self) -> str:
         relevance = self.rankings.relevance
@@ -217,7 +333,8 @@ class RankingProblem(MetricProblem):
             f"  C         {self.C:g}{k}"
         )
 
-    def _repr_latex_(self) -> str:
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
         cone = r"W \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"W \succeq 0"
         at_k = f"@{self.measure.k}" if self.measure.k else ""

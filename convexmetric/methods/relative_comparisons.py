@@ -22,18 +22,20 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar
 
+import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Triplets
 from convexmetric.comparisons.contradictions import contradiction
-from convexmetric.comparisons.points import Checked, as_points
+from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.features import kernel_matrix
 from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.program import Program, check_size, given
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius
 from convexmetric.regularizers.quadratic_form import is_positive_semidefinite
 from convexmetric.risks import SeparableRisk
@@ -157,6 +159,33 @@ class RelativeComparisonProblem(MetricProblem):
         """``A diag(w) A^T``; for a kernel, ``diag(w)`` on the coordinates ``K(x, x_i)``."""
         return np.diag(M) if self.A is None else (self.A * M) @ self.A.T
 
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a constraint for every triplet.
+
+        Raises
+        ------
+        InputError
+            If there are too many triplets to write them out.
+        """
+        check_size(len(self.triplets), "triplets")
+        w, in_cone = self.cone.variable("w")
+        root = self.A.T @ self.A if self.A is not None else self.K
+        if root is None:
+            objective = 0.5 * cp.sum_squares(w)
+        else:
+            objective = 0.5 * cp.quad_form(w, cp.psd_wrap(cp.Constant(root * root, name="L")))
+        xi = cp.Variable(len(self.triplets), nonneg=True, name="xi")
+        if soft := np.isfinite(self.C):
+            objective += given("C", self.C, nonneg=True) * cp.sum(xi)
+        x, constraints = as_rows(self.triplets.X), []
+        Delta: dict[tuple[int, int], cp.Parameter] = {}
+        for t, (i, j, k) in enumerate(self.triplets.triplets.tolist()):
+            for pair in ((i, j), (i, k)):
+                Delta.setdefault(pair, given(f"Delta[{pair[0]}, {pair[1]}]", (x[pair[0]] - x[pair[1]]) ** 2))
+            margin = w @ Delta[i, k] - w @ Delta[i, j] + (xi[t] if soft else 0.0)
+            constraints.append((margin >= 1).set_label(f"triplet {i}, {j}, {k}"))
+        return self._program(objective, constraints + in_cone, w)
+
     def __str__(self) -> str:
         n, d = self.triplets.X.shape
         m = self.cone.d
@@ -181,14 +210,16 @@ class RelativeComparisonProblem(MetricProblem):
             f"  C         {self.C:g}"
         )
 
-    def _repr_latex_(self) -> str:
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
         hard = np.isinf(self.C)
         slack = "" if hard else r" + C \sum_{ijk} \xi_{ijk}"
         margin = "1" if hard else r"1 - \xi_{ijk}"
         signs = r"w \ge 0" if hard else r"w \ge 0, \; \xi \ge 0"
         C = r"\infty" if hard else f"{self.C:g}"
         return (
-            rf"$$\begin{{aligned}}\min_{{{signs}}}\quad & \tfrac12 w^\top L w{slack} \\"
+            rf"$$\begin{{aligned}}\min_{{{signs}}}\quad & \tfrac12 w^\top L w{slack}"
+            rf"{self.regularizer.added_latex('w')} \\"
             rf"\text{{s.t.}}\quad & w^\top(\Delta^{{x_i,x_k}} - \Delta^{{x_i,x_j}}) \ge {margin}"
             r"\quad \forall (i,j,k) \in P\end{aligned}$$"
             rf"$$w \in \mathbb{{R}}^{{{self.cone.d}}},\quad |P| = {len(self.triplets)},\quad "

@@ -31,6 +31,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -39,13 +40,14 @@ from convexmetric.arguments import check_flag
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
-from convexmetric.comparisons.points import Checked, as_points
+from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
 from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import PairwiseRisk
 
@@ -310,6 +312,26 @@ class TripletProblem(MetricProblem):
         factor = self.components(M)
         return factor.T @ factor
 
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a hinge for every triplet; R acts on v = L x.
+
+        Raises
+        ------
+        InputError
+            If there are too many triplets to write them out.
+        """
+        check_size(self.count, "triplets")
+        R, in_cone = self.cone.variable("w" if self.cone.diagonal else "R")
+        lam, xi = given("lambda", self.reg, nonneg=True), given("xi", self.margin, nonneg=True)
+        objective = lam / 2 * (cp.sum_squares(R) if self.regularizer_name != "trace" else self.cone.trace_expression(R))
+        if self.G is not None:
+            objective += inner(given("G", self.G), R)
+        V, cone = as_rows(self.rankings.X), self.cone
+        for i, j, k in self.rankings.triples():
+            D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
+            objective += cp.pos(inner(D, R) + xi) / self.count
+        return self._program(objective, in_cone, R)
+
     def __str__(self) -> str:
         n, r = self.rankings.X.shape
         letter = "w" if isinstance(self.cone, NonnegativeDiagonal) else "R"
@@ -329,17 +351,24 @@ class TripletProblem(MetricProblem):
             f"  lambda    {self.reg:g}"
         )
 
-    def _repr_latex_(self) -> str:
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
         M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
         space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
-        hinges = rf"\max(0, D^{{i,j}}_{M} - D^{{i,k}}_{M} + {self.margin:g})"
+        norm = rf"\mathrm{{tr}}\, {M}" if self.regularizer_name == "trace" else rf"\|{M}\|_F^2"
         similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
         dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
+        pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""
+        linear = rf" + \langle G, {M} \rangle" if self.G is not None else ""
         return (
-            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {self.regularizer.latex(M)}{similar}{dissimilar} \\"
-            rf"& + \frac{{1}}{{|S|}} \sum_{{(i,j,k) \in S}} {hinges}\end{{aligned}}$$"
-            rf"$${M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad \lambda = {self.reg:g}$$"
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & \frac{{\lambda}}{{2}} {norm}{linear}"
+            rf"{self.regularizer.added_latex(M)} \\"
+            rf"& + \frac{{1}}{{|S|}} \sum_{{(i,j,k) \in S}} Z_+(\langle D^{{i,j,k}}, {M} \rangle + \xi)"
+            r"\end{aligned}$$"
+            rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{pull},\quad "
+            rf"{M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad "
+            rf"\lambda = {self.reg:g},\quad \xi = {self.margin:g}$$"
         )
 
 

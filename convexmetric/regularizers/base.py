@@ -111,6 +111,19 @@ class Regularizer(ABC):
         """Where it is finite, in CVXPY; empty if that is everywhere on the cone."""
         return []
 
+    @property
+    def base(self) -> Regularizer:
+        """Itself, without what users added."""
+        return self
+
+    def added(self, M: cp.Expression) -> tuple[cp.Expression | None, list[cp.Constraint]]:
+        """The term and the constraints that users added, of the metric as users have it."""
+        return None, []
+
+    def added_latex(self, M: str) -> str:
+        """What users added, as a formula that follows others."""
+        return ""
+
     def violation(self, M: Array, cone: Cone) -> float:
         """By how much ``M`` violates :meth:`constraints`."""
         return 0.0

@@ -68,7 +68,8 @@ class Trace(WeightedRegularizer):
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg * tr M``."""
-        return self.reg * cone.trace_expression(M)
+        trace = cone.trace_expression(M)
+        return trace if self.reg == 1.0 else self.reg * trace
 
     def latex(self, M: str) -> str:
         """The formula."""

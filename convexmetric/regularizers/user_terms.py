@@ -99,8 +99,8 @@ class SubjectTo(Regularizer):
                 )
         before = omega if isinstance(omega, SubjectTo) else None
         self.omega: Regularizer = omega if before is None else before.omega
-        self.added: tuple[tuple[Constraints | None, ExtraObjective | None], ...] = (
-            *(() if before is None else before.added),
+        self.given: tuple[tuple[Constraints | None, ExtraObjective | None], ...] = (
+            *(() if before is None else before.given),
             (constraints, extra_objective),
         )
         self.cone, self.on_features = cone, on_features
@@ -118,19 +118,29 @@ class SubjectTo(Regularizer):
         return any(variable.id != self.M.id for variable in stated.variables())
 
     def _constraints(self, M: cp.Expression) -> list[cp.Constraint]:
-        """The user's constraints on a metric."""
-        return [each for given, _ in self.added if given is not None for each in _listed(given, self.on_features(M))]
+        """The user's constraints on the problem's variable."""
+        return self.added(self.on_features(M))[1]
 
     def _term(self, M: cp.Expression) -> cp.Expression:
-        """The user's term of a metric."""
-        return sum(
-            (_scalar(given, self.on_features(M)) for _, given in self.added if given is not None), cp.Constant(0.0)
-        )
+        """The user's term of the problem's variable."""
+        term = self.added(self.on_features(M))[0]
+        return cp.Constant(0.0) if term is None else term
+
+    @property
+    def base(self) -> Regularizer:
+        """What it was before users added to it."""
+        return self.omega
+
+    def added(self, M: cp.Expression) -> tuple[cp.Expression | None, list[cp.Constraint]]:
+        """The user's terms, added up, and constraints."""
+        terms = [_scalar(given, M) for _, given in self.given if given is not None]
+        constraints = [each for given, _ in self.given if given is not None for each in _listed(given, M)]
+        return (sum(terms[1:], terms[0]) if terms else None), constraints
 
     def around(self, omega: Regularizer) -> Regularizer:
         """The same constraints and terms with another regularizer."""
         made = self.omega.around(omega)
-        for constraints, extra in self.added:
+        for constraints, extra in self.given:
             made = SubjectTo(made, self.cone, constraints, extra, self.on_features)
         return made
 
@@ -139,7 +149,7 @@ class SubjectTo(Regularizer):
         d = self.cone.d
         inside = sp.csr_array((np.ones(len(columns)), (columns, np.arange(len(columns)))), shape=(d, len(columns)))
         made = self.omega.restricted(columns)
-        for constraints, extra in self.added:
+        for constraints, extra in self.given:
             made = SubjectTo(
                 made, type(self.cone)(len(columns)), constraints, extra, lambda w: self.on_features(inside @ w)
             )
@@ -266,12 +276,16 @@ class SubjectTo(Regularizer):
         return [*self.omega.constraints(M, cone), *self._constraints(M)]
 
     def _wishes(self, term: str, inside: str) -> str:
-        given, extra = (any(one[i] is not None for one in self.added) for i in (0, 1))
+        given, extra = (any(one[i] is not None for one in self.given) for i in (0, 1))
         return (term if extra else "") + (inside if given else "")
 
     def latex(self, M: str) -> str:
         """The formula, with h and the indicator of the constraints."""
-        return self.omega.latex(M) + self._wishes(f" + h({M})", rf" + \iota_{{\mathcal{{U}}}}({M})")
+        return self.omega.latex(M) + self.added_latex(M)
+
+    def added_latex(self, M: str) -> str:
+        """``+ h(M)``, and the indicator of the constraints."""
+        return self._wishes(f" + h({M})", rf" + \iota_{{\mathcal{{U}}}}({M})")
 
     def text(self, M: str) -> str:
         """The formula in plain text."""

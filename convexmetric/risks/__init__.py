@@ -6,6 +6,7 @@ from convexmetric.risks.forms import Form, ListedHinges, ListedPairs, Reason
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
+from convexmetric.risks.one_ranking import Ranking
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.separable import SeparableRisk
@@ -26,6 +27,7 @@ __all__ = [
     "LogisticRankingRisk",
     "PairHinge",
     "PairwiseRisk",
+    "Ranking",
     "RankingRisk",
     "Reason",
     "Risk",

@@ -30,10 +30,12 @@ from convexmetric.comparisons.relevance import Lists
 from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
+from convexmetric.losses import BoxLoss
 from convexmetric.measures.sorting import distribute, order_cells
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation, checked_multipliers
 from convexmetric.risks.hints import alone, witnesses
 from convexmetric.risks.query import QueryRisk
+from convexmetric.risks.separable import SeparableRisk
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
@@ -327,29 +329,20 @@ class PairwiseRisk(QueryRisk):
                 )
                 yield block, sums, found, strides
 
-    def listed(self) -> Triplets:
-        """All pairs as triplets (query, near, far), by query, then near and far item in ascending order.
+    def listed(self) -> SeparableRisk:
+        """The same risk with all pairs as triplets (query, near, far), by query, then near and far item, ascending.
 
         Raises
         ------
         InputError
             If there are too many to write out.
         """
-        return listed_pairs(self.rankings)
+        weights = np.repeat(self.weights, self.pairs)
+        return SeparableRisk(listed_pairs(self.rankings), BoxLoss.hinge(weights, np.full(weights.shape, self.margin)))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """One slack and one constraint a pair.
-
-        Raises
-        ------
-        InputError
-            If there are too many pairs to write out.
-        """
-        triplets = self.listed()
-        xi = cp.Variable(len(triplets), nonneg=True, name="xi")
-        margins = triplets.expression(M) >= self.margin - xi
-        weights = np.repeat(self.weights, self.pairs)
-        return RiskStatement(weights @ xi, [margins], lambda: np.asarray(margins.dual_value))
+        """One slack and one constraint a pair."""
+        return self.listed().statement(M)
 
     def dual_point(self, dual: Any) -> DualPoint | None:
         """Slopes of smoothed hinges, one multiplier a pair in the order of :meth:`listed`, or weighted cuts."""

@@ -26,8 +26,10 @@ from convexmetric.risks.base import (
 )
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.hints import witnesses
+from convexmetric.risks.one_ranking import Ranking, order_of
 from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
 from convexmetric.risks.query import QueryRisk
+from convexmetric.risks.separable import SeparableRisk
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["RankingRisk"]
@@ -153,34 +155,81 @@ class RankingRisk(QueryRisk):
                     weights[g] += weight * float(np.abs(block.part(start, stop)).sum())
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
-    def statement(self, M: cp.Variable, every_ranking: bool | None = None) -> RiskStatement:
-        """One slack a query and one constraint a ranking; or, for a pairwise measure, one hinge a pair.
+    def worst(self, M: Array, queries: np.ndarray) -> list[Ranking]:
+        """The most violated ranking of each of some queries at ``M``."""
+        found = []
+        for block in self.rankings.blocks(M, queries):
+            losses, _ = most_violated_rankings(self.measure, block)
+            for row, (q, loss) in enumerate(zip(block.queries.tolist(), losses.tolist(), strict=True)):
+                near, far = self.rankings.relevance.of(q)
+                t = block.part(row, row + 1).ravel()
+                sides = (t[near], t[far]) if block.layout[1] else (t[: len(near)], t[len(near) :])
+                order, relevant = order_of(near, far, *sides)
+                found.append(Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), loss))
+        return found
 
-        Parameters
-        ----------
-        M : cvxpy.Variable
-            The metric.
-        every_ranking : bool, optional
-            Write out every ranking that differs in an inverted pair. By default where that takes at most
-            20,000 constraints; otherwise the equivalent pairs.
+    def every_ranking(self, q: int) -> list[Ranking]:
+        """All rankings of a query that differ in an inverted pair and have one: brute force.
 
         Raises
         ------
         InputError
-            If there are too many rankings or pairs to write out, or the measure is not pairwise.
+            If there are too many items.
         """
-        if every_ranking is None:
-            every_ranking = self._rankings() <= ENUMERATION_LIMIT
-        if every_ranking:
+        near, far = self.rankings.relevance.of(q)
+        if len(near) + len(far) > ITEMS_LIMIT:
+            raise InputError(
+                f"query {q} ranks {len(near) + len(far)} items, of which there are too many rankings to list (at most "
+                f"{ITEMS_LIMIT} items)"
+            )
+        scale = 2.0 / (len(near) * len(far))
+        found = []
+        for Y, relevant in rankings_of(len(near), len(far)):
+            if Y.any():
+                order, _ = order_of(near, far, -scale * Y.sum(axis=1), scale * Y.sum(axis=0))
+                found.append(
+                    Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), 1.0 - self.measure.score(relevant))
+                )
+        return found
+
+    def normal(self, batch: list[Ranking]) -> Array:
+        """Sum of ``dpsi(q, y*, y)`` over some rankings of different queries, an element of the cone's space."""
+        T = np.zeros((len(batch), len(self.rankings.X)))
+        for row, ranking in zip(T, batch, strict=True):
+            row[list(ranking.order)] = ranking.coefficients
+        return self.rankings.adjoint(T, np.array([ranking.query for ranking in batch]))
+
+    def statement(self, M: cp.Variable) -> RiskStatement:
+        """One slack a query and one constraint for its rankings; or, for a pairwise measure, one hinge a pair.
+
+        The first where that takes at most 20,000 rankings.
+
+        Raises
+        ------
+        InputError
+            If there are too many rankings or pairs to write out.
+        """
+        if self.count() <= ENUMERATION_LIMIT:
             return self._every_ranking(M)
-        return self._every_pair(M)
+        written = self.listed().statement(M)
+        return RiskStatement(written.expression, written.constraints, lambda: 0.5 * written.dual())
+
+    def listed(self) -> SeparableRisk:
+        """The same risk as hinges of listed pairs, of a pairwise measure.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs, or the measure is not pairwise.
+        """
+        if not self.measure.pairwise:
+            raise InputError(
+                f"the statement of measure {self.measure.name!r} cannot be written out at this size; keep it to "
+                f"{ITEMS_LIMIT} items a query, or state it for some rankings: to_cvxpy(rankings=...)"
+            )
+        return self.pairs.listed()
 
     def _every_ranking(self, M: cp.Variable) -> RiskStatement:
-        if self._rankings() > ENUMERATION_LIMIT:
-            raise InputError(
-                f"every_ranking=True needs at most {ITEMS_LIMIT} items a query and {ENUMERATION_LIMIT} rankings in "
-                "all; take fewer points, or use solve()"
-            )
         xi = cp.Variable(self.parts, nonneg=True, name="xi")
         constraints = []
         for q in range(self.parts):
@@ -200,15 +249,6 @@ class RankingRisk(QueryRisk):
             return np.concatenate(multipliers)
 
         return RiskStatement(self.C / self.parts * cp.sum(xi), constraints, dual)
-
-    def _every_pair(self, M: cp.Variable) -> RiskStatement:
-        if not self.measure.pairwise:
-            raise InputError(
-                f"the statement of measure {self.measure.name!r} cannot be written out at this size; keep it to "
-                f"{ITEMS_LIMIT} items a query"
-            )
-        written = self.pairs.statement(M)
-        return RiskStatement(written.expression, written.constraints, lambda: 0.5 * written.dual())
 
     @cached_property
     def pairs(self) -> PairwiseRisk:
@@ -231,7 +271,7 @@ class RankingRisk(QueryRisk):
             if not self.measure.pairwise:
                 raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
             return self.pairs.dual_point(dual)
-        if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self._rankings() <= ENUMERATION_LIMIT):
+        if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self.count() <= ENUMERATION_LIMIT):
             return super().dual_point(dual)
         if not self.measure.pairwise:
             return self._enumerated_dual_point(dual)
@@ -239,7 +279,7 @@ class RankingRisk(QueryRisk):
 
     def _enumerated_dual_point(self, dual: np.ndarray) -> DualPoint | None:
         """``sum a Delta`` and ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""
-        multipliers = checked_multipliers(dual, self._rankings(), "one a ranking written out")
+        multipliers = checked_multipliers(dual, self.count(), "one a ranking written out")
         if not np.isfinite(multipliers).all():
             return None
         relevance = self.rankings.relevance
@@ -272,7 +312,7 @@ class RankingRisk(QueryRisk):
         inverted = np.array([Y for Y, _ in rankings], dtype=np.float64)
         return inverted, np.array([1.0 - self.measure.score(relevant) for _, relevant in rankings])
 
-    def _rankings(self) -> int:
+    def count(self) -> int:
         """Number of rankings to write out; the limit plus one when a query has too many items."""
         p, n = self.rankings.relevance.n_relevant, self.rankings.relevance.n_irrelevant
         if (p + n).max() > ITEMS_LIMIT:

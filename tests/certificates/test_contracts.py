@@ -199,9 +199,9 @@ def test_the_certificate_is_made_again_from_metric_and_dual(solved):
 
 
 @pytest.mark.parametrize("backend", ["CLARABEL", "SCS"])
-def test_the_textbook_statement_has_the_same_optimum(solved, backend):
+def test_the_compiled_statement_has_the_same_optimum(solved, backend):
     problem, solution = solved
-    statement = problem.to_cvxpy()
+    statement = problem.statement().problem
     tight = {
         "CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10},
         "SCS": {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 500_000},

@@ -218,7 +218,7 @@ def margins(problem, M):
         return listed.comparisons.expression(M), loss.high, loss.offset
     if isinstance(problem.risk, PairwiseRisk):
         risk = problem.risk
-        return risk.listed().expression(M), np.repeat(risk.weights, risk.pairs), risk.margin
+        return risk.listed().comparisons.expression(M), np.repeat(risk.weights, risk.pairs), risk.margin
     compared, parts, caps = problem.risk.rankings, [], []
     for q in range(len(compared)):
         relevant, irrelevant = compared.relevance.of(q)

@@ -117,7 +117,7 @@ def test_multipliers_of_pairs_and_of_logistic_losses_are_kept(tmp_path):
         risk = problem.risk
         solution = cm.solve(problem)
         if isinstance(risk, PairwiseRisk):
-            comparisons = risk.listed()
+            comparisons = risk.listed().comparisons
             u = risk.weights[0] * (comparisons.forward(solution.certificate.M) < risk.margin)
         else:
             comparisons = risk.listed().comparisons if isinstance(risk, LogisticRankingRisk) else risk.comparisons

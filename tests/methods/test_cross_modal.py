@@ -190,7 +190,7 @@ def test_it_agrees_with_cvxpy(backend, options):
         "CLARABEL": {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9},
         "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000},
     }[backend]
-    statement = problem.to_cvxpy()
+    statement = problem.statement().problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         statement.solve(solver=getattr(cp, backend), **tight)

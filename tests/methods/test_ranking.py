@@ -1,4 +1,4 @@
-"""Ranking: the ways to say who is relevant, and the two ways to write the statement out."""
+"""Ranking: the ways to say who is relevant, and the ways to write the statement out."""
 
 import cvxpy as cp
 import numpy as np
@@ -26,16 +26,16 @@ def test_relevance_may_be_given_as_such():
 @pytest.mark.parametrize("seed", range(3))
 def test_every_ranking_written_out_has_the_optimum_of_the_pairs(seed):
     rng = np.random.default_rng(seed)
-    X, queries = rng.standard_normal((10, 3)), rng.standard_normal((5, 3))
-    problem = cm.RankingProblem(X, *random_lists(rng, 5, 10), queries=queries, C=30.0)
+    X, queries = rng.standard_normal((10, 3)), rng.standard_normal((3, 3))
+    problem = cm.RankingProblem(X, *random_lists(rng, 3, 10), queries=queries, C=30.0)
     solution = cm.solve(problem, tol=1e-7)
     sizes = set()
-    for every_ranking in (True, False):
-        statement = problem.to_cvxpy(every_ranking)
+    pairs = cm.MetricProblem(problem.ranking_risk.pairs, problem.regularizer)
+    for statement in (problem.to_cvxpy(), problem.statement().problem, pairs.statement().problem):
         statement.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
         assert statement.value == pytest.approx(solution.upper_bound, rel=1e-6)
         sizes.add(sum(constraint.size for constraint in statement.constraints))
-    assert len(sizes) == 2
+    assert len(sizes) == 3
 
 
 @pytest.mark.parametrize("name", sorted(RANKING))
@@ -50,11 +50,11 @@ def test_statements_too_large_to_write_out_are_refused():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 5)
     ten = cm.RankingProblem.from_labels(rng.standard_normal((10, 2)), y)
-    with pytest.raises(InputError, match="every_ranking=True needs at most 7 items a query"):
-        ten.to_cvxpy(every_ranking=True)
-    assert ten.to_cvxpy().is_dcp()
+    with pytest.raises(InputError, match="too many to write out one by one"):
+        ten.to_cvxpy()
+    assert ten.statement().problem.is_dcp()
     large = cm.RankingProblem.from_labels(rng.standard_normal((160, 2)), np.repeat([0, 1], 80))
     with pytest.raises(InputError, match="cannot be written out at this size"):
-        large.to_cvxpy()
+        large.statement()
     with pytest.raises(InputError, match="cannot be written out"):
         cm.solve(large, solver="clarabel")

@@ -62,7 +62,7 @@ def test_multipliers_of_a_list_are_in_the_order_of_its_triplets():
     listed = np.array([[3, 4, 5], [0, 1, 2], [3, 4, 1], [0, 1, 2]])
     problem = cm.TripletProblem(X, listed)
     np.testing.assert_array_equal(problem.triplets, [[0, 1, 2], [0, 1, 2], [3, 4, 1], [3, 4, 5]])
-    np.testing.assert_array_equal(problem.risk.listed().triplets, problem.triplets)
+    np.testing.assert_array_equal(problem.risk.listed().comparisons.triplets, problem.triplets)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2])

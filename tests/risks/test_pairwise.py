@@ -87,7 +87,7 @@ def test_ties_fall_on_the_same_side_for_both_items():
 
 
 def test_listed_pairs_are_in_the_order_of_their_multipliers(risk):
-    triplets = risk.listed()
+    triplets = risk.listed().comparisons
     M = random_metric(np.random.default_rng(9), risk.cone)
     found = sorted(triplets.forward(M).tolist())
     np.testing.assert_allclose(found, sorted(risk.margin - t for *_, t, _ in every_pair(risk, M)), atol=1e-9)

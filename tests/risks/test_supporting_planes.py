@@ -82,7 +82,7 @@ def test_offsets_of_hinges_count_the_violated_whatever_the_witness(name, size):
     risk = instance(name).risk
     M = size * random_element(np.random.default_rng(2), risk.cone)
     if isinstance(risk, PairwiseRisk):
-        margin, weight, s = risk.margin, risk.weights[0], risk.listed().forward(M)
+        margin, weight, s = risk.margin, risk.weights[0], risk.listed().comparisons.forward(M)
     else:
         margin, weight, s = risk.loss.margin, risk.loss.C, risk.comparisons.forward(M)
     violated = np.count_nonzero(s < margin)

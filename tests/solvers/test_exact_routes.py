@@ -42,7 +42,7 @@ def test_statement_and_solver_agree_to_a_millionth(kind):
     solution = cm.solve(problem, tol=1e-7)
     assert solution.status == "optimal"
     for backend, options in TIGHT.items():
-        statement = problem.to_cvxpy()
+        statement = problem.statement().problem
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             statement.solve(solver=backend, **options)

@@ -1,0 +1,121 @@
+"""A paper's program in plain CVXPY, printed as it is read.
+
+The programs are made of these three words: :func:`given` names a number of the data, :func:`inner` is the inner product
+of two metrics, and :class:`Program` is the CVXPY problem. All else in them is CVXPY.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.errors import InputError
+
+__all__ = ["COMPARISONS_LIMIT", "Program", "check_size", "given", "inner"]
+
+#: Comparisons, or rankings, up to which a program is written out: CVXPY takes some milliseconds for each.
+COMPARISONS_LIMIT = 1_000
+#: What CVXPY prints, and how it is read.
+SPELLING = (
+    (re.compile(r", None, False\)"), ")"),
+    (re.compile(r" \+ Promote\(-0\.0, \([\d, ]+\)\) >> 0"), " >> 0"),
+    (re.compile(r"\breshape\((\w+), \(\d+,\), F\)"), r"\1"),
+    (re.compile(r"quad_over_lin\((\w+), 1\.0\)"), r"sum_squares(\1)"),
+    (re.compile(r"PnormApprox\((\w+), 2\)"), r"norm(\1)"),
+    (re.compile(r"Pnorm\((\w+), 2\)"), r"norm(\1)"),
+    (re.compile(r"psd_wrap\((\w+)\)"), r"\1"),
+    (re.compile(r"PowerApprox\((.*), 2\.0\)"), r"square(\1)"),
+    (re.compile(r"maximum\((.*), 0\.0\)"), r"pos(\1)"),
+    (re.compile(r"\((Sum\([^()]*\))\)"), r"\1"),
+    (re.compile(r"\((\w+ @ Delta\[[^()]*\])\)"), r"\1"),
+    (re.compile(r" \+ -(?=[\w(])"), " - "),
+)
+
+
+class Program(cp.Problem):
+    """A CVXPY problem that states what a paper prints.
+
+    It is solved, changed and asked like any other: ``program.solve()``, ``program.var_dict["W"].value``,
+    ``program.param_dict["C"].value = 10``. Its constraints carry labels.
+
+    Parameters
+    ----------
+    objective : cvxpy.Expression
+        Minimised.
+    constraints : list of cvxpy.Constraint
+    metric : cvxpy.Variable
+        The metric, or the weights of a diagonal one, on the features that :attr:`Solution.M
+        <convexmetric.Solution.M>` is about.
+    latex : str
+        The same as a formula, for notebooks.
+    """
+
+    def __init__(
+        self, objective: cp.Expression, constraints: list[cp.Constraint], metric: cp.Variable, latex: str
+    ) -> None:
+        with warnings.catch_warnings():
+            # It advises to write many terms as one vector; here they are to be read one by one.
+            warnings.filterwarnings("ignore", "Objective contains too many subexpressions")
+            super().__init__(cp.Minimize(objective), constraints)
+        self._metric, self._latex = metric, latex
+
+    @property
+    def metric(self) -> cp.Variable:
+        """The metric's variable."""
+        return self._metric
+
+    def latex(self) -> str:
+        """The program as a formula."""
+        return self._latex
+
+    def _repr_latex_(self) -> str:
+        return self._latex
+
+    def __str__(self) -> str:
+        terms = self.objective.expr.args if isinstance(self.objective.expr, _Sum) else [self.objective.expr]
+        lines = ["minimize   " + _spelled(terms[0])]
+        lines += ["           + " + _spelled(term) for term in terms[1:]]
+        for at, constraint in enumerate(self.constraints):
+            lines.append(("subject to " if at == 0 else "           ") + _spelled(constraint))
+        return "\n".join(lines).replace("+ -", "- ")
+
+
+def given(name: str, value: Any, **attributes: bool) -> cp.Parameter:
+    """A number, a vector or a matrix of the data as a CVXPY parameter with the name that it has in the paper."""
+    array = np.asarray(value, dtype=np.float64)
+    return cp.Parameter(array.shape, name=name, value=array, **attributes)
+
+
+def inner(D: cp.Expression, M: cp.Expression) -> cp.Expression:
+    """``<D, M>``, the sum of the entries of ``D * M``: ``tr(D M)`` of symmetric matrices."""
+    return cp.sum(cp.multiply(D, M))
+
+
+def check_size(count: int, what: str, otherwise: str = "") -> None:
+    """Refuse to write out more than ``COMPARISONS_LIMIT`` of something.
+
+    Raises
+    ------
+    InputError
+        If there are more.
+    """
+    if count > COMPARISONS_LIMIT:
+        raise InputError(
+            f"the program has {count} {what}, too many to write out one by one (at most {COMPARISONS_LIMIT}): take "
+            f"fewer points, {otherwise}or the compiled statement(), in which all of them are one constraint"
+        )
+
+
+_Sum = type(cp.Variable() + cp.Variable())
+
+
+def _spelled(stated: cp.Expression | cp.Constraint | Sequence[Any]) -> str:
+    text = str(stated)
+    for found, instead in SPELLING:
+        text = found.sub(instead, text)
+    return text

@@ -21,7 +21,6 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.animation import FuncAnimation
-from scipy.optimize import linprog
 
 import convexmetric as cm
 
@@ -32,38 +31,57 @@ reference = cm.solve(problem, tol=1e-9)
 print(reference)
 
 # %%
+# What the oracle finds
+# ---------------------
+#
+# At weights zero all distances are equal, and the worst ranking of a query has all that is relevant at the end. At the
+# optimum it is a compromise of loss and distance. Items stand from top to bottom, relevant ones with a star.
+
+for weights in (np.zeros(2), reference.w):
+    ranking = problem.worst_ranking(0, weights)
+    print(f"{str(ranking)[:72]} ... loss {ranking.loss:.3f}, {ranking.inverted} inverted pairs")
+
+# %%
 # Algorithm 1 in twenty lines
 # ---------------------------
 #
-# The oracle is the package's: ``separate`` returns the planes of groups of queries, here a single one. The master is a
-# linear program in :math:`(w_1, w_2, \xi)`; its value is a lower bound, because it knows only some of the constraints.
-# The objective at the points visited is an upper bound. The difference is what nobody needs to guess.
-
-one_group = np.zeros(problem.risk.parts, dtype=int)
+# A pass asks the oracle for the worst ranking of every query: a *batch*. The master problem is the paper's program with
+# the batches at hand for constraints, which ``to_cvxpy`` writes out in CVXPY. Its value is a lower bound, because it
+# knows only some of the constraints. The objective at the points visited is an upper bound. The difference is what
+# nobody needs to guess.
 
 
 def algorithm_1(stabilisation=0.0, tol=1e-4, passes=60):
-    """The planes; and of every pass the point asked, the best one so far, the master's solution and its value."""
-    w, best, planes, record = np.zeros(2), None, [], []
+    """The master; and of every pass the point asked, the best one so far, the master's solution and its value."""
+    w, best, batches, record = np.zeros(2), None, [], []
     while True:
-        cut = problem.risk.separate(w, one_group)
-        value = w.sum() + cut.values[0]
+        value = problem.objective(w)
         if best is None or value < best[1]:
             best = (w, value)
-        planes.append((cut.offsets[0], cut.normals[0]))
-        master = linprog(
-            [1.0, 1.0, 1.0],
-            A_ub=[[-normal[0], -normal[1], -1.0] for _, normal in planes],
-            b_ub=[-offset for offset, _ in planes],
-        )
-        record.append((w, best, master.x[:2], master.fun))
-        if best[1] - master.fun <= tol * best[1] or len(planes) == passes:
-            return planes, record
-        w = stabilisation * best[0] + (1.0 - stabilisation) * master.x[:2]
+        batches.append(problem.worst_rankings(w))
+        master = problem.to_cvxpy(rankings=batches)
+        lower = master.solve(solver="CLARABEL")
+        found = master.metric.value
+        record.append((w, best, found, lower))
+        if best[1] - lower <= tol * best[1] or len(batches) == passes:
+            return master, record
+        w = np.maximum(0.0, stabilisation * best[0] + (1.0 - stabilisation) * found)
 
 
-planes, record = algorithm_1()
-stable_planes, stable_record = algorithm_1(stabilisation=0.5)
+def planes_of(master):
+    """``C Delta`` and ``C dpsi`` of every batch, as they stand in the master."""
+    given = master.param_dict
+    count = len(master.constraints) - 1
+    return [
+        (given["C"].value * given[f"Delta[{t}]"].value, given["C"].value * given[f"dpsi[{t}]"].value)
+        for t in range(count)
+    ]
+
+
+master, record = algorithm_1()
+print("\n".join(str(master).splitlines()[:5]), "...", sep="\n")
+stable_master, stable_record = algorithm_1(stabilisation=0.5)
+planes, stable_planes = planes_of(master), planes_of(stable_master)
 for name, (_, best, _, lower), count in (
     ("as printed", record[-1], len(record)),
     ("in-out", stable_record[-1], len(stable_record)),

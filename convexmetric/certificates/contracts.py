@@ -39,6 +39,7 @@ problem          ``objective = R(M) + penalty``, ``penalty = <G, M> + Omega(M) +
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -53,7 +54,7 @@ from convexmetric.errors import ContractError, InputError
 from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import CutDual, PairwiseRisk, Reason, Risk, SeparableRisk, SmoothRisk
 
@@ -210,7 +211,7 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
             V = rng.standard_normal((rank, cone.d))
             M = cone.outer_sum(V, rng.random(rank) + 0.1)
             metrics.append(risk.repair(size * unit / float(np.linalg.norm(M)) * M))
-    stated = _stated(problem)
+    stated = _compiled(problem)
     if stated is not None and _minimised(stated.problem) is not None:
         M = cone.project(cone.element(stated.metric.value))
         metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
@@ -693,16 +694,23 @@ def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
 def _stated(problem: MetricProblem, M: Array) -> dict[str, tuple[cp.Problem, cp.Variable, Array]]:
     """The problem in CVXPY, the metric's variable, and its value at the problem's variable M."""
     stated: dict[str, tuple[cp.Problem, cp.Variable, Array]] = {}
-    try:
-        statement = problem.statement()
-        stated["CVXPY statement"] = statement.problem, statement.metric, M
+    compiled = _compiled(problem)
+    if compiled is not None:
+        stated["CVXPY statement"] = compiled.problem, compiled.metric, M
+    with suppress(InputError):
         program = problem.to_cvxpy()
         stated["CVXPY program"] = program, program.metric, problem.as_stated(M)
+    return stated
+
+
+def _compiled(problem: MetricProblem) -> Statement | None:
+    """The compiled statement, where it can be written out and is not too long."""
+    try:
+        statement = problem.statement()
     except InputError:
-        pass
-    return {
-        name: each for name, each in stated.items() if sum(row.size for row in each[0].constraints) <= STATEMENT_ROWS
-    }
+        return None
+    rows = sum(constraint.size for constraint in statement.problem.constraints)
+    return statement if rows <= STATEMENT_ROWS else None
 
 
 def _minimised(problem: cp.Problem) -> float | None:

@@ -8,7 +8,9 @@ Schultz and Joachims (2003) minimise over weights :math:`w \ge 0`
 
 .. math:: F(w) = \tfrac12 \|w\|^2 + C \sum_{t=1}^T \max(0, 1 - d_t^\top w),
 
-where row :math:`d_t = \Delta^{x_i, x_k} - \Delta^{x_i, x_j}` of the matrix D belongs to triplet t.
+where row :math:`d_t = \Delta^{x_i, x_k} - \Delta^{x_i, x_j}` of the matrix D belongs to triplet t. The paper's program
+has a slack for every hinge, and so has ``problem.to_cvxpy()``: run this file once to see it printed. Its constraint
+``triplet i, j, k`` has a multiplier, ``constraint.dual_value`` after a solve: that is the :math:`u_t` of the tasks.
 
 **Task 1.** For :math:`0 \le u_t \le C` every hinge satisfies
 :math:`C \max(0, 1 - s) \ge u_t (1 - s)`. Minimise what is left over :math:`w \ge 0` by hand and write the resulting
@@ -40,14 +42,25 @@ def weights(u, D, C):
     raise NotImplementedError("task 2")
 
 
+TRIPLETS = [(i, i + 1 + (7 * i) % 18, 59 + (13 * i) % 119) for i in range(40)]
+
+
+def forty_triplets():
+    """A wine of the first grower is nearer to one of the same than to one of another."""
+    wine = cm.datasets.load("wine")
+    return cm.RelativeComparisonProblem(cm.datasets.preprocess(wine.X, ["zscore"]), TRIPLETS, C=0.1)
+
+
 def check(bound=bound, weights=weights):
     """Hold the answers against the package."""
-    problem = cm.load_problem("relative-wine-1000")
-    X, (i, j, k) = problem.triplets.X, problem.triplets.triplets.T
-    D, C = (X[i] - X[k]) ** 2 - (X[i] - X[j]) ** 2, problem.C
+    problem = forty_triplets()
+    program = problem.to_cvxpy()
+    program.solve(solver="CLARABEL")
     solution = cm.solve(problem, tol=1e-8)
+    given, C = program.param_dict, problem.C
+    D = np.array([given[f"Delta[{i}, {k}]"].value - given[f"Delta[{i}, {j}]"].value for i, j, k in TRIPLETS])
+    best = np.array([constraint.dual_value for constraint in program.constraints[: len(D)]])
     rng = np.random.default_rng(0)
-    best = solution.certificate.dual
     assert np.isclose(bound(best, D, C), solution.lower_bound, rtol=1e-6), "task 1: not the optimum at an optimal u"
     for u in (np.zeros(len(D)), rng.uniform(0, C, len(D)), best, rng.normal(0, 10 * C, len(D))):
         clipped, w = np.clip(u, 0, C), weights(u, D, C)
@@ -57,12 +70,14 @@ def check(bound=bound, weights=weights):
             other = np.maximum(0, w + rng.normal(0, 0.1 * np.abs(w).max() + 0.1, len(w)))
             value = clipped @ (1 - D @ other) + 0.5 * other @ other
             assert mine <= value + 1e-6 * abs(value), "task 1: these weights get below it, so it is no lower bound"
-    w = weights(solution.certificate.dual, D, C)
-    assert np.shape(w) == (X.shape[1],), "task 2: one weight a feature"
+    w = weights(best, D, C)
+    assert np.shape(w) == program.metric.shape, "task 2: one weight a feature"
     assert np.min(w) >= 0.0, "task 2: weights must not be negative"
     assert np.allclose(w, solution.w, atol=1e-3 * solution.w.max()), "task 2: far from the optimal weights"
 
 
 if __name__ == "__main__":
+    lines = str(forty_triplets().to_cvxpy()).splitlines()
+    print(*lines[:5], "           ...", lines[-1], sep="\n")
     check()
     print("All right: a bound that nobody can forge, and the metric that belongs to it.")

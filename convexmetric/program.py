@@ -31,10 +31,12 @@ SPELLING = (
     (re.compile(r"psd_wrap\((\w+)\)"), r"\1"),
     (re.compile(r"PowerApprox\((.*), 2\.0\)"), r"square(\1)"),
     (re.compile(r"maximum\((.*), 0\.0\)"), r"pos(\1)"),
-    (re.compile(r"\((Sum\([^()]*\))\)"), r"\1"),
-    (re.compile(r"\((\w+ @ Delta\[[^()]*\])\)"), r"\1"),
+    (re.compile(r"(?<!\w)\((Sum\([^()]*\))\)"), r"\1"),
+    (re.compile(r"(?<!\w)\((\w+ @ Delta\[[^()]*\])\)"), r"\1"),
     (re.compile(r" \+ -(?=[\w(])"), " - "),
 )
+#: Numbers of more digits than one reads.
+LONG = re.compile(r"\d+\.\d{7,}(e[-+]\d+)?")
 
 
 class Program(cp.Problem):
@@ -118,4 +120,4 @@ def _spelled(stated: cp.Expression | cp.Constraint | Sequence[Any]) -> str:
     text = str(stated)
     for found, instead in SPELLING:
         text = found.sub(instead, text)
-    return text
+    return LONG.sub(lambda number: f"{float(number.group()):.6g}", text)

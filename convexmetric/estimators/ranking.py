@@ -27,8 +27,7 @@ class MLR(MetricEstimator):
     measure : str
         ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"`` or ``"knn"``: what rankings are measured by.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default. Learning cuts them to p for a query with p < k
-        relevant points; ``score`` does not.
+        Places that count, for precision, ndcg and knn; 10 by default.
     C : float
         Weight of the mean loss against the regularizer.
     regularizer : str
@@ -47,6 +46,9 @@ class MLR(MetricEstimator):
         Of stochastic solvers.
     preprocessor : (n, d) array or callable, optional
         What indices point into.
+    short : str
+        Loss of a query with p < k relevant points: ``"cut"`` to p places, or ``"printed"``, see
+        :class:`~convexmetric.RankingProblem`; ``score`` keeps k in either case.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class MLR(MetricEstimator):
         verbose: bool | int = False,
         random_state: Any = None,
         preprocessor: Any = None,
+        short: str = "cut",
     ) -> None:
         self.measure = measure
         self.k = k
@@ -85,6 +88,7 @@ class MLR(MetricEstimator):
         self.verbose = verbose
         self.random_state = random_state
         self.preprocessor = preprocessor
+        self.short = short
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.
@@ -153,5 +157,5 @@ class MLR(MetricEstimator):
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
 
     def _options(self) -> dict[str, Any]:
-        names = ("measure", "C", "k", "regularizer", "diagonal")
+        names = ("measure", "C", "k", "regularizer", "diagonal", "short")
         return {name: getattr(self, name) for name in names}

@@ -9,7 +9,7 @@ r"""Metric learning to rank (McFee & Lanckriet, ICML 2010).
 X, q, n                   corpus (points in rows), a query, the number of queries
 W                         the metric; distances are (q - x)^T W (q - x)
 y, y*                     a ranking of the corpus for q; the perfect one
-Delta(y*, y)              1 - score of y by the ranking measure (section 4)
+Delta(y*, y)              Score(y*) - Score(y) by the ranking measure (section 4), where Score(y*) = 1
 psi_po                    partial order feature (equation 3) of phi(q, x) = -(q - x)(q - x)^T (equation 4)
 delta psi_po(q, y*, y)    psi_po(q, y*) - psi_po(q, y): 2/(p n) per inverted pair of the p relevant and
                           n irrelevant items
@@ -67,11 +67,15 @@ class RankingProblem(MetricProblem):
     C : float
         Weight of the mean loss against the regularizer; positive.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default. Cut to p for a query with p < k relevant points.
+        Places that count, for precision, ndcg and knn; 10 by default.
     regularizer : str
         ``"trace"``, the paper's, or ``"squared-frobenius"``, ``1/2 ||W||_F^2``.
     diagonal : bool
         Learn nonnegative weights of the features instead of a full matrix.
+    short : str
+        Loss of a query with p < k relevant points: ``"cut"`` departs from the paper and takes the first p places and
+        1 - Score(y); ``"printed"`` takes the first k and the paper's Score(y*) - Score(y), which is then at most
+        Score(y*) < 1.
 
     Raises
     ------
@@ -113,6 +117,7 @@ class RankingProblem(MetricProblem):
         k: int | None = None,
         regularizer: str = "trace",
         diagonal: bool = False,
+        short: str = "cut",
     ) -> None:
         corpus = as_points(X)
         points = corpus if queries is None else as_points(queries, "queries")
@@ -130,7 +135,7 @@ class RankingProblem(MetricProblem):
             raise InputError(f"diagonal must be True or False, got {diagonal!r}")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
-        self._state(rankings, measure_named(measure, k), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
+        self._state(rankings, measure_named(measure, k, short), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
 
     def _state(self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer) -> None:
         self.rankings, self.measure, self.C = rankings, measure, C
@@ -170,6 +175,7 @@ class RankingProblem(MetricProblem):
         k: int | None = None,
         regularizer: str = "trace",
         diagonal: bool = False,
+        short: str = "cut",
     ) -> RankingProblem:
         """Every point queries the others; relevant are those with the same label, the query itself excluded.
 
@@ -184,7 +190,9 @@ class RankingProblem(MetricProblem):
             raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
-        return cls(checked, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal)
+        return cls(
+            checked, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal, short=short
+        )
 
     def to_cvxpy(self, every_ranking: bool | None = None) -> cp.Problem:
         """The statement above in CVXPY.
@@ -203,7 +211,8 @@ class RankingProblem(MetricProblem):
         relevance = self.rankings.relevance
         p, n = relevance.n_relevant, relevance.n_irrelevant
         diagonal, d = isinstance(self.cone, NonnegativeDiagonal), self.cone.d
-        k = f"\n  k         {self.measure.k}" if self.measure.k else ""
+        kept = "" if getattr(self.measure, "short", "cut") == "cut" else ", also with fewer relevant points"
+        k = f"\n  k         {self.measure.k}{kept}" if self.measure.k else ""
         return (
             f"Metric learning to rank by {self.measure.title} (McFee & Lanckriet 2010)\n"
             f"\n"

@@ -64,6 +64,11 @@ CALLS = [
         errors.InputError,
         r"short must be one of 'cut', 'printed'",
     ),
+    (
+        "cm.RankingProblem.from_labels(X, y, diagonal=True, kernel='rbf')",
+        errors.InputError,
+        r"diagonal and kernel exclude each other",
+    ),
     ("cm.RankingProblem.from_labels(X, y, measure='map', k=5)", errors.InputError, "leave k out"),
     ("cm.RankingProblem.from_labels(X, y, regularizer='l1')", errors.InputError, "regularizer must be one of"),
     ("cm.RankingProblem.from_labels(X, y, diagonal='yes')", errors.InputError, "diagonal must be True or False"),

@@ -45,6 +45,7 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
+from convexmetric.methods.spanned import SpannedProblem
 from convexmetric.problem import MetricProblem, checked_margins, checked_weight
 from convexmetric.regularizers import Frobenius, Regularizer, Trace
 from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
@@ -53,15 +54,12 @@ __all__ = ["PairMarginProblem", "SimilarityRegressionProblem", "balanced_pairs"]
 
 NORMS: dict[str, type[Frobenius] | type[Trace]] = {"frobenius": Frobenius, "trace": Trace}
 LOSSES = ("squared", "absolute", "weighted")
-#: Features up to which a metric is written out on the original ones.
-FULL_LIMIT = 10_000
 
 
-class _PairProblem(MetricProblem):
-    """What margins and regression share: a span, a norm, and operators on the points as given."""
+class _PairProblem(SpannedProblem):
+    """What margins and regression share: a span and a norm."""
 
     letter: ClassVar[str] = "A"
-    span: KernelSpan | None
     reg: float
     norm: str
     n_points: int
@@ -92,40 +90,6 @@ class _PairProblem(MetricProblem):
         other.reg = checked_weight(reg, "reg")
         MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer()))
         return other
-
-    @property
-    def embedding(self) -> KernelSpan | None:
-        """What gives points the coordinates on which :meth:`components` act; None where these are their features."""
-        return None if self.span is None or self.span.kernel == "linear" else self.span
-
-    def _basis(self) -> Array | None:
-        """Of a linear span, ``(r, d)``."""
-        if self.span is None or self.embedding is not None:
-            return None
-        return np.asarray(self.span.coefficients.T @ self.span.points)
-
-    def components(self, M: Array) -> Array:
-        """A factor T, ``(rank, d)``: ``||T (x - x')||^2``; on coordinates of :attr:`embedding` where there is one."""
-        basis = self._basis()
-        factor = super().components(M)
-        return factor if basis is None else factor @ basis
-
-    def full_matrix(self, M: Array) -> Array:
-        """T*T on the features of the data, or on coordinates of :attr:`embedding`.
-
-        Raises
-        ------
-        InputError
-            If there are too many features to write it out: use :meth:`components`.
-        """
-        basis = self._basis()
-        if basis is None:
-            return super().full_matrix(M)
-        if basis.shape[1] > FULL_LIMIT:
-            raise InputError(
-                f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
-            )
-        return np.asarray(basis.T @ M @ basis)
 
     def _norm_text(self) -> str:
         return "||A||_2" if self.norm == "frobenius" else "tr A"

@@ -19,8 +19,10 @@ C                         slack trade-off
 Eliminating each slack gives the risk ``C/n sum_q max_y Delta - <W, delta psi>``. The paper's Algorithm 1 has one
 slack shared by all queries; both statements have the same optimum.
 
-Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the trace; and a diagonal W >= 0, one weight
-for each feature, with which the problem is a linear or a quadratic program.
+Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the trace; a diagonal W >= 0, one weight for
+each feature, with which the problem is a linear or a quadratic program; and a kernel, the paper's future work, under
+which W is an operator on the kernel's Hilbert space. It acts on the span of the differences of points, and trace and
+norm are those of the operator: nothing is approximated (:mod:`convexmetric.methods.spanned`).
 """
 
 from __future__ import annotations
@@ -29,15 +31,19 @@ from copy import copy
 from typing import Any, ClassVar
 
 import cvxpy as cp
+import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.features import Kernel, KernelSpan
 from convexmetric.measures import Measure, measure_named
-from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.methods.spanned import SpannedProblem
+from convexmetric.problem import checked_weight
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk
 
@@ -47,7 +53,7 @@ __all__ = ["RankingProblem"]
 REGULARIZERS: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
 
 
-class RankingProblem(MetricProblem):
+class RankingProblem(SpannedProblem):
     """Learn a metric that ranks the corpus well for every query.
 
     Parameters
@@ -76,11 +82,16 @@ class RankingProblem(MetricProblem):
         Loss of a query with p < k relevant points: ``"cut"`` departs from the paper and takes the first p places and
         1 - Score(y); ``"printed"`` takes the first k and the paper's Score(y*) - Score(y), which is then at most
         Score(y*) < 1.
+    kernel : str, callable or (m, m) array, optional
+        ``"linear"``, ``"rbf"`` (exp(-||x - x'||^2 / d)), ``"unit-rbf"``, a function of two point matrices such as those
+        of ``sklearn.metrics.pairwise``, or the kernel matrix of the points: of X, followed by ``queries`` where these
+        are given. The metric then acts on coordinates of the span of all differences of points (:attr:`embedding`).
 
     Raises
     ------
     InputError
-        If an argument is malformed, or a query has no relevant or no irrelevant point.
+        If an argument is malformed, a query has no relevant or no irrelevant point, or both ``diagonal`` and a
+        ``kernel`` are asked for.
 
     Notes
     -----
@@ -118,9 +129,16 @@ class RankingProblem(MetricProblem):
         regularizer: str = "trace",
         diagonal: bool = False,
         short: str = "cut",
+        kernel: Kernel | ArrayLike | None = None,
     ) -> None:
         corpus = as_points(X)
         points = corpus if queries is None else as_points(queries, "queries")
+        if kernel is not None:
+            if diagonal:
+                raise InputError(
+                    "diagonal and kernel exclude each other: under a kernel there are no features to weigh"
+                )
+            corpus, points, self.span = _spanned(corpus, points, kernel, same=queries is None)
         if isinstance(relevant, Relevance):
             if irrelevant is not None:
                 raise InputError("irrelevant is already part of a Relevance; pass one or the other")
@@ -176,6 +194,7 @@ class RankingProblem(MetricProblem):
         regularizer: str = "trace",
         diagonal: bool = False,
         short: str = "cut",
+        kernel: Kernel | ArrayLike | None = None,
     ) -> RankingProblem:
         """Every point queries the others; relevant are those with the same label, the query itself excluded.
 
@@ -190,9 +209,7 @@ class RankingProblem(MetricProblem):
             raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
-        return cls(
-            checked, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal, short=short
-        )
+        return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel)
 
     def to_cvxpy(self, every_ranking: bool | None = None) -> cp.Problem:
         """The statement above in CVXPY.
@@ -211,6 +228,7 @@ class RankingProblem(MetricProblem):
         relevance = self.rankings.relevance
         p, n = relevance.n_relevant, relevance.n_irrelevant
         diagonal, d = isinstance(self.cone, NonnegativeDiagonal), self.cone.d
+        space = "features" if self.embedding is None else "coordinates of the points' span under the kernel"
         kept = "" if getattr(self.measure, "short", "cut") == "cut" else ", also with fewer relevant points"
         k = f"\n  k         {self.measure.k}{kept}" if self.measure.k else ""
         return (
@@ -220,7 +238,7 @@ class RankingProblem(MetricProblem):
             f"  subject to  <W, dpsi(q, y*, y)> >= Delta(y*, y) - xi_q   for every query q and ranking y\n"
             f"              {'W diagonal and nonnegative' if diagonal else 'W positive semidefinite'}, xi >= 0\n"
             f"\n"
-            f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} features'}\n"
+            f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} {space}'}\n"
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {len(self.rankings.X)} points\n"
             f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
             f"  C         {self.C:g}{k}"
@@ -238,6 +256,15 @@ class RankingProblem(MetricProblem):
             f"$$W \\in \\mathbb{{R}}^{{{self.cone.d} \\times {self.cone.d}}},\\quad n = {len(self.rankings)},\\quad "
             f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}{at_k}}}$$"
         )
+
+
+def _spanned(corpus: Array, points: Array, kernel: Any, *, same: bool) -> tuple[Array, Array, KernelSpan]:
+    """Coordinates of corpus and queries, and the span of all their differences."""
+    if not same and points.shape[1] != corpus.shape[1]:
+        raise InputError(f"queries have {points.shape[1]} features, but X has {corpus.shape[1]}")
+    span = KernelSpan.of(corpus if same else np.concatenate([corpus, points]), kernel)
+    found = as_points(span.coordinates)
+    return (found, found, span) if same else (found[: len(corpus)], found[len(corpus) :], span)
 
 
 def _range(counts: Any) -> str:

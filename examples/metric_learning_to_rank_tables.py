@@ -54,9 +54,10 @@ def main() -> None:
     parser.add_argument("--k", nargs="+", type=int, default=[10, 100], help="places for precision and NDCG to learn")
     parser.add_argument("--tol", type=float, default=1e-2, help="certified gap of each solve (the paper's accuracy)")
     parser.add_argument("--matchings-C", type=float, default=100.0)
-    parser.add_argument("--sweep-C", nargs="+", type=float, default=[10.0**power for power in range(-2, 6)])
+    parser.add_argument("--matchings-solvers", nargs="+", choices=matchings.SOLVERS, default=["ours", "printed"])
+    parser.add_argument("--sweep-C", nargs="+", type=float, default=[1.0, 10.0, 100.0, 1000.0, 10000.0])
     parser.add_argument("--appeals", nargs="+", type=float, default=[0.0, 0.25, 0.5, 0.75, 1.0])
-    parser.add_argument("--appeal-share", type=float, default=0.2, help="of the paper's sizes, with other appeals")
+    parser.add_argument("--share", type=float, default=0.2, help="of the paper's sizes, over C and over appeals")
     parser.add_argument("--kernel-data", nargs="+", default=["balance-scale", "ionosphere", "wine"])
     parser.add_argument("--kernel-splits", type=int, default=5)
     parser.add_argument("--matchings-tol", type=float, default=1e-3)
@@ -85,9 +86,10 @@ def main() -> None:
         scores = {(s["method"], s["solver"]): result for s, result in _known(large) if "share" not in s}
         sheets.append(tables.matchings(scores, arguments.matchings_C, arguments.matchings_tol))
     if "matchings-sweep" in arguments.data:
-        sheets.append(tables.sweep([(s, result) for s, result in _known(large) if s["solver"] == "epsilon"]))
+        sheets.append(tables.sweep([(s, result) for s, result in _known(large) if s.get("appeal") == 0.0]))
     if "matchings-appeal" in arguments.data:
-        sheets.append(tables.appeals([(s, result) for s, result in _known(large) if "appeal" in s]))
+        at_C = [(s, result) for s, result in _known(large) if s["C"] == arguments.matchings_C]
+        sheets.append(tables.appeals([(s, result) for s, result in at_C if "appeal" in s]))
     if kernels:
         sheets.append(tables.kernels(list(_known(kernels))))
     if "toy" in arguments.data:
@@ -148,15 +150,18 @@ def _matchings_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
     wanted: list[dict[str, Any]] = []
     if "matchings" in arguments.data:
         wanted += [{"method": method, "solver": "ours", "C": C} for method in ("Euclidean", "planted")]
-        wanted += [{"method": m, "solver": s, "C": C} for m in matchings.VARIANTS for s in ("ours", "printed")]
+        wanted += [{"method": m, "solver": s, "C": C} for m in matchings.VARIANTS for s in arguments.matchings_solvers]
     if "matchings-sweep" in arguments.data:
-        wanted += [{"method": m, "solver": "epsilon", "C": c} for c in arguments.sweep_C for m in matchings.VARIANTS]
-    if "matchings-appeal" in arguments.data:
-        methods, share = ("Euclidean", "MLR-MAP", "SVM-MAP"), arguments.appeal_share
         wanted += [
-            {"method": m, "solver": "epsilon", "C": C, "share": share, "appeal": appeal}
+            {"method": m, "solver": "epsilon", "C": weight, "share": arguments.share, "appeal": 0.0}
+            for weight in arguments.sweep_C
+            for m in matchings.VARIANTS
+        ]
+    if "matchings-appeal" in arguments.data:
+        wanted += [
+            {"method": m, "solver": "epsilon", "C": C, "share": arguments.share, "appeal": appeal}
             for appeal in arguments.appeals
-            for m in methods
+            for m in ("Euclidean", "MLR-MAP", "SVM-MAP")
         ]
     for settings in (one | limits for one in wanted):
         yield results, settings, matchings.run, settings

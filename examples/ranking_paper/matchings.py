@@ -21,6 +21,7 @@ import convexmetric as cm
 from convexmetric.datasets.matchings import TEST, TRAINING, Matchings, synthetic_matchings
 
 VARIANTS = {"MLR-AUC": "auc", "MLR-MAP": "map", "MLR-MRR": "mrr", "SVM-MAP": "map"}
+SOLVERS = ("ours", "printed", "epsilon")
 #: Accuracy threshold of Algorithm 1 in the paper's experiments.
 EPSILON = 0.01
 

@@ -149,7 +149,7 @@ def matchings(results: dict[tuple[str, str], dict[str, Any]], C: float, tol: flo
         ],
     )
     for method in ("MLR-AUC", "MLR-MAP", "MLR-MRR", "SVM-MAP", "Euclidean", "planted"):
-        ours = results.get((method, "ours"))
+        ours = results.get((method, "ours")) or results.get((method, "epsilon"))
         if ours is None:
             continue
         paper = printed.MATCHINGS.get(method, (None,) * 5)
@@ -172,9 +172,9 @@ def matchings(results: dict[tuple[str, str], dict[str, Any]], C: float, tol: flo
 
 def sweep(found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Sheet:
     """Test AUC / MAP / MRR, passes and CPU seconds by method and C, at the paper's accuracy."""
-    weights = sorted({settings["C"] for settings, _ in found if "share" not in settings})
+    weights = sorted({settings["C"] for settings, _ in found})
     sheet = Sheet("Over C, to eps = 0.01: AUC / MAP / MRR, passes, CPU s", ["", *(f"C = {C:g}" for C in weights)])
-    by = {(s["method"], s["C"]): result for s, result in found if "share" not in s}
+    by = {(s["method"], s["C"]): result for s, result in found if "passes" in result}
     for method in dict.fromkeys(method for method, _ in by):
         sheet.rows.append([method, *(_swept(by.get((method, C))) for C in weights)])
     return sheet

@@ -17,6 +17,7 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.rankings import DenseBlock
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named, most_violated_rankings
+from convexmetric.measures.base import SHORT
 from convexmetric.measures.reference import most_violated
 
 
@@ -83,18 +84,20 @@ def large_mistakes(measure, rng, cases):
 
 
 def check(name, cases, large, seed):
-    """Mistakes of one measure over all sizes and several k."""
+    """Mistakes of one measure over all sizes, several k and both losses of short lists."""
     rng = np.random.default_rng(seed)
     sizes = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
-    ks = [1, 2, 3, 5, 10] if issubclass(MEASURES[name], MeasureAtK) else [None]
-    each = -(-cases // (len(sizes) * len(ks)))
+    at_k = issubclass(MEASURES[name], MeasureAtK)
+    measures = (
+        [measure_named(name, k, short) for k in (1, 2, 3, 5, 10) for short in SHORT] if at_k else [measure_named(name)]
+    )
+    each = -(-cases // (len(sizes) * len(measures)))
     wrong = total = 0
-    for k in ks:
-        measure = measure_named(name, k)
+    for measure in measures:
         for p, n in sizes:
             wrong += mistakes(measure, distances(rng, each, p + n), p)
             total += each
-    wrong_large = sum(large_mistakes(measure_named(name, k), rng, -(-large // len(ks))) for k in ks)
+    wrong_large = sum(large_mistakes(measure, rng, -(-large // len(measures))) for measure in measures)
     return wrong, total, wrong_large
 
 

@@ -3,9 +3,11 @@
     python examples/metric_learning_to_rank_tables.py
     python examples/metric_learning_to_rank_tables.py --splits 50 --jobs 4
     python examples/metric_learning_to_rank_tables.py --data isolet --splits 1
-    python examples/metric_learning_to_rank_tables.py --data matchings
+    python examples/metric_learning_to_rank_tables.py --data matchings matchings-sweep matchings-appeal
+    python examples/metric_learning_to_rank_tables.py --data kernel
 
-Table 2 and Figure 2 on the UCI sets, Figure 1's toy, and Table 4 on synthetic matchings in the paper's sizes. Tables
+Table 2 and Figure 2 on the UCI sets, Figure 1's toy, and Table 4 on synthetic matchings in the paper's sizes: at one C,
+over C, and with other planted structures. ``kernel`` holds metrics under a Gaussian kernel against linear ones. Tables
 and pictures are written to the output folder, and every result is kept there as soon as it is known: the same command
 goes on where it was interrupted, and prints what it has. Sets other than wine and wdbc need the data folder
 (CONVEXMETRIC_DATA).
@@ -19,12 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from ranking_paper import classification, matchings, pictures, tables
+from ranking_paper import kernels as kernels_of
 from ranking_paper.pool import Task, run_missing
 from ranking_paper.results import Results
 from ranking_paper.toy import toy
 from rich.console import Console
 
 UCI = (*classification.SMALL, "isolet")
+OTHERS = ("matchings", "matchings-sweep", "matchings-appeal", "kernel")
 NATIVE = {"balance-scale": 4, "ionosphere": 34, "wdbc": 30, "wine": 13, "isolet": 170}
 
 NOTES = """\
@@ -38,44 +42,56 @@ relevant ones; while classes are wide this costs little, and no metric gains any
 def main() -> None:
     """Run what is not yet known, then write tables and pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", nargs="+", choices=[*UCI, "matchings", "toy"], default=[*classification.SMALL, "toy"])
+    parser.add_argument("--data", nargs="+", choices=[*UCI, *OTHERS, "toy"], default=[*classification.SMALL, "toy"])
     parser.add_argument("--methods", nargs="+", choices=classification.METHODS, default=classification.METHODS)
-    parser.add_argument("--splits", type=int, default=10, help="random splits (the paper: 50, and 10 of IsoLet)")
-    parser.add_argument("--C", nargs="+", type=float, default=[1.0, 10.0, 100.0, 1000.0])
+    parser.add_argument("--splits", type=int, default=50, help="random splits (the paper: 50, and 10 of IsoLet)")
+    parser.add_argument("--validated", type=int, default=10, help="splits of the small sets on which C is validated")
+    parser.add_argument("--C", nargs="+", type=float, default=[0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0])
+    parser.add_argument("--targets", nargs="+", type=float, default=[3.0, 5.0], help="target neighbours of LMNN")
+    parser.add_argument("--logistic-C", nargs="+", type=float, default=[0.01, 0.1, 1.0, 10.0, 100.0])
     parser.add_argument("--isolet-C", nargs="+", type=float, default=[100.0, 1000.0])
     parser.add_argument("--isolet-seconds", type=float, default=600.0, help="limit of each solve on isolet")
     parser.add_argument("--k", nargs="+", type=int, default=[10, 100], help="places for precision and NDCG to learn")
     parser.add_argument("--tol", type=float, default=1e-2, help="certified gap of each solve (the paper's accuracy)")
     parser.add_argument("--matchings-C", type=float, default=100.0)
+    parser.add_argument("--matchings-solvers", nargs="+", choices=matchings.SOLVERS, default=["ours", "printed"])
+    parser.add_argument("--sweep-C", nargs="+", type=float, default=[1.0, 10.0, 100.0, 1000.0, 10000.0])
+    parser.add_argument("--appeals", nargs="+", type=float, default=[0.0, 0.25, 0.5, 0.75, 1.0])
+    parser.add_argument("--share", type=float, default=0.2, help="of the paper's sizes, over C and over appeals")
+    parser.add_argument("--kernel-data", nargs="+", default=["balance-scale", "ionosphere", "wine"])
+    parser.add_argument("--kernel-splits", type=int, default=5)
     parser.add_argument("--matchings-tol", type=float, default=1e-3)
     parser.add_argument("--matchings-seconds", type=float, default=900.0, help="limit of each solve")
+    parser.add_argument("--report", action="store_true", help="run nothing: tables of the results that are there")
     parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
     parser.add_argument("--output", type=Path, default=Path("ranking-tables"))
     arguments = parser.parse_args()
 
     console = Console(width=170)
     uci, large = list(_uci_tasks(arguments)), list(_matchings_tasks(arguments))
+    kernels = list(_kernel_tasks(arguments))
     # Solves of the large task use threads of their own, so they run one by one.
-    run_missing(uci, arguments.jobs)
-    run_missing(large, 1, threads=arguments.jobs)
+    if not arguments.report:
+        run_missing(uci + kernels, arguments.jobs)
+        run_missing(large, 1, threads=arguments.jobs)
 
     sheets = []
     if uci:
-        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for results, settings, _, _ in uci:
-            if (result := results.get(settings)) is not None:
-                found.setdefault((settings["data"], settings["method"]), []).append(result)
+        found = _merged(uci)
         data = [name for name in UCI if name in arguments.data]
-        sheets += [tables.errors(found, data), tables.effort(found, data)]
+        sheets += [tables.errors(found, data), tables.spread(found, data), tables.effort(found, data)]
         native = {name: NATIVE[name] for name in data}
         pictures.draw_dimensions(tables.dimension_medians(found), native, arguments.output / "dimensions.png")
-    if large:
-        scores = {
-            (settings["method"], settings["solver"]): result
-            for results, settings, _, _ in large
-            if (result := results.get(settings)) is not None
-        }
+    if "matchings" in arguments.data:
+        scores = {(s["method"], s["solver"]): result for s, result in _known(large) if "share" not in s}
         sheets.append(tables.matchings(scores, arguments.matchings_C, arguments.matchings_tol))
+    if "matchings-sweep" in arguments.data:
+        sheets.append(tables.sweep([(s, result) for s, result in _known(large) if s.get("appeal") == 0.0]))
+    if "matchings-appeal" in arguments.data:
+        at_C = [(s, result) for s, result in _known(large) if s["C"] == arguments.matchings_C]
+        sheets.append(tables.appeals([(s, result) for s, result in at_C if "appeal" in s]))
+    if kernels:
+        sheets.append(tables.kernels(list(_known(kernels))))
     if "toy" in arguments.data:
         arguments.output.mkdir(parents=True, exist_ok=True)
         pictures.draw_toy(toy(), arguments.output / "toy.png")
@@ -84,39 +100,89 @@ def main() -> None:
     if uci:
         console.print(NOTES)
     if sheets:
-        name = "matchings.md" if not uci else "tables.md"
+        name = "tables.md" if uci else "matchings.md" if large else "kernel.md"
         (arguments.output / name).write_text("\n".join(sheet.markdown() for sheet in sheets))
     console.print(f"Written to {arguments.output}")
 
 
 def _uci_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
-    for data in (name for name in UCI if name in arguments.data):
-        results = Results(arguments.output / f"{data}.jsonl")
-        for split in range(arguments.splits):
+    """Split by split, so that an interrupted run has the same splits of all."""
+    names = [name for name in UCI if name in arguments.data]
+    files, validations = (
+        {name: Results(arguments.output / f"{name}{what}.jsonl") for name in names} for what in ("", "-validation")
+    )
+    for split in range(arguments.splits):
+        for data in names:
             for method in arguments.methods:
                 settings: dict[str, Any] = {"data": data, "split": split, "method": method}
                 learned, at_k = classification.VARIANTS.get(method, (None, False))
+                certified = learned is not None or method == "LMNN"
                 # Only what matters to a method belongs to its settings.
-                C = (arguments.isolet_C if data == "isolet" else arguments.C) if learned else []
-                if learned and data == "isolet":
+                C = [] if learned is None else arguments.isolet_C if data == "isolet" else arguments.C
+                C = {"LMNN": arguments.targets, "Logistic": arguments.logistic_C}.get(method, C)
+                if certified and data == "isolet":
                     settings["seconds"] = arguments.isolet_seconds
-                settings |= {"C": C, "k": arguments.k if at_k else [], "tol": arguments.tol if learned else None}
-                yield results, settings, classification.run, settings
+                settings |= {"C": C, "k": arguments.k if at_k else [], "tol": arguments.tol if certified else None}
+                yield files[data], settings, classification.run, settings
+                if data != "isolet" and split < arguments.validated:
+                    yield validations[data], settings, classification.validate, settings
+
+
+def _merged(tasks: list[Task]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Results by data set and method, a split each, with what validation chose where that is known.
+
+    Of an interrupted run the splits that not all methods have are left out.
+    """
+    found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+    for results, settings, _, _ in tasks:
+        if (result := results.get(settings)) is not None:
+            splits = found.setdefault((settings["data"], settings["method"]), {})
+            splits[settings["split"]] = splits.get(settings["split"], {}) | result
+    # What was chosen is of no use without the errors.
+    found = {key: {s: r for s, r in splits.items() if "errors" in r} for key, splits in found.items()}
+    whole = {name: set.intersection(*(set(found[key]) for key in found if key[0] == name)) for name, _ in found}
+    return {key: [splits[s] for s in sorted(whole[key[0]])] for key, splits in found.items()}
 
 
 def _matchings_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
-    if "matchings" not in arguments.data:
-        return
     results = Results(arguments.output / "matchings.jsonl")
-    limits = {
-        "C": arguments.matchings_C,
-        "tol": arguments.matchings_tol,
-        "max_seconds": arguments.matchings_seconds,
-    }
-    for method in ("Euclidean", "planted", *matchings.VARIANTS):
-        for solver in ("ours", "printed") if method in matchings.VARIANTS else ("ours",):
-            settings = {"method": method, "solver": solver, **limits}
-            yield results, settings, matchings.run, settings
+    C, limits = arguments.matchings_C, {"tol": arguments.matchings_tol, "max_seconds": arguments.matchings_seconds}
+    wanted: list[dict[str, Any]] = []
+    if "matchings" in arguments.data:
+        wanted += [{"method": method, "solver": "ours", "C": C} for method in ("Euclidean", "planted")]
+        wanted += [{"method": m, "solver": s, "C": C} for m in matchings.VARIANTS for s in arguments.matchings_solvers]
+    if "matchings-sweep" in arguments.data:
+        wanted += [
+            {"method": m, "solver": "epsilon", "C": weight, "share": arguments.share, "appeal": 0.0}
+            for weight in arguments.sweep_C
+            for m in matchings.VARIANTS
+        ]
+    if "matchings-appeal" in arguments.data:
+        wanted += [
+            {"method": m, "solver": "epsilon", "C": C, "share": arguments.share, "appeal": appeal}
+            for appeal in arguments.appeals
+            for m in ("Euclidean", "MLR-MAP", "SVM-MAP")
+        ]
+    for settings in (one | limits for one in wanted):
+        yield results, settings, matchings.run, settings
+
+
+def _kernel_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+    if "kernel" not in arguments.data:
+        return
+    results = Results(arguments.output / "kernel.jsonl")
+    for split in range(arguments.kernel_splits):
+        for data in arguments.kernel_data:
+            for method in kernels_of.METHODS:
+                settings = {"data": data, "split": split, "method": method, "tol": arguments.tol}
+                yield results, settings, kernels_of.run, settings
+
+
+def _known(tasks: list[Task]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Settings and results of the tasks that were run."""
+    for results, settings, _, _ in tasks:
+        if (result := results.get(settings)) is not None:
+            yield settings, result
 
 
 if __name__ == "__main__":

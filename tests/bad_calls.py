@@ -59,6 +59,16 @@ CALLS = [
     ("cm.RankingProblem.from_labels(X, np.where(y == 0, nan, y))", errors.InputError, "y contains NaN"),
     ("cm.RankingProblem.from_labels(X, y, measure='accuracy')", errors.InputError, "measure must be one of"),
     ("cm.RankingProblem.from_labels(X, y, measure='ndcg', k=0)", errors.InputError, "k must be a positive integer"),
+    (
+        "cm.RankingProblem.from_labels(X, y, measure='ndcg', short='all')",
+        errors.InputError,
+        r"short must be one of 'cut', 'printed'",
+    ),
+    (
+        "cm.RankingProblem.from_labels(X, y, diagonal=True, kernel='rbf')",
+        errors.InputError,
+        r"diagonal and kernel exclude each other",
+    ),
     ("cm.RankingProblem.from_labels(X, y, measure='map', k=5)", errors.InputError, "leave k out"),
     ("cm.RankingProblem.from_labels(X, y, regularizer='l1')", errors.InputError, "regularizer must be one of"),
     ("cm.RankingProblem.from_labels(X, y, diagonal='yes')", errors.InputError, "diagonal must be True or False"),

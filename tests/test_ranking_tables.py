@@ -6,9 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ranking_paper import classification, printed, tables
+from ranking_paper import classification, kernels, matchings, printed, tables
 from ranking_paper.results import Results
-from ranking_paper.toy import columns, target_neighbour_problem, toy
+from ranking_paper.toy import toy
+
+import convexmetric as cm
+from convexmetric.datasets.matchings import synthetic_matchings
+from convexmetric.measures import measure_named
+from convexmetric.measures.reference import most_violated
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -51,25 +56,67 @@ def test_small_splits_are_scaled_by_their_training_part():
 def test_target_neighbours_look_along_the_corrupted_axis_and_rankings_do_not(seed):
     learned = toy(seed)
     axes = {name: np.abs(np.linalg.eigh(M)[1][:, -1]) for name, M in learned.metrics.items()}
-    assert axes["target neighbours"][0] > 0.9
+    assert axes["LMNN"][0] > 0.9
     assert axes["MLR-AUC"][1] > 0.99
+    assert axes["logistic"][1] > 0.99
     assert learned.errors["MLR-AUC"] < 0.05
-    assert min(learned.errors["native"], learned.errors["target neighbours"]) > 0.4
+    assert learned.errors["logistic"] < 0.2
+    assert min(learned.errors["native"], learned.errors["LMNN"]) > 0.4
     assert max(learned.gaps.values()) <= 1e-4
 
 
-def test_the_objective_with_target_neighbours():
-    X, y = columns(np.random.default_rng(5), np.array([0, 1]))
-    problem, M = target_neighbour_problem(X, y, 7.0), np.array([[0.02, 0.01], [0.01, 0.3]])
-    D = np.array([[(a - b) @ M @ (a - b) for b in X] for a in X])
-    native = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    pulls, pushes = [], []
-    for i in range(len(y)):
-        same = [j for j in range(len(y)) if y[j] == y[i] and j != i]
-        for j in sorted(same, key=lambda j: native[i, j])[:3]:
-            pulls.append(D[i, j])
-            pushes += [max(0.0, 1.0 + D[i, j] - D[i, k]) for k in range(len(y)) if y[k] != y[i]]
-    assert problem.objective(M) == pytest.approx(np.mean(pulls) + 7.0 * np.mean(pushes) + 1e-6 * np.trace(M))
+def test_svm_map_is_a_problem_of_weights():
+    """``1/2 |w|^2`` and the slacks of scores ``<w, q - x>``, at any w; and the certificate is of that."""
+    data = synthetic_matchings(400, 900, least=(1, 2), n_features=3, rank=2)
+    problem = matchings.linear_problem(data, 7.0)
+    measure = measure_named("map")
+    for w in np.random.default_rng(0).normal(size=(3, 3)):
+        total = 0.0
+        for relevant, irrelevant in zip(*data.lists(), strict=True):
+            score = data.X @ w
+            total += most_violated(measure, score[relevant], score[irrelevant])[2]
+        expected = 0.5 * w @ w + 7.0 / len(data.queries) * total
+        weights = np.concatenate([np.maximum(w, 0.0), np.maximum(-w, 0.0)])
+        assert problem.objective(weights) == pytest.approx(expected, rel=1e-9)
+    solution = cm.solve(problem, tol=1e-4)
+    assert solution.gap <= 1e-4
+    auc, *_ = matchings.scores("SVM-MAP", solution.w, data)
+    assert 0.0 < auc < 1.0
+
+
+def test_appeal_is_what_a_linear_score_learns():
+    """With appeal alone a linear score does what no metric can; without any it is the other way round."""
+    aucs = {}
+    for appeal in (0.0, 1.0):
+        train, test = (
+            synthetic_matchings(8000, 16000, n_features=6, appeal=appeal, random_state=seed) for seed in (0, 1)
+        )
+        for method in ("MLR-AUC", "SVM-MAP"):
+            solution = cm.solve(matchings.problem_of(method, train, 100.0), tol=0.05)
+            aucs[appeal, method] = matchings.scores(method, solution.certificate.M, test)[0]
+    assert aucs[0.0, "MLR-AUC"] > 0.58 > 0.54 > aucs[0.0, "SVM-MAP"]
+    assert aucs[1.0, "SVM-MAP"] > 0.58 > aucs[1.0, "MLR-AUC"]
+    with pytest.raises(cm.errors.InputError, match="appeal must be a share from 0 to 1, got 1"):
+        synthetic_matchings(400, 900, appeal=1.5)
+
+
+def test_the_lowest_errors_without_validation():
+    found = [
+        {"rows": [[1.0, None]], "dimensions": [2], "gaps": [], "seconds": [], "errors": [[0.2, 0.1]]},
+        {"rows": [[1.0, None]], "dimensions": [4], "gaps": [], "seconds": [], "errors": [[0.2, 0.3]]},
+    ]
+    sheet = tables.errors({("wine", "NCA"): found}, ["wine"])
+    assert dict(sheet.rows)["NCA"] == "- / 20.0 / 2.7"
+    assert sheet.columns[1] == "wine (2 splits, 0 validated)"
+    assert dict(tables.spread({("wine", "NCA"): found}, ["wine"]).rows)["NCA"] == "- / 0.0"
+    assert tables.dimension_medians({("wine", "NCA"): found}) == {"NCA": {"wine": 3.0}}
+
+
+def test_kernels_are_scored_on_points_they_have_not_seen():
+    result = kernels.run("wine", 0, "gaussian", 0.05)
+    assert result["gamma"] in kernels.WIDTHS
+    assert result["gap"] <= 0.05
+    assert result["map"] > 0.95
 
 
 def test_the_table_has_every_method_of_the_paper_and_both_readings_of_best():

@@ -538,7 +538,11 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
-    "ranking": Method(_ranking, {"measure": str, "C": float}, {"k": int, "regularizer": str, "diagonal": bool}),
+    "ranking": Method(
+        _ranking,
+        {"measure": str, "C": float},
+        {"k": int, "short": str, "regularizer": str, "diagonal": bool},
+    ),
     "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, DRAWN),
     "triplets": Method(
         _triplets,

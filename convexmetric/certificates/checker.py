@@ -16,7 +16,8 @@ included). Parameters are rationals. With squared distances :math:`d_{ab} = (a -
   list for every query and the loss *hinge*, :math:`\max(0, \mu - s)`, or *logistic*, :math:`\ln(1 + e^{-s})`;
 - of ``rankings``: :math:`\frac{C}{n_q} \sum_q \max_y \Delta_q(y) - \frac{2}{p n} \sum (d_{qj} - d_{qi})`, the inner sum
   over the pairs of a near item i that y puts below a far item j, p and n the lengths of the lists, and :math:`\Delta =
-  1 - \sum_i g(i, b_i)` with the gains g of a measure (``gains``) and b_i far items above the i-th near one. For AUC
+  1 - \sum_i g(i, b_i)` with the gains g of a measure (``gains``) and b_i far items above the i-th near one; with
+  *short = printed* k is kept where a query has fewer near items. For AUC
   the maximum is :math:`\frac{2}{p n} \sum_{ij} \max(0, \tfrac12 - (d_{qj} - d_{qi}))`: order far items by distance and
   near ones by distance plus 1/2, and exactly the pairs with a positive hinge are inverted;
 - of ``listed comparisons``: :math:`\sum_t c_t \ell_t(s_t)` with :math:`s_t = \pm d_{ij}` or :math:`\pm (d_{ik} -
@@ -855,25 +856,37 @@ MEASURES = {"auc": False, "precision": True, "map": False, "mrr": False, "ndcg":
 """Measures, and whether they have a k."""
 
 
-def gains(measure: str, k: int, p: int, n: int) -> Ball:
-    """``g(i, b)`` for i = 1..p and b = 0..n: what the i-th near item with b far ones above it adds to the score."""
+MAX_HEAD = 10**6
+"""Largest k of a measure that keeps k places where there are fewer near items."""
+
+
+def gains(measure: str, k: int, p: int, n: int, cut: bool = True) -> Ball:
+    """``g(i, b)`` for i = 1..p and b = 0..n: what the i-th near item with b far ones above it adds to the score.
+
+    Of a query with p < k near items the first p places count, or (not ``cut``) the first k. Then the score of the
+    perfect ranking is less than 1, and what is missing is a gain of the first near item, wherever it stands.
+    """
     i, b = np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0)[None, :]
     if measure == "map":
         return Ball(i) / (Ball(p) * Ball(i + b))
     if measure == "mrr":
         return Ball(np.where(i == 1.0, 1.0, 0.0)) / Ball(1.0 + b)
-    head = min(k, p)
+    head = min(k, p) if cut else k
+    first = np.where(i == 1.0, 1.0, 0.0)
     if measure == "precision":
-        return Ball(np.where(i + b <= head, 1.0, 0.0)) / Ball(float(head))
+        return Ball(np.where(i + b <= head, 1.0, 0.0) + max(0, head - p) * first) / Ball(float(head))
     if measure == "knn":
-        return Ball(np.where((i == head // 2 + 1) & (i + b <= head), 1.0, 0.0))
+        missing = first if head // 2 + 1 > p else 0.0
+        return Ball(np.where((i == head // 2 + 1) & (i + b <= head), 1.0, 0.0) + missing)
     # Discounts D(1) = 1, D(t) = 1 / log2 t = ln 2 / ln t, over their sum up to the end of the head.
     D = LOG_2 / log(Ball(np.maximum(np.arange(1.0, head + 1.0), 2.0)))
     D = Ball(np.where(np.arange(head) < 2, 1.0, D.mid), np.where(np.arange(head) < 2, 0.0, D.rad))
     D = D / D.sum()
     place = (i + b).astype(np.int64) - 1
     inside, place = place < head, np.minimum(place, head - 1)
-    return Ball(np.where(inside, D.mid[place], 0.0), np.where(inside, np.broadcast_to(D.rad, D.mid.shape)[place], 0.0))
+    D = Ball(D.mid, np.broadcast_to(D.rad, D.mid.shape))
+    gain = Ball(np.where(inside, D.mid[place], 0.0), np.where(inside, D.rad[place], 0.0))
+    return gain + Ball(D.mid[p:], D.rad[p:]).sum() * Ball(first) if head > p else gain
 
 
 def worst_rankings(
@@ -1016,15 +1029,18 @@ class ListRisk:
 
     def __init__(self, table: dict[str, Any], arrays: Arrays, diagonal: bool, d: int) -> None:
         self.diagonal, self.lists = diagonal, Lists(arrays, d)
-        lists, self.loss, self.measure, self.k = self.lists, "hinge", "auc", 0
+        lists, self.loss, self.measure, self.k, self.cut = self.lists, "hinge", "auc", 0, True
         if table["kind"] == "rankings":
-            keys(table, "risk", "kind measure C", "k")
+            keys(table, "risk", "kind measure C", "k short")
             if not isinstance(table["measure"], str) or table["measure"] not in MEASURES:
                 raise CertificateError("risk: there is no such measure")
             if MEASURES[table["measure"]] != ("k" in table):
                 raise CertificateError("risk: k is missing or not wanted with this measure")
             self.measure = table["measure"]
             self.k = natural(table["k"], "k", 1) if "k" in table else 0
+            self.cut = "short" not in table
+            if not self.cut and (table["short"] != "printed" or not 1 <= self.k <= MAX_HEAD):
+                raise CertificateError(f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
             share = _positive(table["C"], "C") / lists.count
             self.share, self.margin = Ball.of(share), Ball(0.5)
             pairs, at = np.unique(lists.p * lists.n, return_inverse=True)
@@ -1123,7 +1139,7 @@ class ListRisk:
                 yield np.array(rows), gain, np.array(near), np.array(far)
                 waiting = []
             if sizes != before:
-                gain, before = gains(self.measure, self.k, *sizes), sizes
+                gain, before = gains(self.measure, self.k, *sizes, self.cut), sizes
             waiting.append((q, x, z))
         if waiting:
             rows, near, far = zip(*waiting, strict=True)

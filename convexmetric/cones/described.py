@@ -8,7 +8,7 @@ block        method                        its table, and its arrays
 cone         ``described()``               ``cone`` and ``features``
 comparisons  ``described()``               points and lists; of listed ones also ``signs_of_each()``
 loss         ``described(signs)``          ``loss``; ``weights`` and ``margins``, one of each comparison
-measure      ``described()``               ``measure``, and ``k`` where it has one
+measure      ``described()``               ``measure``, and ``k`` and ``short`` where it has them
 risk         ``described()``               the table ``risk`` and its arrays; its dual points by ``hints(dual)``
 regularizer  ``described(cone, points)``   the table ``regularizer``; its linear part, if it has one, as ``linear``
 ===========  ============================  =========================================================================

@@ -27,8 +27,7 @@ class MLR(MetricEstimator):
     measure : str
         ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"`` or ``"knn"``: what rankings are measured by.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default. Learning cuts them to p for a query with p < k
-        relevant points; ``score`` does not.
+        Places that count, for precision, ndcg and knn; 10 by default.
     C : float
         Weight of the mean loss against the regularizer.
     regularizer : str
@@ -47,6 +46,12 @@ class MLR(MetricEstimator):
         Of stochastic solvers.
     preprocessor : (n, d) array or callable, optional
         What indices point into.
+    kernel : str, callable, optional
+        ``"linear"``, ``"rbf"``, ``"unit-rbf"`` or a function of two point matrices. ``components_`` then act on the
+        coordinates that ``embedding_`` gives.
+    short : str
+        Loss of a query with p < k relevant points: ``"cut"`` to p places, or ``"printed"``, see
+        :class:`~convexmetric.RankingProblem`; ``score`` keeps k in either case.
 
     Examples
     --------
@@ -72,6 +77,8 @@ class MLR(MetricEstimator):
         verbose: bool | int = False,
         random_state: Any = None,
         preprocessor: Any = None,
+        kernel: Any = None,
+        short: str = "cut",
     ) -> None:
         self.measure = measure
         self.k = k
@@ -85,6 +92,8 @@ class MLR(MetricEstimator):
         self.verbose = verbose
         self.random_state = random_state
         self.preprocessor = preprocessor
+        self.kernel = kernel
+        self.short = short
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.
@@ -106,7 +115,8 @@ class MLR(MetricEstimator):
         points = self._points(X, reset=True)
         labels = self._labels(points, y)
         kept = in_company(labels, warn=True)
-        self._learn(RankingProblem.from_labels(points[kept], labels[kept], **self._options()), rng)
+        problem = RankingProblem.from_labels(points[kept], labels[kept], **self._options())
+        self._learn(problem, rng, problem.embedding)
         return self
 
     def fit_rankings(self, X: Any, relevant: Any, irrelevant: Any = None, queries: ArrayLike | None = None) -> Self:
@@ -131,7 +141,8 @@ class MLR(MetricEstimator):
         rng = generator(self.random_state)
         points = self._points(X, reset=True)
         asked = None if queries is None else self._points(queries)
-        self._learn(RankingProblem(points, relevant, irrelevant, asked, **self._options()), rng)
+        problem = RankingProblem(points, relevant, irrelevant, asked, **self._options())
+        self._learn(problem, rng, problem.embedding)
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -153,5 +164,5 @@ class MLR(MetricEstimator):
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
 
     def _options(self) -> dict[str, Any]:
-        names = ("measure", "C", "k", "regularizer", "diagonal")
+        names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short")
         return {name: getattr(self, name) for name in names}

@@ -16,9 +16,14 @@ distance, x of the relevant and z of the irrelevant ones, the most violated rank
 each measure's file here has a faster way.
 
 A loss needs a perfect ranking of score 1. Measures of the first k places have none where a query has p < k relevant
-items: of k places at most p are relevant, and of the two expressions of the paper, Score(y*) - Score(y) and
-1 - Score(y), only the first is 0 at the perfect ranking. Learning *cuts k to the relevant items*, k <- min(k, p), there
-and nowhere else; scores of retrieval (``plain_gains``) do not cut k.
+items, for of k places at most p are relevant. The paper prints Score(y*) - Score(y) = 1 - Score(y), of which only the
+first is then 0 at the perfect ranking. Learning has a choice, and only for queries with p < k:
+
+- ``short="cut"`` departs from the paper: k <- min(k, p), and the loss is again 1 - Score(y);
+- ``short="printed"`` keeps k, and the loss is Score(y*) - Score(y), at most Score(y*) < 1. As gains: those of the
+  paper, with 1 - Score(y*) added to the first, which every ranking has.
+
+Scores of retrieval (``plain_gains``) do not cut k, and add nothing.
 """
 
 from __future__ import annotations
@@ -32,8 +37,13 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
+from convexmetric.errors import InputError
 
-__all__ = ["Measure", "MeasureAtK", "rankings_of"]
+__all__ = ["SHORT", "Measure", "MeasureAtK", "rankings_of"]
+
+#: What learning does with queries of fewer than k relevant items.
+SHORT = ("cut", "printed")
 
 
 class Measure(ABC):
@@ -97,17 +107,47 @@ class MeasureAtK(Measure):
     Parameters
     ----------
     k : int
-        Number of places. Learning cuts it to the number p of relevant items where a query has p < k.
+        Number of places.
+    short : str
+        What learning does with a query that has p < k relevant items: ``"cut"`` takes the first p places and the loss
+        1 - Score(y); ``"printed"`` the first k places and the paper's Score(y*) - Score(y), y* the perfect ranking.
 
     Raises
     ------
     InputError
-        If k is not a positive integer.
+        If k is not a positive integer, or short is neither.
     """
 
-    def __init__(self, k: int = 10) -> None:
+    short: str = "cut"
+
+    def __init__(self, k: int = 10, short: str = "cut") -> None:
         check_count(k, "k")
+        if short not in SHORT:
+            raise InputError(f"short must be one of {', '.join(map(repr, SHORT))}, got {short!r}")
         self.k = int(k)
+        self.short = short
+
+    def _head(self, p: Any) -> Any:
+        """Places that count in learning, of queries with p relevant items."""
+        return np.minimum(self.k, p) if self.short == "cut" else np.full_like(p, self.k)
+
+    @staticmethod
+    def _completed(gains: Array, i: np.ndarray, perfect: Any) -> Array:
+        """Gains of sum 1 at the perfect ranking, from gains whose sum is ``perfect`` there."""
+        return np.asarray(gains + np.where(i == 1, 1.0 - perfect, 0.0))
+
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it; ``short`` only where it is not the default."""
+        own = sorted((name, value) for name, value in vars(self).items() if name not in ("k", "short"))
+        return self.name, self.k, *own, *([("short", self.short)] if self.short != "cut" else [])
+
+    def _described(self) -> Described:
+        """Its name and k, and ``short`` where it is not the default."""
+        table: dict[str, Any] = {"measure": self.name, "k": self.k}
+        return Described(table if self.short == "cut" else table | {"short": self.short})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.k}{'' if self.short == 'cut' else f', short={self.short!r}'})"
 
 
 @lru_cache(maxsize=64)

@@ -1,11 +1,11 @@
 r"""Binary k-nearest-neighbour prediction: is the majority of the first k places relevant?
 
 .. math:: \mathrm{KNN}(y; k) = [\mathrm{P@}k(y) > 1/2] = [h + b_h \le k], \qquad
-   h = \lfloor k / 2 \rfloor + 1, \quad k \leftarrow \min(k, p)
+   h = \lfloor k / 2 \rfloor + 1
 
-With p >= k relevant items this is the paper's formula; with n <= k - h irrelevant ones no ranking loses the majority.
-With p < k learning departs from it and cuts k to p: h may exceed p, and then no ranking at all has a majority. Scores
-of retrieval do not cut k.
+With p >= k relevant items the loss is 1 - KNN; with n <= k - h irrelevant ones no ranking loses the majority. With
+p < k it is 1 - KNN(y; p) with ``short="cut"``, a departure from the paper, and KNN(y*; k) - KNN(y; k) with
+``short="printed"``: where p < h no ranking has a majority, and the loss is zero. Scores of retrieval do not cut k.
 
 Either the natural ranking is best, or the one with exactly h - 1 relevant items in the first k places.
 """
@@ -36,13 +36,15 @@ class NearestNeighbours(MeasureAtK):
     title: ClassVar[str] = "binary k-nearest-neighbour prediction"
 
     def described(self) -> Described:
-        """Its name and k."""
-        return Described({"measure": self.name, "k": self.k})
+        """Its name and k, and what becomes of short lists."""
+        return self._described()
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0, with ``k <- min(k, p)``."""
-        k = np.minimum(self.k, p)
-        return ((i == k // 2 + 1) & (i + b <= k)).astype(np.float64)
+        """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0; ``k <- min(k, p)`` or completed to a sum of 1."""
+        k = self._head(p)
+        return self._completed(
+            ((i == k // 2 + 1) & (i + b <= k)).astype(np.float64), i, np.where(k // 2 + 1 <= p, 1.0, 0.0)
+        )
 
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0: are more than k / 2 of the first k relevant?"""
@@ -50,14 +52,16 @@ class NearestNeighbours(MeasureAtK):
 
 
 @numba.njit(cache=True, nogil=True)
-def worst_knn(x, z, k, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def worst_knn(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Lose the majority if that is cheap enough; returns the loss."""
     p, n = x.size, z.size
-    k = min(k, p)
+    if cut:
+        k = min(k, p)
     place(x, z, 0.0, v, b)
     natural, most = relevant_in_head(b, k), k // 2
     if natural <= most:
-        return 1.0
+        # Lost anyway; but where there are too few relevant items for a majority, there is none to lose.
+        return 1.0 if p > most else 0.0
     if k - most > n:
         # There are too few irrelevant items to lose the majority to.
         return 0.0

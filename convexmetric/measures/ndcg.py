@@ -1,11 +1,11 @@
 r"""Normalised discounted cumulative gain at k, with the paper's discount.
 
 .. math:: \mathrm{NDCG@}k(y) = \frac{1}{\sum_{t \le k} D(t)} \sum_{i : i + b_i \le k} D(i + b_i), \qquad
-   D(1) = 1, \; D(t) = 1 / \log_2 t, \qquad k \leftarrow \min(k, p)
+   D(1) = 1, \; D(t) = 1 / \log_2 t
 
-With p >= k relevant items this is the paper's formula. With p < k the paper's score of the perfect ranking is less than
-1; learning departs from it and cuts k to p, places and sum. Scores of retrieval keep the k places and divide by
-:math:`\sum_{t \le \min(k, p)} D(t)`, what the perfect ranking collects.
+With p >= k relevant items the loss is 1 - NDCG@k. With p < k the perfect ranking scores less than 1: the loss is
+1 - NDCG@p with ``short="cut"``, a departure from the paper, and NDCG@k(y*) - NDCG@k(y) with ``short="printed"``. Scores
+of retrieval keep the k places and divide by :math:`\sum_{t \le \min(k, p)} D(t)`, what the perfect ranking collects.
 
 With m relevant items in the first k places, the r = k - m nearest irrelevant items stand above the other relevant ones
 (as for precision at k), and the order inside the head is settled by dynamic programming over
@@ -41,21 +41,27 @@ class NDCG(MeasureAtK):
     title: ClassVar[str] = "normalised discounted cumulative gain at k"
 
     def described(self) -> Described:
-        """Its name and k."""
-        return Described({"measure": self.name, "k": self.k})
+        """Its name and k, and what becomes of short lists."""
+        return self._described()
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """``D(i + b) / sum_{t <= k} D(t)`` up to place k, with ``k <- min(k, p)``."""
-        return self._gains_up_to(np.minimum(self.k, p), i, b, p)
+        """``D(i + b) / sum_{t <= k} D(t)`` up to place k, with ``k <- min(k, p)`` or completed to a sum of 1."""
+        k, totals = self._head(p), self._totals()
+        gains = self._discounts_up_to(k, i, b) / totals[k - 1]
+        return self._completed(gains, i, totals[np.minimum(k, p) - 1] / totals[k - 1])
 
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``D(i + b) / sum_{t <= min(k, p)} D(t)`` up to place k: discounted gain over that of the perfect ranking."""
-        return self._gains_up_to(self.k, i, b, p)
+        return self._discounts_up_to(self.k, i, b) / self._totals()[np.minimum(self.k, p) - 1]
 
-    def _gains_up_to(self, last: Any, i: np.ndarray, b: np.ndarray, p: Any) -> Array:
+    def _totals(self) -> Array:
+        """Sums of the first 1, ..., k discounts."""
+        return np.cumsum(discount(np.arange(1, self.k + 1)))
+
+    @staticmethod
+    def _discounts_up_to(last: Any, i: np.ndarray, b: np.ndarray) -> Array:
         place = np.asarray(i + b)
-        totals = np.cumsum(discount(np.arange(1, self.k + 1)))
-        return np.where(place <= last, discount(place), 0.0) / totals[np.minimum(self.k, p) - 1]
+        return np.where(place <= last, discount(place), 0.0)
 
 
 def discount(place: np.ndarray) -> Array:
@@ -64,20 +70,23 @@ def discount(place: np.ndarray) -> Array:
 
 
 @numba.njit(cache=True, nogil=True)
-def worst_ndcg(x, z, k, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def worst_ndcg(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Best number of relevant items in the head, and their order; returns the loss."""
     p, n = x.size, z.size
-    k = min(k, p)
+    if cut:
+        k = min(k, p)
     place(x, z, 0.0, v, b)
     order = nearest(z, min(k, n))
     natural = relevant_in_head(b, k)
     scale = 2.0 / (p * n)
     D = np.empty(k + 1)
     D[0] = 0.0
-    total = 0.0
+    total, perfect = 0.0, 0.0
     for t in range(1, k + 1):
         D[t] = 1.0 / np.log2(max(t, 2.0))
         total += D[t]
+        if t <= p:
+            perfect += D[t]
 
     # value[m, c]: best of the first m relevant items with b_1 <= .. <= b_m <= c, relative to their natural places.
     most = min(k, n)
@@ -115,4 +124,4 @@ def worst_ndcg(x, z, k, v, b):  # type: ignore[no-untyped-def] # pragma: no cove
             v[order[j]] += 1
         b[m - 1] = c
         score += D[m + c]
-    return 1.0 - score / total
+    return perfect / total - score / total

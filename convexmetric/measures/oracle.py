@@ -21,7 +21,7 @@ import numpy as np
 from convexmetric.comparisons import Block, ListedBlock
 from convexmetric.cones.base import Array
 from convexmetric.measures.auc import AUC, worst_auc
-from convexmetric.measures.base import Measure
+from convexmetric.measures.base import Measure, MeasureAtK
 from convexmetric.measures.knn import NearestNeighbours, worst_knn
 from convexmetric.measures.map import AveragePrecision, worst_map
 from convexmetric.measures.mrr import ReciprocalRank, worst_mrr
@@ -71,14 +71,14 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
     if type(measure) not in CODES:
         _by_programme(measure, block, losses, violations)
         return losses, violations
-    code = CODES[type(measure)]
+    code, cut = CODES[type(measure)], not isinstance(measure, MeasureAtK) or measure.short == "cut"
     threads = block.values.size >= WORTH_THREADS
     if isinstance(block, ListedBlock):
         listed: Callable[..., Any] = _listed_parallel if threads else _listed_serial
-        listed(code, measure.k, block.values, block.start, block.n_relevant, losses, violations)
+        listed(code, measure.k, cut, block.values, block.start, block.n_relevant, losses, violations)
     else:
         dense: Callable[..., Any] = _dense_parallel if threads else _dense_serial
-        dense(code, measure.k, block.values, block.lists, losses, violations)
+        dense(code, measure.k, cut, block.values, block.lists, losses, violations)
     return losses, violations
 
 
@@ -109,7 +109,7 @@ def _ranked(measure: Measure, x: Array, z: Array) -> tuple[float, float]:
 
 
 @numba.njit(cache=True, nogil=True)
-def most_violated_ranking(code, k, x, z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def most_violated_ranking(code, k, cut, x, z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Overwrite the distances of one query by the coefficients; returns loss and violation."""
     p, n = x.size, z.size
     order = np.argsort(x, kind="mergesort")
@@ -118,15 +118,15 @@ def most_violated_ranking(code, k, x, z):  # type: ignore[no-untyped-def] # prag
     if code == 0:
         loss = worst_auc(sorted_x, z, v, b)
     elif code == 1:
-        loss = worst_precision(sorted_x, z, k, v, b)
+        loss = worst_precision(sorted_x, z, k, cut, v, b)
     elif code == 2:
         loss = worst_map(sorted_x, z, v, b)
     elif code == 3:
         loss = worst_mrr(sorted_x, z, v, b)
     elif code == 4:
-        loss = worst_ndcg(sorted_x, z, k, v, b)
+        loss = worst_ndcg(sorted_x, z, k, cut, v, b)
     elif code == 5:
-        loss = worst_knn(sorted_x, z, k, v, b)
+        loss = worst_knn(sorted_x, z, k, cut, v, b)
     else:
         # No measure's number: what follows from it is no number either.
         v[:], b[:], loss = 0, 0, np.nan
@@ -155,7 +155,7 @@ def _coefficients(x, z, order, sorted_x, v, b, loss):  # type: ignore[no-untyped
 
 
 @numba.njit(cache=True, nogil=True)
-def _dense_row(code, k, D, row, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _dense_row(code, k, cut, D, row, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     wanted = relevant[relevant_start[row] : relevant_stop[row]]
     unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
@@ -165,7 +165,7 @@ def _dense_row(code, k, D, row, lists, losses, violations):  # type: ignore[no-u
         x[i] = distances[wanted[i]]
     for j in range(unwanted.size):
         z[j] = distances[unwanted[j]]
-    losses[row], violations[row] = most_violated_ranking(code, k, x, z)
+    losses[row], violations[row] = most_violated_ranking(code, k, cut, x, z)
     distances[:] = 0.0
     for i in range(wanted.size):
         distances[wanted[i]] = x[i]
@@ -174,32 +174,32 @@ def _dense_row(code, k, D, row, lists, losses, violations):  # type: ignore[no-u
 
 
 @numba.njit(cache=True, nogil=True)
-def _listed_row(code, k, values, start, n_relevant, row, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _listed_row(code, k, cut, values, start, n_relevant, row, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     middle = start[row] + n_relevant[row]
     x, z = values[start[row] : middle], values[middle : start[row + 1]]
-    losses[row], violations[row] = most_violated_ranking(code, k, x, z)
+    losses[row], violations[row] = most_violated_ranking(code, k, cut, x, z)
 
 
 # Two functions and not one compiled twice: the cache on disk does not tell threads from none.
 @numba.njit(cache=True, nogil=True)
-def _dense_serial(code, k, D, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _dense_serial(code, k, cut, D, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in range(losses.size):
-        _dense_row(code, k, D, row, lists, losses, violations)
+        _dense_row(code, k, cut, D, row, lists, losses, violations)
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _dense_parallel(code, k, D, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _dense_parallel(code, k, cut, D, lists, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in numba.prange(losses.size):
-        _dense_row(code, k, D, row, lists, losses, violations)
+        _dense_row(code, k, cut, D, row, lists, losses, violations)
 
 
 @numba.njit(cache=True, nogil=True)
-def _listed_serial(code, k, values, start, n_relevant, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _listed_serial(code, k, cut, values, start, n_relevant, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in range(losses.size):
-        _listed_row(code, k, values, start, n_relevant, row, losses, violations)
+        _listed_row(code, k, cut, values, start, n_relevant, row, losses, violations)
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _listed_parallel(code, k, values, start, n_relevant, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _listed_parallel(code, k, cut, values, start, n_relevant, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for row in numba.prange(losses.size):
-        _listed_row(code, k, values, start, n_relevant, row, losses, violations)
+        _listed_row(code, k, cut, values, start, n_relevant, row, losses, violations)

@@ -1,10 +1,11 @@
 r"""Precision at k: the share of relevant items in the first k places.
 
-.. math:: \mathrm{P@}k(y) = \frac{1}{k} \#\{i : i + b_i \le k\}, \qquad k \leftarrow \min(k, p)
+.. math:: \mathrm{P@}k(y) = \frac{1}{k} \#\{i : i + b_i \le k\}
 
-With p >= k relevant items this is the paper's formula, however few irrelevant ones there are: with n < k at least k - n
-of the first k places are relevant, and the loss is at most n / k. With p < k the paper's score of the perfect ranking
-is p / k; learning departs from it and cuts k to p. Scores of retrieval divide by k in every case.
+With p >= k relevant items the loss is 1 - P@k, however few irrelevant ones there are: with n < k at least k - n of the
+first k places are relevant, and the loss is at most n / k. With p < k the perfect ranking has P@k = p / k: the loss is
+1 - P@p with ``short="cut"``, a departure from the paper, and p / k - P@k with ``short="printed"``. Scores of retrieval
+are P@k in every case.
 
 With m relevant items in the first k places the best ranking pushes the r = k - m nearest irrelevant items above all but
 the m nearest relevant ones and leaves everything else in its natural order:
@@ -41,13 +42,13 @@ class PrecisionAtK(MeasureAtK):
     title: ClassVar[str] = "precision at k"
 
     def described(self) -> Described:
-        """Its name and k."""
-        return Described({"measure": self.name, "k": self.k})
+        """Its name and k, and what becomes of short lists."""
+        return self._described()
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """``[i + b <= k] / k`` with ``k <- min(k, p)``."""
-        k = np.minimum(self.k, p)
-        return (i + b <= k) / k
+        """``[i + b <= k] / k``, with ``k <- min(k, p)`` or completed to a sum of 1."""
+        k = self._head(p)
+        return self._completed((i + b <= k) / k, i, np.minimum(k, p) / k)
 
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``[i + b <= k] / k``: relevant items among the first k, over k, also where there are fewer items."""
@@ -55,21 +56,23 @@ class PrecisionAtK(MeasureAtK):
 
 
 @numba.njit(cache=True, nogil=True)
-def worst_precision(x, z, k, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def worst_precision(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Best number of relevant items in the first k places; returns the loss."""
     p, n = x.size, z.size
-    k = min(k, p)
+    if cut:
+        k = min(k, p)
+    perfect = min(k, p) / k
     place(x, z, 0.0, v, b)
     order = nearest(z, min(k, n))
     natural = relevant_in_head(b, k)
-    best, best_value, penalty = natural, 1.0 - natural / k, 0.0
+    best, best_value, penalty = natural, perfect - natural / k, 0.0
     for m in range(natural - 1, max(0, k - n) - 1, -1):
         penalty += pushed(x, z, order, m, k - m)
-        value = 1.0 - m / k - 2.0 / (p * n) * penalty
+        value = perfect - m / k - 2.0 / (p * n) * penalty
         if value > best_value:
             best, best_value = m, value
     push(x, z, order, best, k - best, v, b)
-    return 1.0 - best / k
+    return perfect - best / k
 
 
 @numba.njit(cache=True, nogil=True)

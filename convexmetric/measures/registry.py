@@ -12,20 +12,20 @@ __all__ = ["MEASURES", "measure_named"]
 MEASURES: dict[str, type[Measure]] = {measure.name: measure for measure in CODES}
 
 
-def measure_named(name: str, k: int | None = None) -> Measure:
-    """A measure by its name; ``k=None`` means 10 where the measure has one.
+def measure_named(name: str, k: int | None = None, short: str = "cut") -> Measure:
+    """A measure by its name; ``k=None`` means 10 where the measure has one, and ``short`` matters there only.
 
     Raises
     ------
     InputError
-        If there is no such measure, k is no positive integer, or the measure has no k.
+        If there is no such measure, k is no positive integer, the measure has no k, or there is no such ``short``.
     """
     if not isinstance(name, str) or name not in MEASURES:
         raise InputError(f"measure must be one of {', '.join(map(repr, MEASURES))}, got {name!r}")
     measure = MEASURES[name]
     if issubclass(measure, MeasureAtK):
-        return measure() if k is None else measure(k)
-    if k is not None:
+        return measure(10 if k is None else k, short)
+    for option in [option for option, given in (("k", k is not None), ("short", short != "cut")) if given]:
         at_k = ", ".join(repr(other.name) for other in MEASURES.values() if issubclass(other, MeasureAtK))
-        raise InputError(f"measure {name!r} looks at the whole list: leave k out (it is for {at_k})")
+        raise InputError(f"measure {name!r} looks at the whole list: leave {option} out (it is for {at_k})")
     return measure()

@@ -39,13 +39,14 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
-from convexmetric.comparisons.points import Checked, as_points, as_rows
+from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
+from convexmetric.methods.spanned import SpannedProblem
 from convexmetric.problem import MetricProblem, checked_margins, checked_weight
 from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Frobenius, Regularizer, Trace
@@ -55,15 +56,12 @@ __all__ = ["PairMarginProblem", "SimilarityRegressionProblem", "balanced_pairs"]
 
 NORMS: dict[str, type[Frobenius] | type[Trace]] = {"frobenius": Frobenius, "trace": Trace}
 LOSSES = ("squared", "absolute", "weighted")
-#: Features up to which a metric is written out on the original ones.
-FULL_LIMIT = 10_000
 
 
-class _PairProblem(MetricProblem):
-    """What margins and regression share: a span, a norm, and operators on the points as given."""
+class _PairProblem(SpannedProblem):
+    """What margins and regression share: a span and a norm."""
 
     letter: ClassVar[str] = "A"
-    span: KernelSpan | None
     reg: float
     norm: str
     n_points: int
@@ -95,58 +93,17 @@ class _PairProblem(MetricProblem):
         MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer()))
         return other
 
-    @property
-    def embedding(self) -> KernelSpan | None:
-        """What gives points the coordinates on which :meth:`components` act; None where these are their features."""
-        return None if self.span is None or self.span.kernel == "linear" else self.span
-
-    def _basis(self) -> Array | None:
-        """Of a linear span, ``(r, d)``."""
-        if self.span is None or self.embedding is not None:
-            return None
-        return np.asarray(self.span.coefficients.T @ self.span.points)
-
-    def components(self, M: Array) -> Array:
-        """A factor T, ``(rank, d)``: ``||T (x - x')||^2``; on coordinates of :attr:`embedding` where there is one."""
-        basis = self._basis()
-        factor = super().components(M)
-        return factor if basis is None else factor @ basis
-
-    def full_matrix(self, M: Array) -> Array:
-        """T*T on the features of the data, or on coordinates of :attr:`embedding`.
-
-        Raises
-        ------
-        InputError
-            If there are too many features to write it out: use :meth:`components`.
-        """
-        basis = self._basis()
-        if basis is None:
-            return super().full_matrix(M)
-        if basis.shape[1] > FULL_LIMIT:
-            raise InputError(
-                f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
-            )
-        return np.asarray(basis.T @ M @ basis)
-
-    def as_stated(self, M: Array) -> Array:
-        """The metric on the features, or on coordinates of :attr:`embedding`."""
-        return M if self.span is None else self.full_matrix(M)
-
     def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:
-        """The norm, and the loss of every pair's number and ``<Q, A>``: on the features, where there is a basis."""
+        """The norm, and the loss of every pair's number and ``<Q, A>``."""
         check_size(len(pairs), "pairs")
-        basis, (X,) = self._basis(), self.risk.points
-        if basis is not None and self.span is not None:
-            X = as_rows(self.span.points)
-        A, in_cone = PSDCone(X.shape[1]).variable("A")
+        (X,) = self.risk.points
+        A, in_cone, users = self._stated_variable()
         lam, root = given("lambda", self.reg, nonneg=True), np.sqrt(self.m)
         objective = lam / root * (cp.norm(A, "fro") if self.norm == "frobenius" else cp.trace(A))
         Q: dict[tuple[int, int], cp.Parameter] = {}
         for t, (i, j) in enumerate(pairs.tolist()):
-            Q.setdefault((i, j), given(f"Q[{i}, {j}]", np.outer(X[i] - X[j], X[i] - X[j])))
+            Q.setdefault((i, j), given(f"Q[{i}, {j}]", self.as_stated(np.outer(X[i] - X[j], X[i] - X[j]))))
             objective += losses(t, inner(Q[i, j], A))
-        users = A if basis is None else basis @ A @ basis.T
         return self._program(objective, in_cone, A, users)
 
     def _norm_text(self) -> str:

@@ -9,7 +9,7 @@ r"""Metric learning to rank (McFee & Lanckriet, ICML 2010).
 X, q, n                   corpus (points in rows), a query, the number of queries
 W                         the metric; distances are (q - x)^T W (q - x)
 y, y*                     a ranking of the corpus for q; the perfect one
-Delta(y*, y)              1 - score of y by the ranking measure (section 4)
+Delta(y*, y)              Score(y*) - Score(y) by the ranking measure (section 4), where Score(y*) = 1
 psi_po                    partial order feature (equation 3) of phi(q, x) = -(q - x)(q - x)^T (equation 4)
 delta psi_po(q, y*, y)    psi_po(q, y*) - psi_po(q, y): 2/(p n) per inverted pair of the p relevant and
                           n irrelevant items
@@ -19,8 +19,10 @@ C                         slack trade-off
 Eliminating each slack gives the risk ``C/n sum_q max_y Delta - <W, delta psi>``. The paper's Algorithm 1 has one
 slack shared by all queries; both statements have the same optimum.
 
-Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the trace; and a diagonal W >= 0, one weight
-for each feature, with which the problem is a linear or a quadratic program.
+Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the trace; a diagonal W >= 0, one weight for
+each feature, with which the problem is a linear or a quadratic program; and a kernel, the paper's future work, under
+which W is an operator on the kernel's Hilbert space. It acts on the span of the differences of points, and trace and
+norm are those of the operator: nothing is approximated (:mod:`convexmetric.methods.spanned`).
 """
 
 from __future__ import annotations
@@ -38,9 +40,12 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.features import Kernel, KernelSpan
 from convexmetric.measures import Measure, measure_named
-from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.methods.spanned import SpannedProblem
+from convexmetric.problem import checked_weight
 from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, Ranking, RankingRisk
@@ -51,7 +56,7 @@ __all__ = ["RankingProblem"]
 REGULARIZERS: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
 
 
-class RankingProblem(MetricProblem):
+class RankingProblem(SpannedProblem):
     """Learn a metric that ranks the corpus well for every query.
 
     Parameters
@@ -71,16 +76,25 @@ class RankingProblem(MetricProblem):
     C : float
         Weight of the mean loss against the regularizer; positive.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default. Cut to p for a query with p < k relevant points.
+        Places that count, for precision, ndcg and knn; 10 by default.
     regularizer : str
         ``"trace"``, the paper's, or ``"squared-frobenius"``, ``1/2 ||W||_F^2``.
     diagonal : bool
         Learn nonnegative weights of the features instead of a full matrix.
+    short : str
+        Loss of a query with p < k relevant points: ``"cut"`` departs from the paper and takes the first p places and
+        1 - Score(y); ``"printed"`` takes the first k and the paper's Score(y*) - Score(y), which is then at most
+        Score(y*) < 1.
+    kernel : str, callable or (m, m) array, optional
+        ``"linear"``, ``"rbf"`` (exp(-||x - x'||^2 / d)), ``"unit-rbf"``, a function of two point matrices such as those
+        of ``sklearn.metrics.pairwise``, or the kernel matrix of the points: of X, followed by ``queries`` where these
+        are given. The metric then acts on coordinates of the span of all differences of points (:attr:`embedding`).
 
     Raises
     ------
     InputError
-        If an argument is malformed, or a query has no relevant or no irrelevant point.
+        If an argument is malformed, a query has no relevant or no irrelevant point, or both ``diagonal`` and a
+        ``kernel`` are asked for.
 
     Notes
     -----
@@ -117,9 +131,17 @@ class RankingProblem(MetricProblem):
         k: int | None = None,
         regularizer: str = "trace",
         diagonal: bool = False,
+        short: str = "cut",
+        kernel: Kernel | ArrayLike | None = None,
     ) -> None:
         corpus = as_points(X)
         points = corpus if queries is None else as_points(queries, "queries")
+        if kernel is not None:
+            if diagonal:
+                raise InputError(
+                    "diagonal and kernel exclude each other: under a kernel there are no features to weigh"
+                )
+            corpus, points, self.span = _spanned(corpus, points, kernel, same=queries is None)
         if isinstance(relevant, Relevance):
             if irrelevant is not None:
                 raise InputError("irrelevant is already part of a Relevance; pass one or the other")
@@ -134,7 +156,7 @@ class RankingProblem(MetricProblem):
             raise InputError(f"diagonal must be True or False, got {diagonal!r}")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
-        self._state(rankings, measure_named(measure, k), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
+        self._state(rankings, measure_named(measure, k, short), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
 
     def _state(self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer) -> None:
         self.rankings, self.measure, self.C = rankings, measure, C
@@ -174,6 +196,8 @@ class RankingProblem(MetricProblem):
         k: int | None = None,
         regularizer: str = "trace",
         diagonal: bool = False,
+        short: str = "cut",
+        kernel: Kernel | ArrayLike | None = None,
     ) -> RankingProblem:
         """Every point queries the others; relevant are those with the same label, the query itself excluded.
 
@@ -188,7 +212,7 @@ class RankingProblem(MetricProblem):
             raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
-        return cls(checked, relevance, measure=measure, C=C, k=k, regularizer=regularizer, diagonal=diagonal)
+        return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel)
 
     def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> Program:
         """The program above in CVXPY; with ``rankings`` the master problem that knows these only.
@@ -218,15 +242,15 @@ class RankingProblem(MetricProblem):
         """
         written, n = self._written(rankings)
         C = given("C", self.C, nonneg=True)
-        W, in_cone = self.cone.variable("W")
+        W, in_cone, users = self._stated_variable()
         xi = cp.Variable(n, nonneg=True, name="xi")
         constraints = []
         for name, slack, batch in written:
             Delta = given(f"Delta[{name}]", np.mean([y.loss for y in batch]))
-            dpsi = given(f"dpsi[{name}]", self.ranking_risk.normal(batch) / len(batch))
+            dpsi = given(f"dpsi[{name}]", self.as_stated(self.ranking_risk.normal(batch) / len(batch)))
             constraints.append((inner(dpsi, W) + xi[slack] >= Delta).set_label(f"ranking {name}"))
         Omega = self.regularizer.base.expression(W, self.cone)
-        return self._program(Omega + C / n * cp.sum(xi), constraints + in_cone, W)
+        return self._program(Omega + C / n * cp.sum(xi), constraints + in_cone, W, users)
 
     def ranking(self, query: int, order: ArrayLike) -> Ranking:
         """A ranking of what a query ranks, with its loss.
@@ -319,7 +343,9 @@ class RankingProblem(MetricProblem):
         relevance = self.rankings.relevance
         p, n = relevance.n_relevant, relevance.n_irrelevant
         diagonal, d = isinstance(self.cone, NonnegativeDiagonal), self.cone.d
-        k = f"\n  k         {self.measure.k}" if self.measure.k else ""
+        space = "features" if self.embedding is None else "coordinates of the points' span under the kernel"
+        kept = "" if getattr(self.measure, "short", "cut") == "cut" else ", also with fewer relevant points"
+        k = f"\n  k         {self.measure.k}{kept}" if self.measure.k else ""
         return (
             f"Metric learning to rank by {self.measure.title} (McFee & Lanckriet 2010)\n"
             f"\n"
@@ -327,7 +353,7 @@ class RankingProblem(MetricProblem):
             f"  subject to  <W, dpsi(q, y*, y)> >= Delta(y*, y) - xi_q   for every query q and ranking y\n"
             f"              {'W diagonal and nonnegative' if diagonal else 'W positive semidefinite'}, xi >= 0\n"
             f"\n"
-            f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} features'}\n"
+            f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} {space}'}\n"
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {len(self.rankings.X)} points\n"
             f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
             f"  C         {self.C:g}{k}"
@@ -346,6 +372,15 @@ class RankingProblem(MetricProblem):
             f"$$W \\in \\mathbb{{R}}^{{{self.cone.d} \\times {self.cone.d}}},\\quad n = {len(self.rankings)},\\quad "
             f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}{at_k}}}$$"
         )
+
+
+def _spanned(corpus: Array, points: Array, kernel: Any, *, same: bool) -> tuple[Array, Array, KernelSpan]:
+    """Coordinates of corpus and queries, and the span of all their differences."""
+    if not same and points.shape[1] != corpus.shape[1]:
+        raise InputError(f"queries have {points.shape[1]} features, but X has {corpus.shape[1]}")
+    span = KernelSpan.of(corpus if same else np.concatenate([corpus, points]), kernel)
+    found = as_points(span.coordinates)
+    return (found, found, span) if same else (found[: len(corpus)], found[len(corpus) :], span)
 
 
 def _range(counts: Any) -> str:

@@ -234,6 +234,11 @@ class Risk(ABC):
         return False
 
     @property
+    def unit(self) -> float:
+        """What a unit of the mean loss of the parts is worth in ``R``: C, where a paper's slack has the weight C."""
+        return 1.0
+
+    @property
     def hard(self) -> bool:
         """Whether parts are constraints: infinite, without supporting planes, at some metric of the cone."""
         return False

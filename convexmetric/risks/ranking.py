@@ -85,6 +85,11 @@ class RankingRisk(QueryRisk):
         return Blocks(measure=self.measure, lengths=np.column_stack([relevance.n_relevant, relevance.n_irrelevant]))
 
     @property
+    def unit(self) -> float:
+        """C, the weight of the slack that all queries share in Algorithm 1."""
+        return self.C
+
+    @property
     def words(self) -> str:
         """With its measure."""
         return f"{type(self).__name__} with the measure {type(self.measure).__name__}"

@@ -15,13 +15,13 @@ from .toy import Toy
 
 def draw_toy(toy: Toy, path: Path) -> None:
     """The points as they are, and along the top eigenvector of each learned metric."""
-    figure = Figure(figsize=(11.0, 3.4), layout="constrained")
-    axes = figure.subplots(1, 3, width_ratios=(1.5, 1.0, 1.0))
+    figure = Figure(figsize=(13.0, 3.4), layout="constrained")
+    axes = figure.subplots(1, 4, width_ratios=(1.5, 1.0, 1.0, 1.0))
     _scatter(axes[0], toy.X, toy.y)
     axes[0].set_title(f"As given (error {toy.errors['native']:.0%})")
     axes[0].set_xlabel("corrupted feature")
     axes[0].set_ylabel("informative feature")
-    for ax, name in zip(axes[1:], ("target neighbours", "MLR-AUC"), strict=True):
+    for ax, name in zip(axes[1:], ("LMNN", "logistic", "MLR-AUC"), strict=True):
         values, vectors = np.linalg.eigh(toy.metrics[name])
         axis = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
         along = toy.X @ axis * np.sqrt(values[-1])

@@ -39,8 +39,7 @@ class Sheet:
 
 def errors(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[str]) -> Sheet:
     """Table 2: for every data set the error with validated choices, with the best ones, and the printed one."""
-    counts = {name: max((len(found) for (of, _), found in results.items() if of == name), default=0) for name in data}
-    heads = [f"{name} ({count} split{'s' if count != 1 else ''})" for name, count in counts.items()]
+    heads = _heads(results, data)
     sheet = Sheet(
         "Table 2. Error of neighbours in percent: validated / best C and k in hindsight / paper", ["", *heads]
     )
@@ -51,24 +50,71 @@ def errors(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[
             if not found:
                 cells.append(f"- / - / {paper}")
                 continue
-            validated = np.mean([r["errors"][r["chosen"][0]][r["chosen"][1]] for r in found])
-            best = np.mean([r["errors"] for r in found], axis=0).min()
+            validated = f"{100 * np.mean(of):.1f}" if (of := _validated(found)).size else "-"
             zero = "" if any(dims for r in found for dims in r["dimensions"]) else " (W = 0)"
-            cells.append(f"{100 * validated:.1f} / {100 * best:.1f} / {paper}{zero}")
+            cells.append(f"{validated} / {100 * np.mean(_in_hindsight(found)):.1f} / {paper}{zero}")
         sheet.rows.append([method, *cells])
     return sheet
 
 
+def spread(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[str]) -> Sheet:
+    """Standard errors of the means in Table 2, of splits as if they were independent."""
+    sheet = Sheet("Standard errors of Table 2: validated / in hindsight", ["", *_heads(results, data)])
+    for method in METHODS:
+        cells = []
+        for name in data:
+            found = results.get((name, method), [])
+            errors = [_validated(found), _in_hindsight(found)] if found else []
+            cells.append(" / ".join(f"{100 * standard_error(of):.1f}" if of.size > 1 else "-" for of in errors) or "-")
+        sheet.rows.append([method, *cells])
+    return sheet
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(values.size))
+
+
+def _validated(found: list[dict[str, Any]]) -> np.ndarray:
+    """Errors on the splits that were validated, at what was chosen there."""
+    return np.array([r["errors"][r["chosen"][0]][r["chosen"][1]] for r in found if "chosen" in r])
+
+
+def _in_hindsight(found: list[dict[str, Any]]) -> np.ndarray:
+    """Errors on all splits at the one choice with the least mean."""
+    errors = np.array([r["errors"] for r in found])
+    return np.asarray(errors[:, *_best(found)])
+
+
+def _best(found: list[dict[str, Any]]) -> tuple[int, int]:
+    """The row, and the place of the number of neighbours, with the least mean error."""
+    mean = np.mean([r["errors"] for r in found], axis=0)
+    row, neighbours = np.unravel_index(np.argmin(mean), mean.shape)
+    return int(row), int(neighbours)
+
+
+def _heads(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[str]) -> list[str]:
+    """Data sets with the numbers of splits, and of those with validation."""
+    heads = []
+    for name in data:
+        of = [found for (where, _), found in results.items() if where == name]
+        count = max(map(len, of), default=0)
+        chosen = max((sum("chosen" in r for r in found) for found in of), default=0)
+        some = f", {chosen} validated" if chosen < count else ""
+        heads.append(f"{name} ({count} split{'s' if count != 1 else ''}{some})")
+    return heads
+
+
 def dimension_medians(results: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, dict[str, float]]:
-    """Figure 2: median dimensions of the chosen metrics by method and data set."""
+    """Figure 2: median dimensions of the metrics at the best choice in hindsight, by method and data set."""
     medians: dict[str, dict[str, float]] = {}
     for method in METHODS:
         if method == "Euclidean":
             continue
         for (name, of), found in results.items():
             if of == method:
-                chosen = [r["dimensions"][r["chosen"][0]] for r in found]
-                medians.setdefault(method, {})[name] = float(np.median(chosen))
+                row, _ = _best(found)
+                medians.setdefault(method, {})[name] = float(np.median([r["dimensions"][row] for r in found]))
     return medians
 
 
@@ -102,8 +148,8 @@ def matchings(results: dict[tuple[str, str], dict[str, Any]], C: float, tol: flo
             "(paper: batches, CPU s)",
         ],
     )
-    for method in ("MLR-AUC", "MLR-MAP", "MLR-MRR", "Euclidean", "planted"):
-        ours = results.get((method, "ours"))
+    for method in ("MLR-AUC", "MLR-MAP", "MLR-MRR", "SVM-MAP", "Euclidean", "planted"):
+        ours = results.get((method, "ours")) or results.get((method, "epsilon"))
         if ours is None:
             continue
         paper = printed.MATCHINGS.get(method, (None,) * 5)
@@ -122,6 +168,50 @@ def matchings(results: dict[tuple[str, str], dict[str, Any]], C: float, tol: flo
             ]
         sheet.rows.append([method, *scores, *cost])
     return sheet
+
+
+def sweep(found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Sheet:
+    """Test AUC / MAP / MRR, passes and CPU seconds by method and C, at the paper's accuracy."""
+    weights = sorted({settings["C"] for settings, _ in found})
+    sheet = Sheet("Over C, to eps = 0.01: AUC / MAP / MRR, passes, CPU s", ["", *(f"C = {C:g}" for C in weights)])
+    by = {(s["method"], s["C"]): result for s, result in found if "passes" in result}
+    for method in dict.fromkeys(method for method, _ in by):
+        sheet.rows.append([method, *(_swept(by.get((method, C))) for C in weights)])
+    return sheet
+
+
+def _swept(result: dict[str, Any] | None) -> str:
+    if result is None:
+        return "-"
+    return " / ".join(f"{score:.3f}" for score in result["scores"]) + f", {result['passes']}, {result['cpu']:.0f} s"
+
+
+def appeals(found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Sheet:
+    """Test AUC by the share of appeal in what decides."""
+    shares = sorted({settings["appeal"] for settings, _ in found})
+    sheet = Sheet("Test AUC by the share of appeal in what was planted", ["", *(f"{share:g}" for share in shares)])
+    by = {(s["method"], s["appeal"]): result["scores"][0] for s, result in found}
+    for method in dict.fromkeys(method for method, _ in by):
+        cells = [f"{by[method, share]:.3f}" if (method, share) in by else "-" for share in shares]
+        sheet.rows.append([method, *cells])
+    return sheet
+
+
+def kernels(found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Sheet:
+    """Test MAP and error of neighbours, mean and standard error over splits."""
+    sheet = Sheet(
+        "Under a kernel: what validation chose", ["", "test MAP", "error of 5 neighbours, percent", "largest gap"]
+    )
+    for data, method in dict.fromkeys((s["data"], s["method"]) for s, _ in found):
+        of = [result for s, result in found if (s["data"], s["method"]) == (data, method)]
+        cells = [_mean(np.array([r["map"] for r in of]), 3), _mean(100.0 * np.array([r["error"] for r in of]), 1)]
+        sheet.rows.append([f"{data} ({len(of)}), {method}", *cells, f"{max(r['gap'] for r in of):.0e}"])
+    return sheet
+
+
+def _mean(values: np.ndarray, digits: int) -> str:
+    error = f" +- {standard_error(values):.{digits}f}" if values.size > 1 else ""
+    return f"{values.mean():.{digits}f}{error}"
 
 
 def _stop(result: dict[str, Any]) -> str:

@@ -2,10 +2,8 @@
 
 The height of a point tells its class; its position along the horizontal axis, at a large scale, is that of one of a few
 columns and says nothing about new points. The classes of the columns take turns, so that height alone separates them by
-one cut. A large-margin method with target neighbours (Weinberger, Blitzer & Saul) is stated with the package's own
-parts and solved exactly, so that what is seen is the choice of targets and not an optimiser:
-
-    min over W PSD   mean target distance  +  C mean max(0, 1 + d(i, target) - d(i, impostor))
+one cut. LMNN (``LargeMarginProblem``) is solved exactly, so that what is seen is the choice of targets and not an
+optimiser. Logistic regression, which has no targets either, is beside it.
 """
 
 from __future__ import annotations
@@ -15,11 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.comparisons import Triplets
-from convexmetric.cones import PSDCone
-from convexmetric.losses import Hinge
-from convexmetric.regularizers import Trace
-from convexmetric.risks import SeparableRisk
+
+from .classification import logistic_metric
 
 TARGETS = 3
 COLUMNS, IN_COLUMN = 4, 15
@@ -45,30 +40,18 @@ def columns(rng: np.random.Generator, classes: np.ndarray) -> tuple[np.ndarray, 
     return np.column_stack([across, height]), y
 
 
-def target_neighbour_problem(X: np.ndarray, y: np.ndarray, C: float) -> cm.MetricProblem:
-    """The statement above, with the three nearest points of the same class as targets."""
-    D = np.square(X[:, None] - X[None]).sum(axis=2)
-    np.fill_diagonal(D, np.inf)
-    same = y[:, None] == y[None]
-    targets = np.argsort(np.where(same, D, np.inf), axis=1)[:, :TARGETS]
-    triplets = [(i, j, k) for i in range(len(y)) for j in targets[i] for k in np.flatnonzero(~same[i])]
-    pulled = (X[:, None] - X[targets]).reshape(-1, X.shape[1])
-    risk = SeparableRisk(Triplets(X, np.array(triplets), PSDCone(X.shape[1])), Hinge(C / len(triplets)))
-    # A trace of almost no weight keeps the problem bounded in directions without targets.
-    return cm.MetricProblem(risk, Trace(1e-6), pulled.T @ pulled / len(pulled))
-
-
 def toy(seed: int = 0, C: float = 100.0) -> Toy:
-    """Learn both metrics on columns whose classes take turns, and test them on columns in any order."""
+    """Learn the metrics on columns whose classes take turns, and test them on columns in any order."""
     rng = np.random.default_rng(seed)
     classes = np.arange(COLUMNS) % 2
     X, y = columns(rng, classes)
     new = [columns(rng, rng.permutation(classes)) for _ in range(20)]
     T, t = np.concatenate([points for points, _ in new]), np.concatenate([labels for _, labels in new])
     solutions = {
-        "target neighbours": cm.solve(target_neighbour_problem(X, y, C), tol=1e-4),
+        "LMNN": cm.solve(cm.LargeMarginProblem(X, y, TARGETS), tol=1e-4),
         "MLR-AUC": cm.solve(cm.RankingProblem.from_labels(X, y, C=C), tol=1e-4),
     }
     metrics = {"native": np.eye(2)} | {name: solution.M for name, solution in solutions.items()}
+    metrics["logistic"] = logistic_metric(X, y, 1.0)
     errors = {name: float(cm.knn_error(M, X, y, T, t, k=TARGETS)) for name, M in metrics.items()}
     return Toy(X, y, metrics, errors, {name: solution.gap for name, solution in solutions.items()})

@@ -178,8 +178,14 @@ def test_a_wrong_library_function_makes_balls_wide_and_not_wrong(monkeypatch):
 # Rankings
 
 
-def exact_gains(name, k, p, n):
-    """Gains as fractions; of NDCG in 50 digits."""
+def exact_gains(name, k, p, n, short="cut"):
+    """Gains as fractions; of NDCG in 50 digits. As printed: with what the perfect ranking lacks added to the first."""
+    if short == "printed" and k > p:
+        # k relevant items are never short, and the gains of the first p are those printed.
+        gains = exact_gains(name, k, k, n)[:p]
+        missing = 1 - sum(row[0] for row in gains)
+        gains[0] = [gain + missing for gain in gains[0]]
+        return gains
     if name != "ndcg":
         measure = measure_named(name, k)
 
@@ -208,20 +214,25 @@ def exact_gains(name, k, p, n):
         ]
 
 
-MEASURES = [("map", 0), ("mrr", 0), *((name, k) for name in ("precision", "knn", "ndcg") for k in (1, 2, 3, 5))]
+AT_K = ("precision", "knn", "ndcg")
+MEASURES = [("map", 0, "cut"), ("mrr", 0, "cut"), *((name, k, "cut") for name in AT_K for k in (1, 2, 3, 5))]
+MEASURES += [(name, k, "printed") for name in AT_K for k in (2, 3, 7)]
 
 
-@pytest.mark.parametrize(("name", "k"), MEASURES)
+@pytest.mark.parametrize(("name", "k", "short"), MEASURES)
 @settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.1, 1.0, 30.0]))
-def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, seed, p, n, scale):
+def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, short, seed, p, n, scale):
     rng = np.random.default_rng(seed)
     x, z = scale * rng.random(p), scale * rng.random(n)
     if rng.random() < 0.5:
         x, z = np.round(4 * x) / 4, np.round(4 * z) / 4
     x, z = np.sort(x), np.sort(z)
-    exact = exact_gains(name, k or 1, p, n) if k else exact_gains(name, None, p, n)
-    gain = checker.gains(name, k, p, n)
+    exact = exact_gains(name, k or 1, p, n, short) if k else exact_gains(name, None, p, n)
+    gain = checker.gains(name, k, p, n, short == "cut")
+    if k:
+        floats = measure_named(name, k, short).gains(np.arange(1, p + 1)[:, None], np.arange(n + 1)[None], p, n)
+        assert np.allclose(np.array(exact, dtype=float), floats, rtol=1e-13)
     assert contains(Ball(gain.mid, gain.rad + 1e-45), exact)
     best = None
     for places in combinations(range(p + n), p):
@@ -276,6 +287,35 @@ def test_the_upper_bound_of_rankings_is_the_exact_objective(name, tmp_path):
         total += max(worst)
     exact = Fraction(5, 6) * total + sum(fractions(B).ravel() ** 2)
     assert exact <= verdict.upper <= exact * (1 + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("name", AT_K)
+def test_short_lists_are_part_of_the_statement(name, tmp_path):
+    """Two relevant items of each, and k = 4: another loss than with k cut to two, and another problem."""
+    rng = np.random.default_rng(4)
+    y = np.repeat([0, 1], 3)
+    X = rng.standard_normal((6, 2)) + 0.5 * y[:, None]
+    k = 3 if name == "knn" else 4
+    cut, printed = (cm.RankingProblem.from_labels(X, y, name, k=k, C=20.0, short=s) for s in ("cut", "printed"))
+    assert cut.fingerprint() != printed.fingerprint()
+    assert cut.fingerprint() == cm.RankingProblem.from_labels(X, y, name, k=k, C=20.0).fingerprint()
+    verdicts = []
+    for problem in (cut, printed):
+        solution = cm.solve(problem, tol=1e-7)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        assert verdict.lower <= solution.upper_bound
+        assert solution.lower_bound <= verdict.upper
+        verdicts.append(checker.verify(tmp_path / "c.npz"))
+        assert verdicts[-1].accepted
+    assert verdicts[0].lower > verdicts[1].upper or name == "knn"
+    document, arrays = opened(tmp_path / "c.npz")
+    for value in ("cut", 1, "printed "):
+        document["problem"]["risk"]["short"] = value
+        with pytest.raises(CertificateError, match="short can only be 'printed'"):
+            checker.prove(document, arrays)
+    document["problem"]["risk"] |= {"short": "printed", "k": 10**7}
+    with pytest.raises(CertificateError, match="with a k of at most 1000000"):
+        checker.prove(document, arrays)
 
 
 def test_the_upper_bound_of_triplets_is_the_exact_objective(tmp_path):

@@ -14,12 +14,13 @@ from convexmetric.measures.reference import most_violated
 
 KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
 ALL = [measure_named(name, k) for name, ks in KS.items() for k in ks]
+ALL += [measure_named(name, k, "printed") for name, ks in KS.items() for k in ks if k is not None and k > 1]
 SIZES = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
 SHORT = [(p, n) for p in range(1, 6) for n in range(1, 7 - p)]
 
 
 def named(measure):
-    return measure.label
+    return measure.label + ("-printed" if getattr(measure, "short", "cut") == "printed" else "")
 
 
 def brute_force(measure, x, z):
@@ -97,6 +98,34 @@ def test_losses_are_those_printed_with_k_cut_to_the_relevant_items(name, k):
         for places in combinations(range(p + n), p):
             ranking = np.isin(np.arange(p + n), places)
             assert 1.0 - measure.score(ranking) == pytest.approx(printed_loss(name, min(k, p), ranking), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["precision", "knn", "ndcg"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 6, 9])
+def test_the_printed_loss_is_the_score_of_the_perfect_ranking_less_that_of_the_ranking(name, k):
+    """Of all rankings, k places also where there are fewer relevant items, or fewer items."""
+    measure = measure_named(name, k, "printed")
+    for p, n in SHORT:
+        perfect = printed_loss(name, k, np.arange(p + n) < p)
+        for places in combinations(range(p + n), p):
+            ranking = np.isin(np.arange(p + n), places)
+            loss = 1.0 - measure.score(ranking)
+            assert loss == pytest.approx(printed_loss(name, k, ranking) - perfect, abs=1e-12)
+            assert -1e-12 <= loss <= 1.0 - perfect + 1e-12
+            if p >= k:
+                assert loss == pytest.approx(1.0 - measure_named(name, k).score(ranking), abs=1e-12)
+
+
+def test_short_lists_in_the_figures_of_one_query():
+    """Precision at 3 of 2 relevant and 2 irrelevant items, the metric zero: the worst ranking has 1 of 2, or 1 of 3."""
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    risks = [
+        cm.RankingProblem(X, [[0, 1]], [[2, 3]], np.zeros((1, 2)), "precision", k=3, short=short).risk.value(
+            np.zeros((2, 2))
+        )
+        for short in ("cut", "printed")
+    ]
+    assert risks == pytest.approx([1.0, 1.0 / 3.0])
 
 
 def test_the_risk_with_fewer_than_k_irrelevant_items_is_the_printed_one():
@@ -195,6 +224,11 @@ def test_measures_by_name():
             measure_named("knn", bad)
     with pytest.raises(InputError, match="measure 'auc' looks at the whole list: leave k out"):
         measure_named("auc", 5)
+    with pytest.raises(InputError, match="measure 'map' looks at the whole list: leave short out"):
+        measure_named("map", short="printed")
+    with pytest.raises(InputError, match="short must be one of 'cut', 'printed', got 'none'"):
+        measure_named("ndcg", 5, "none")
+    assert repr(measure_named("precision", 3, "printed")) == "PrecisionAtK(3, short='printed')"
     with pytest.raises(InputError, match="measure must be one of 'auc', 'precision', 'map', 'mrr', 'ndcg', 'knn'"):
         measure_named("area")
     assert len(set(CODES.values())) == len(CODES)

@@ -229,3 +229,20 @@ def test_too_many_comparisons_are_refused():
         with pytest.raises(InputError, match=r"too many to write out one by one .*statement\(\)"):
             problem.to_cvxpy()
         assert problem.statement().problem.is_dcp()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("short", ["cut", "printed"])
+def test_rankings_in_a_span_and_of_short_lists(kernel, short):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((5, 7))
+    relevant, irrelevant = [[1], [3, 4], [0]], [[2, 3], [0, 2], [1, 4]]
+    problem = cm.RankingProblem(
+        X, relevant, irrelevant, X[:3], measure="precision", k=2, C=9.0, short=short, kernel=kernel
+    )
+    solution = cm.solve(problem, tol=1e-8)
+    program = problem.to_cvxpy()
+    assert program.metric.shape == solution.M.shape
+    assert solved(program) == pytest.approx(solution.upper_bound, rel=1e-6)
+    master = problem.to_cvxpy(rankings=solution.working_set)
+    assert solved(master) == pytest.approx(solution.upper_bound, rel=1e-6)

@@ -44,7 +44,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_shares
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import quadratic_part
 
@@ -80,6 +80,12 @@ class CuttingPlanes(Solver):
         The master is solved to this share of the gap so far.
     sufficient_fall : float
         Relative fall of the objective below which a pass has gained nothing.
+    epsilon : float or None
+        Stop as well when the certified bounds differ by at most ``epsilon`` times ``risk.unit``, which is C for metric
+        learning to rank. That is the accuracy threshold of its Algorithm 1, which stops when the mean violation
+        exceeds the master's slack by at most epsilon: the objective is then at most C epsilon above the master's
+        optimum, a lower bound. The solve is one with ``atol = epsilon C``, as its solution says. None: ``tol`` and
+        ``atol`` alone.
     """
 
     name: ClassVar[str] = "cutting-planes"
@@ -95,12 +101,15 @@ class CuttingPlanes(Solver):
     alive_share: float = field(default=0.1, kw_only=True)
     master_share: float = field(default=0.3, kw_only=True)
     sufficient_fall: float = field(default=1e-9, kw_only=True)
+    epsilon: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_counts(self, "groups")
         check_flags(self, "adaptive")
         check_shares(self, "least_stabilisation", "most_stabilisation", "pace", "alive_share", "master_share")
         check_shares(self, "sufficient_fall")
+        if self.epsilon is not None:
+            check_positive(self, "epsilon")
         if not isinstance(self.stabilisation, Real) or not 0.0 <= self.stabilisation < 1.0:
             raise InputError(f"stabilisation must be in [0, 1), got {self.stabilisation!r}")
         if self.drop_after is not None:
@@ -109,9 +118,9 @@ class CuttingPlanes(Solver):
             raise InputError(f"master must be 'interior-point', 'conic' or None, got {self.master!r}")
 
     @classmethod
-    def plain(cls) -> CuttingPlanes:
-        """One slack, no stabilisation, all cuts kept: the algorithm as printed."""
-        return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None)
+    def plain(cls, epsilon: float | None = None) -> CuttingPlanes:
+        """One slack, no stabilisation, all cuts kept: the algorithm as printed, with its accuracy threshold."""
+        return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None, epsilon=epsilon)
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a finite risk; of the interior-point master also a linear or quadratic regularizer.
@@ -147,6 +156,8 @@ class CuttingPlanes(Solver):
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""
         monitor.unit = "passes"
         cone, risk = problem.cone, problem.risk
+        if self.epsilon is not None:
+            monitor.atol = max(monitor.atol, self.epsilon * risk.unit)
         n_groups = pool.n_groups
         master, fresh, solved = self._master(pool.above), True, False
         move, alpha = None, self.stabilisation

@@ -1,0 +1,77 @@
+r"""Problems whose metric may act on coordinates of a span: under a kernel, or where features outnumber points.
+
+Metrics enter such a problem by squared distances of points alone, and by a trace or a Frobenius norm. Under a kernel
+they are positive semidefinite operators A of the kernel's Hilbert space. With the projection P on the span of the
+differences of points, P A P gives the same distances, has no larger trace and no larger norm, and is an operator of the
+span. So the optimum is attained there, and is :math:`A = \sum_{kl} M_{kl} \, e_k \otimes e_l` in an orthonormal basis
+:math:`e_k` of the span (:class:`~convexmetric.KernelSpan`): tr A = tr M and the norms agree. Nothing is
+approximated, and a certificate of the problem in M is one of the problem in A.
+"""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+
+from convexmetric.cones import PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.features import KernelSpan
+from convexmetric.problem import MetricProblem
+
+__all__ = ["SpannedProblem"]
+
+#: Features up to which a metric is written out on the original ones.
+FULL_LIMIT = 10_000
+
+
+class SpannedProblem(MetricProblem):
+    """A problem that hands out its metric on the features of the data, or on coordinates of :attr:`embedding`."""
+
+    #: The span on whose coordinates the problem is stated; None where these are the features.
+    span: KernelSpan | None = None
+
+    @property
+    def embedding(self) -> KernelSpan | None:
+        """What gives points the coordinates on which :meth:`components` act; None where these are their features."""
+        return None if self.span is None or self.span.kernel == "linear" else self.span
+
+    def _basis(self) -> Array | None:
+        """Of a linear span, ``(r, d)``."""
+        if self.span is None or self.embedding is not None:
+            return None
+        return np.asarray(self.span.coefficients.T @ self.span.points)
+
+    def components(self, M: Array) -> Array:
+        """A factor T, ``(rank, d)``: ``||T (x - x')||^2``; on coordinates of :attr:`embedding` where there is one."""
+        basis = self._basis()
+        factor = super().components(M)
+        return factor if basis is None else factor @ basis
+
+    def full_matrix(self, M: Array) -> Array:
+        """T*T on the features of the data, or on coordinates of :attr:`embedding`.
+
+        Raises
+        ------
+        InputError
+            If there are too many features to write it out: use :meth:`components`.
+        """
+        basis = self._basis()
+        if basis is None:
+            return super().full_matrix(M)
+        if basis.shape[1] > FULL_LIMIT:
+            raise InputError(
+                f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
+            )
+        return np.asarray(basis.T @ M @ basis)
+
+    def as_stated(self, M: Array) -> Array:
+        """The metric, or the matrix of a comparison, on the features, or on coordinates of :attr:`embedding`."""
+        return M if self.span is None else self.full_matrix(M)
+
+    def _stated_variable(self) -> tuple[cp.Variable, list[cp.Constraint], cp.Expression]:
+        """The metric of the program on the features, its cone, and the metric that users' own terms are about."""
+        basis = self._basis()
+        cone = self.cone if basis is None else PSDCone(basis.shape[1])
+        M, in_cone = cone.variable(self.letter)
+        return M, in_cone, M if basis is None else basis @ M @ basis.T

@@ -23,6 +23,7 @@ COMPARISONS_LIMIT = 1_000
 #: What CVXPY prints, and how it is read.
 SPELLING = (
     (re.compile(r", None, False\)"), ")"),
+    (re.compile(r"^0\.0 <= (\w+)$"), r"\1 >= 0"),
     (re.compile(r" \+ Promote\(-0\.0, \([\d, ]+\)\) >> 0"), " >> 0"),
     (re.compile(r"\breshape\((\w+), \(\d+,\), F\)"), r"\1"),
     (re.compile(r"quad_over_lin\((\w+), 1\.0\)"), r"sum_squares(\1)"),
@@ -84,6 +85,9 @@ class Program(cp.Problem):
         lines += ["           + " + _spelled(term) for term in terms[1:]]
         for at, constraint in enumerate(self.constraints):
             lines.append(("subject to " if at == 0 else "           ") + _spelled(constraint))
+        lines += [
+            f"           {variable.name()} >= 0" for variable in self.variables() if variable.attributes["nonneg"]
+        ]
         return "\n".join(lines).replace("+ -", "- ")
 
 

@@ -239,6 +239,7 @@ class RankingProblem(SpannedProblem):
                    + (C / 1.0) * Sum(xi)
         subject to ranking 0, 0: Delta[0, 0] <= Sum(dpsi[0, 0] * W) + xi[0]
                    W >> 0
+                   xi >= 0
         """
         written, n = self._written(rankings)
         C = given("C", self.C, nonneg=True)

@@ -64,5 +64,5 @@ def draw_dimensions(medians: dict[str, dict[str, float]], native: dict[str, int]
     ax.set_xticks(range(len(native)), list(native))
     ax.set_ylabel("dimensions for 95% of the spectrum")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(ncols=len(methods), frameon=False, fontsize="small", loc="upper center")
+    figure.legend(ncols=-(-len(methods) // 2), frameon=False, fontsize="small", loc="outside upper center")
     figure.savefig(path, dpi=110)

@@ -1,6 +1,6 @@
 """What the paper prints."""
 
-#: Table 2: k-nearest-neighbour error in percent.
+#: Table 2: k-nearest-neighbour error in percent. Logistic regression is not in it.
 ERRORS = {
     "MLR-AUC": {"balance-scale": 7.9, "ionosphere": 12.3, "wdbc": 2.7, "wine": 1.4, "isolet": 4.5},
     "MLR-P@k": {"balance-scale": 8.2, "ionosphere": 12.3, "wdbc": 2.9, "wine": 1.5, "isolet": 4.5},
@@ -8,6 +8,7 @@ ERRORS = {
     "MLR-MRR": {"balance-scale": 8.2, "ionosphere": 12.1, "wdbc": 2.6, "wine": 1.5, "isolet": 4.5},
     "MLR-NDCG": {"balance-scale": 8.2, "ionosphere": 11.9, "wdbc": 2.9, "wine": 1.6, "isolet": 4.4},
     "LMNN": {"balance-scale": 8.8, "ionosphere": 11.7, "wdbc": 2.4, "wine": 1.7, "isolet": 4.7},
+    "Logistic": {},
     "NCA": {"balance-scale": 4.6, "ionosphere": 11.7, "wdbc": 2.6, "wine": 2.7, "isolet": 10.8},
     "MLCC": {"balance-scale": 5.5, "ionosphere": 12.6, "wdbc": 2.1, "wine": 1.1, "isolet": 4.4},
     "Euclidean": {"balance-scale": 10.3, "ionosphere": 15.3, "wdbc": 3.1, "wine": 3.1, "isolet": 8.1},

@@ -46,7 +46,8 @@ def errors(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[
     for method in printed.ERRORS:
         cells = []
         for name in data:
-            found, paper = results.get((name, method)), f"{printed.ERRORS[method][name]:.1f}"
+            found, there = results.get((name, method)), printed.ERRORS[method].get(name)
+            paper = "-" if there is None else f"{there:.1f}"
             if not found:
                 cells.append(f"- / - / {paper}")
                 continue

@@ -85,8 +85,8 @@ def load(
         Whether balance-scale, ionosphere and isolet may come from OpenML when the folder does not have
         them.
     **options
-        Of webkb-cmu: ``words="page"`` for the words of whole pages, header and HTML, instead of those of the text, and
-        then ``min_pages`` (10), the number of pages that must have a word.
+        Of webkb-cmu: ``words="page"`` for the words of whole pages instead of those of the text, ``"html"`` or
+        ``"header"`` for a part of them, and then ``min_pages`` (10), the number of pages that must have a word.
 
     Returns
     -------

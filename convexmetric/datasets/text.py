@@ -23,6 +23,12 @@ _WEBKB = "WebKB, the CMU World Wide Knowledge Base (Craven et al. 1998)"
 _TOPICS = ("course", "faculty", "project", "student")
 _UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin", "misc")
 _WORD = re.compile("[a-z0-9]+")
+#: What is taken away from a page, where it is there. A page without an empty line is all header.
+_PARTS = {
+    "page": re.compile(r"\Z"),
+    "html": re.compile(r"\A.*?(\r?\n\r?\n|\Z)", re.DOTALL),
+    "header": re.compile(r"\r?\n\r?\n.*\Z", re.DOTALL),
+}
 
 
 def read_webkb_cmu(folder: Path | None, words: str = "text", min_pages: int = 10) -> Dataset:
@@ -33,13 +39,14 @@ def read_webkb_cmu(folder: Path | None, words: str = "text", min_pages: int = 10
 
     With ``words="page"`` the words are those of ``webkb-cmu/webkb-pages.tar.xz``: runs of letters and digits, in
     lower case, of whole pages, that is of the text, of the HTML with its addresses and comments, and of the header
-    that came with the page over HTTP. Rows are the same pages in the same order.
+    that came with the page over HTTP; ``"html"`` and ``"header"`` are parts of it, after and up to the first empty
+    line. Rows are the same pages in the same order.
 
     Parameters
     ----------
     folder : path or None
-    words : {"text", "page"}
-        Words of the text, or of everything that is in a page.
+    words : {"text", "page", "html", "header"}
+        Words of the text, of everything that is in a page, or of a part of that.
     min_pages : int
         Words of fewer pages are left out; 1 keeps all. The words of the text are those of ten pages.
 
@@ -51,12 +58,12 @@ def read_webkb_cmu(folder: Path | None, words: str = "text", min_pages: int = 10
     InputError
         If an option is not one of these.
     """
-    if words not in ("text", "page"):
-        raise InputError(f"words must be 'text' or 'page', got {words!r}")
+    if words not in ("text", *_PARTS):
+        raise InputError(f"words must be one of text, {', '.join(_PARTS)}, got {words!r}")
     check_count(min_pages, "min_pages")
     if words == "text" and min_pages != 10:
-        raise InputError('min_pages is for words="page"; the words of the text are those of ten pages')
-    return _text_words(folder) if words == "text" else _page_words(folder, min_pages)
+        raise InputError("min_pages is not for words of the text, which are those of ten pages")
+    return _text_words(folder) if words == "text" else _page_words(folder, words, min_pages)
 
 
 def _text_words(folder: Path | None) -> Dataset:
@@ -83,15 +90,15 @@ def _text_words(folder: Path | None) -> Dataset:
     )
 
 
-def _page_words(folder: Path | None, min_pages: int) -> Dataset:
-    """Words of whole pages, header and HTML."""
+def _page_words(folder: Path | None, words: str, min_pages: int) -> Dataset:
+    """Words of whole pages, header and HTML, or of one of both."""
     names: list[str] = []
     counts: list[Counter[str]] = []
     for name, content in read_tar_xz(locate(folder, "webkb-cmu/webkb-pages.tar.xz")):
         root, topic, _ = name.split("/", 2)
         if root == "webkb" and topic in _TOPICS:
             names.append(name.removeprefix("webkb/"))
-            counts.append(Counter(_WORD.findall(content.decode("latin-1").lower())))
+            counts.append(Counter(_WORD.findall(_PARTS[words].sub("", content.decode("latin-1"), 1).lower())))
     pages = Counter(word for count in counts for word in count)
     vocab = sorted(word for word, number in pages.items() if number >= min_pages)
     if not vocab:
@@ -102,7 +109,7 @@ def _page_words(folder: Path | None, min_pages: int) -> Dataset:
         _bag_of_words(counts, vocab),
         np.array([_TOPICS.index(topic) for topic, _, _ in places], dtype=np.int64),
         _TOPICS,
-        f"{_WEBKB}: counts of words in whole web pages, header and HTML, of computer science departments, four topics.",
+        f"{_WEBKB}: counts of words in web pages ({words}) of computer science departments, four topics.",
         {
             "vocab": np.array(vocab),
             "university": np.array([_UNIVERSITIES.index(name) for _, name, _ in places], dtype=np.int64),

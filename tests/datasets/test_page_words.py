@@ -63,6 +63,21 @@ def test_rare_words_are_left_out(tmp_path):
         load("webkb-cmu", data_folder=folder, words="page")
 
 
+def test_header_and_html_are_told_apart_by_the_first_empty_line(tmp_path):
+    pages = {
+        "webkb/course/misc/http_^^a.edu^": "Server: x\r\n\r\none\n\ntwo",
+        "webkb/student/misc/http_^^b.edu^": "no empty line",
+    }
+    folder = archive(tmp_path, pages)
+    found = {
+        words: load("webkb-cmu", data_folder=folder, words=words, min_pages=1).extras["vocab"].tolist()
+        for words in ("page", "html", "header")
+    }
+    assert found["html"] == ["one", "two"]
+    assert found["header"] == ["empty", "line", "no", "server", "x"]
+    assert found["page"] == sorted(found["html"] + found["header"])
+
+
 def test_links_and_devices_are_not_read_and_nothing_is_written(tmp_path):
     link, device = tarfile.TarInfo("webkb/course/misc/http_^^a.edu^"), tarfile.TarInfo("webkb/student/misc/x")
     link.type, link.linkname, device.type = tarfile.SYMTYPE, "/etc/passwd", tarfile.CHRTYPE
@@ -104,9 +119,9 @@ def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"words": "html"}, "words must be 'text' or 'page', got 'html'"),
+        ({"words": "tags"}, "words must be one of text, page, html, header, got 'tags'"),
         ({"words": "page", "min_pages": 0}, "min_pages must be a positive integer"),
-        ({"min_pages": 3}, 'min_pages is for words="page"'),
+        ({"min_pages": 3}, "min_pages is not for words of the text"),
         ({"word": "page"}, "has the options words, min_pages, not word"),
     ],
 )

@@ -26,7 +26,7 @@ from ranking_paper.results import Results
 from relative_paper import pictures, protocol, tables
 from rich.console import Console
 
-SIZES = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000, 300_000]
+SIZES = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000]
 """Numbers of training triplets of the learning curve."""
 
 CURVE = "topic+"
@@ -60,6 +60,8 @@ def main() -> None:
     found = {key: found[key] for notion in protocol.NOTIONS for key in found if key[0] == notion}
     if found:
         sheets += [tables.satisfied(found), tables.top_words(found, arguments.min_pages)]
+    if {("topic", "page"), ("topic+", "page")} <= set(found):
+        sheets.append(tables.closer(found, "page", arguments.min_pages, arguments.test_triplets))
     if curve:
         sizes: dict[int, list[dict[str, Any]]] = {}
         for (_, settings, *_), result in _known(curve):

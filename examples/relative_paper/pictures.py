@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from convexmetric.plotting import COLOURS, plot_mds, save_picture
 
 from . import printed
-from .protocol import NOTIONS, split_pages
+from .protocol import NOTIONS, full_weights, split_pages
 
 __all__ = ["distances", "draw_curve", "draw_maps"]
 
@@ -63,10 +63,8 @@ def draw_maps(panels: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_p
     axes = np.atleast_1d(figure.subplots(1, len(panels)))
     for ax, (title, notion, result) in zip(axes, panels, strict=True):
         part = split_pages(NOTIONS[notion], "page", min_pages, 0, 1, 1)
-        w = np.ones(part.test.shape[1])
-        if result is not None:
-            w[:] = 0.0
-            w[result["columns"]] = result["weights"]
+        features = part.test.shape[1]
+        w = np.ones(features) if result is None else full_weights(result, features)
         plot_mds(distances(part.test, w), part.test_labels, ax=ax)
         ax.set_title(title, fontsize="medium")
         for collection in ax.collections:

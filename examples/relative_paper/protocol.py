@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,18 @@ from sklearn.model_selection import train_test_split
 import convexmetric as cm
 from convexmetric.comparisons import triplets_from_labels
 
-__all__ = ["NOTIONS", "Notion", "Split", "labels_of", "pages", "run", "satisfied", "split_pages"]
+__all__ = [
+    "NOTIONS",
+    "Notion",
+    "Split",
+    "added_rule",
+    "full_weights",
+    "labels_of",
+    "pages",
+    "run",
+    "satisfied",
+    "split_pages",
+]
 
 #: Universities that the data set names, and three more by the end of the host: those with the most pages. The paper
 #: does not say which seven it took, so the three are guessed.
@@ -107,6 +119,23 @@ def split_pages(notion: Notion, words: str, min_pages: int, seed: int, drawn: in
         triplets_from_labels(labels[train], drawn, random_state=seed, also=notion.also),
         triplets_from_labels(labels[test], test_triplets, random_state=seed + 1, also=notion.also),
     )
+
+
+def full_weights(result: Mapping[str, Any], size: int) -> np.ndarray:
+    """The weights of a result, zeros included."""
+    w = np.zeros(size)
+    w[result["columns"]] = result["weights"]
+    return w
+
+
+def added_rule(result: Mapping[str, Any], words: str, min_pages: int, split: int, test_triplets: int) -> float:
+    """Percent of test triplets of the rule that Topic+FacultyStudent adds that the weights of a result satisfy."""
+    part = split_pages(NOTIONS["topic+"], words, min_pages, 10 * split, 1, 1)
+    ((near, far, others),) = NOTIONS["topic+"].also
+    sides = [np.flatnonzero(np.isin(part.test_labels, names)) for names in (near, far, others)]
+    rng = np.random.default_rng(10 * split)
+    triplets = np.column_stack([rng.choice(rows, test_triplets) for rows in sides])
+    return satisfied(part.test, full_weights(result, part.test.shape[1]), triplets)
 
 
 def run(

@@ -9,9 +9,9 @@ import numpy as np
 from ranking_paper.tables import Sheet
 
 from . import printed
-from .protocol import NOTIONS, labels_of, pages
+from .protocol import NOTIONS, added_rule, labels_of, pages
 
-__all__ = ["curve", "said", "satisfied", "top_words"]
+__all__ = ["closer", "curve", "said", "satisfied", "top_words"]
 
 Results = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
@@ -50,6 +50,19 @@ def top_words(found: Results, min_pages: int, most: int = 15) -> Sheet:
         vocab = data.extras["vocab"][columns]
         listed = [f"{vocab[f]} {100 * share[f] / share.sum():.1f}" for f in largest]
         sheet.rows.append([NOTIONS[notion].title, words, ", ".join(listed)])
+    return sheet
+
+
+def closer(found: Results, words: str, min_pages: int, test_triplets: int) -> Sheet:
+    """Whether faculty pages are nearer to students than to projects and courses."""
+    sheet = Sheet(
+        "Test triplets (faculty, student, project or course) satisfied in percent",
+        ["", "words of", "splits", "learned"],
+    )
+    for notion in ("topic", "topic+"):
+        results = found[notion, words]
+        shares = [added_rule(result, words, min_pages, split, test_triplets) for split, result in enumerate(results)]
+        sheet.rows.append([NOTIONS[notion].title, words, str(len(results)), said(np.array(shares))])
     return sheet
 
 

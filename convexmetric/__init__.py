@@ -78,6 +78,7 @@ from convexmetric.similarity import (
 )
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers import (
+    AugmentedLagrangian,
     ColumnGeneration,
     Conic,
     ConicCuttingPlanes,
@@ -113,6 +114,7 @@ __all__ = [
     "VARIANTS",
     "Audit",
     "AuditTrail",
+    "AugmentedLagrangian",
     "Certificate",
     "CertificateError",
     "ColumnGeneration",

@@ -13,6 +13,7 @@ import lzma
 import os
 import re
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +41,7 @@ __all__ = [
     "read_lines_xz",
     "read_mat",
     "read_npz",
+    "read_tar_xz",
     "write_arrays",
 ]
 
@@ -118,6 +120,37 @@ def read_mat(path: Path, *names: str) -> list[NDArray[Any]]:
         # The bytes are in memory: whatever SciPy says of reading, it is they that are wrong.
         raise ValueError(str(error)) from error
     return [np.asarray(variables[name]) for name in names]
+
+
+def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
+    """Return names and contents of the plain files of an xz-compressed tar archive, in its order; nothing is extracted.
+
+    Links, devices and folders are left out: only names and bytes come back, and nobody writes to a disk by them.
+
+    Raises
+    ------
+    InputError
+        The archive or its files decompress to more than :data:`MAX_BYTES`.
+    ValueError
+        The file is damaged.
+    """
+    raw = _decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
+            members = [member for member in archive if member.isfile()]
+            # A sparse member may say that it is larger than the archive that holds it.
+            _check_size(sum(member.size for member in members), path)
+            found = []
+            for member in members:
+                file = archive.extractfile(member)
+                assert file is not None
+                content = file.read()
+                if len(content) != member.size:
+                    raise EOFError(f"{member.name} ends early")
+                found.append((member.name, content))
+            return found
+    except tarfile.TarError as error:
+        raise ValueError(str(error)) from error
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:

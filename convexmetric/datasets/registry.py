@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ..errors import ConvexMetricError, DataNotFoundError, InputError
 from . import graphs, images, reading, text, uci
@@ -19,7 +20,7 @@ from .openml import OPENML, fetch
 
 __all__ = ["ALIASES", "list_datasets", "load"]
 
-FOLDER: dict[str, Callable[[Path | None], Dataset]] = {
+FOLDER: dict[str, Callable[..., Dataset]] = {
     "balance-scale": uci.read_balance_scale,
     "ionosphere": uci.read_ionosphere,
     "isolet": uci.read_isolet,
@@ -34,7 +35,10 @@ FOLDER: dict[str, Callable[[Path | None], Dataset]] = {
     "binary-alphadigits": images.read_alphadigits,
     "corel5k": images.read_corel5k,
 }
-"""Name to reader of the data folder."""
+"""Name to reader of the data folder; what it takes after the folder are options."""
+
+OPTIONS = {"webkb-cmu": ("words", "min_pages")}
+"""Options of the sets that have any."""
 
 ALIASES = {"wdbc": "breast-cancer"}
 """Further names :func:`load` takes."""
@@ -65,7 +69,9 @@ def list_datasets() -> list[str]:
     return sorted([*BUNDLED, *FOLDER])
 
 
-def load(name: str, *, data_folder: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
+def load(
+    name: str, *, data_folder: str | os.PathLike[str] | None = None, download: bool = True, **options: Any
+) -> Dataset:
     """Load a data set by name.
 
     Parameters
@@ -78,20 +84,24 @@ def load(name: str, *, data_folder: str | os.PathLike[str] | None = None, downlo
     download : bool
         Whether balance-scale, ionosphere and isolet may come from OpenML when the folder does not have
         them.
+    **options
+        Of webkb-cmu: ``words="page"`` for the words of whole pages instead of those of the text, ``"html"`` or
+        ``"header"`` for a part of them, and then ``min_pages`` (10), the number of pages that must have a word.
 
     Returns
     -------
     Dataset
         ``X`` as published, unscaled, and ``y`` as class codes ``0 .. k-1`` (see :class:`Dataset`). The
         extras are those of the reader: ``feature_names``; ``image_shape``; ``adjacency``, ``links``,
-        ``page``, ``paper``, ``traffic`` (graphs); ``university``, ``university_names``, ``vocab`` (WebKB);
+        ``page``, ``paper``, ``traffic`` (graphs); ``university``, ``university_names``, ``vocab``, ``host`` (WebKB);
         ``part`` (isolet); ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters``
         (alphadigits); ``angle``, ``scale`` (printed characters).
 
     Raises
     ------
     InputError
-        There is no data set of that name, or its file is damaged, too large or not plain numbers.
+        There is no data set of that name, it has no such option, or its file is damaged, too large or not plain
+        numbers.
     DataNotFoundError
         The data set is not in the data folder and could not be downloaded.
 
@@ -102,11 +112,15 @@ def load(name: str, *, data_folder: str | os.PathLike[str] | None = None, downlo
     <Dataset breast-cancer: 569 x 30; 2 classes; extras: feature_names>
     """
     name = _known(name)
+    unknown = sorted(set(options) - set(OPTIONS.get(name, ())))
+    if unknown:
+        some = f"has the options {', '.join(OPTIONS[name])}" if name in OPTIONS else "has no options"
+        raise InputError(f"Data set {name!r} {some}, not {', '.join(unknown)}.")
     if name in BUNDLED:
         return BUNDLED[name]()
     folder = reading.data_folder() if data_folder is None else Path(data_folder).expanduser()
     try:
-        return FOLDER[name](folder)
+        return FOLDER[name](folder, **options)
     except DataNotFoundError as error:
         missing = error
     except ConvexMetricError as error:

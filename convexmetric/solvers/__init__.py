@@ -16,7 +16,7 @@ from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explain import Explanation, Step, explain
 from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedNewton, screen
 from convexmetric.solvers.hinges.newton_system import NewtonSystemSettings
-from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.path import solve_path
@@ -28,6 +28,7 @@ __all__ = [
     "CONIC_SOLVERS",
     "SOLVERS",
     "ApproximateSolver",
+    "AugmentedLagrangian",
     "ColumnGeneration",
     "Conic",
     "ConicCuttingPlanes",

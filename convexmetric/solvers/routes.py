@@ -16,7 +16,7 @@ from convexmetric.risks import PairwiseRisk, Reason, SeparableRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
-from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Run, Solver
 from convexmetric.solvers.run.needs import diagonal_metrics, squared_norm
@@ -90,6 +90,11 @@ def _both(*conditions: Callable[[MetricProblem], Reason | None]) -> Callable[[Me
     return taken
 
 
+def _many_weights(problem: MetricProblem) -> Reason | None:
+    few = problem.cone.size < MANY_WEIGHTS
+    return Reason(f"it has fewer than {MANY_WEIGHTS:,} features") if few else None
+
+
 def _few_weights(problem: MetricProblem) -> Reason | None:
     """For cutting planes before semismooth Newton."""
     for needed in (problem.risk.form(PairwiseRisk), diagonal_metrics(problem), squared_norm(problem)):
@@ -129,6 +134,8 @@ def _can_be_stated(problem: MetricProblem) -> Reason | None:
 STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
 #: Features up to which the masters of cutting planes are a matter of milliseconds.
 FEW_WEIGHTS = 200
+#: Features from which thousands of weights may be positive, too many for dense matrices of working sets.
+MANY_WEIGHTS = 7_500
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
 #: are on the kink than there are coordinates, steps get short.
 MANY_PAIRS = 5_000
@@ -136,6 +143,12 @@ MANY_PAIRS = 5_000
 PAIRS_A_QUERY = 2_000
 
 ROUTES: tuple[Route, ...] = (
+    Route(
+        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, squared norm",
+        f"4,000 comparisons and {MANY_WEIGHTS:,} features or more",
+        "sparse products instead of dense matrices, however many weights are positive",
+        _both(_at_least(4_000), _many_weights),
+    ),
     Route(
         ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic", "4,000 comparisons or more",
         "it never forms the rows of all comparisons", _at_least(4_000),

@@ -31,7 +31,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
-from convexmetric.solvers.listed import ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint
@@ -45,6 +45,7 @@ __all__ = ["SOLVERS", "solve"]
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
     "dual-ascent": DualAscent,
+    "augmented-lagrangian": AugmentedLagrangian,
     "dual-newton": DualNewton,
     "column-generation": ColumnGeneration,
     "factored-lagrangian": FactoredLagrangian,
@@ -87,8 +88,9 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next ten; ``"dual-ascent"``, ``"dual-newton"``,
-        ``"column-generation"``, ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
+        ``"exact"``, which is the default and chooses among the next eleven;
+        ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"column-generation"``,
+        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
         ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
         ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"low-rank-descent"`` and ``"factored-descent"``; a conic

@@ -349,6 +349,7 @@ def test_weak_duality_on_random_pairs(solved):
         cm.CuttingPlanes(),
         cm.CuttingPlanes(groups=1),
         cm.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
+        cm.AugmentedLagrangian(),
         cm.ColumnGeneration(),
         cm.SemismoothNewton(),
         cm.LowRankNewton(),

@@ -1,0 +1,1 @@
+"""The experiments of Schultz & Joachims (2003), in parts."""

@@ -1,0 +1,73 @@
+"""The paper's pictures: the learning curve, and pages in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from convexmetric.plotting import COLOURS, plot_mds, save_picture
+
+from . import printed
+from .protocol import NOTIONS, full_weights, split_pages
+
+__all__ = ["distances", "draw_curve", "draw_maps"]
+
+
+def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], notion: str, path: Path) -> None:
+    """Figure 2: the mean over the splits, and their range."""
+    sizes = list(found)
+    learned = [np.array([result["learned"] for result in results]) for results in found.values()]
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    ax = figure.add_subplot()
+    low, high = [shares.min() for shares in learned], [shares.max() for shares in learned]
+    ax.fill_between(sizes, low, high, color=COLOURS[0], alpha=0.2, lw=0)
+    means = [shares.mean() for shares in learned]
+    ax.plot(sizes, means, color=COLOURS[0], marker="o", ms=4, label="learned, certified")
+    for key, name, colour in (("binary", "binary", COLOURS[1]), ("tfidf", "TF-IDF", COLOURS[2])):
+        mean = np.mean([result[key] for result in found[sizes[-1]]])
+        ax.axhline(mean, color=colour, ls="--", lw=1.2, label=name)
+    paper = printed.SATISFIED[NOTIONS[notion].row][0]
+    ax.axhline(paper, color=COLOURS[7], ls=":", lw=1.2, label="learned, in the paper's table")
+    ax.set_xscale("log")
+    ax.set_xticks(sizes, [f"{size / 1000:g}" for size in sizes])
+    ax.minorticks_off()
+    ax.set_xlabel("training triplets (thousands)")
+    ax.set_ylabel("test triplets satisfied (%)")
+    splits = max(len(shares) for shares in learned)
+    ax.set_title(f"{NOTIONS[notion].title}: mean and range of {splits} splits", fontsize="medium")
+    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize="small", loc="center right")
+    save_picture(figure, path)
+
+
+def distances(X: Any, w: np.ndarray) -> np.ndarray:
+    """All distances ``sqrt(sum_f w_f (x_f - x'_f)^2)`` of sparse points."""
+    gram = (X.multiply(w).tocsr() @ X.T).toarray()
+    squares = np.diag(gram)[:, None] + np.diag(gram) - 2.0 * gram
+    squares = np.maximum(0.5 * (squares + squares.T), 0.0)
+    np.fill_diagonal(squares, 0.0)
+    return np.sqrt(squares)
+
+
+def draw_maps(panels: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_pages: int, path: Path) -> None:
+    """Test pages of the first split by classical scaling: title, notion, and the result that holds the weights.
+
+    Without a result the distance is the binary one.
+    """
+    figure = Figure(figsize=(5.0 * len(panels), 5.0), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(panels)))
+    for ax, (title, notion, result) in zip(axes, panels, strict=True):
+        part = split_pages(NOTIONS[notion], "page", min_pages, 0, 1, 1)
+        features = part.test.shape[1]
+        w = np.ones(features) if result is None else full_weights(result, features)
+        plot_mds(distances(part.test, w), part.test_labels, ax=ax)
+        ax.set_title(title, fontsize="medium")
+        for collection in ax.collections:
+            collection.set_sizes([9.0])
+            collection.set_linewidth(0.0)
+    figure.savefig(path, dpi=90)

@@ -541,8 +541,9 @@ def polar_decomposition(eps: float = 0.01, weight: float = 0.1) -> Erratum:
     }
     evidence = (
         f"two dissimilar pairs along the axes, A_v = diag(2, 0), A_n = diag(2, {eps:g}): the objective is "
-        f"{numbers['here']:.5f} at A_v and {numbers['near']:.5f} at A_n; at T_n*T_n it is {numbers['printed']:.5f} with "
-        f"the partial isometry, so that nothing contradicts a local minimum, and {numbers['right']:.5f} with the isometry"
+        f"{numbers['here']:.5f} at A_v and {numbers['near']:.5f} at A_n; at T_n*T_n it is {numbers['printed']:.5f} "
+        "with the partial isometry, so that nothing contradicts a local minimum, and "
+        f"{numbers['right']:.5f} with the isometry"
     )
     return Erratum(
         "paper 4, proof of theorem 14",

@@ -5,8 +5,9 @@
 
 Objects: all objects are judged, four at a time, by operators of 4 to 16 others. Handwriting: lambda by cross-validation
 over letters, then the error on digits against the number of letters and of their images, and on MNIST with letters
-framed as MNIST frames its digits. Every result is kept as soon as it is known: the same command goes on where it was
-interrupted, and prints what it has. The data come from the folder named by CONVEXMETRIC_DATA.
+framed as MNIST frames its digits. Spread: standard errors of the measures over test categories. Every result is kept as
+soon as it is known: the same command goes on where it was interrupted, and prints what it has. The data come from the
+folder named by CONVEXMETRIC_DATA.
 """
 
 from __future__ import annotations
@@ -17,18 +18,22 @@ from pathlib import Path
 from typing import Any
 
 from operator_paper import studies, study_tables
+from operator_paper.experiments import EXPERIMENTS
 from operator_paper.learners import REG
 from ranking_paper.pool import Task, run_missing
 from ranking_paper.results import Results
 from rich.console import Console
 
-STUDIES = ("objects", "lambda", "categories", "images", "framing")
+STUDIES = ("objects", "lambda", "categories", "images", "framing", "spread")
 
 
 def main() -> None:
     """Run what is not yet known, then write tables and a picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", nargs="+", choices=STUDIES, default=STUDIES)
+    parser.add_argument(
+        "--spread", nargs="+", choices=list(EXPERIMENTS), default=["rotation", "scale", "handwritten", "faces"]
+    )
     parser.add_argument("--partitions", type=int, default=5, help="of the objects, into five parts each")
     parser.add_argument("--subsets", type=int, default=8, help="choices of letters for every number of them")
     parser.add_argument("--draws", type=int, default=100, help="choices of a single example of every category")
@@ -47,6 +52,8 @@ def main() -> None:
 
     console = Console(width=150)
     sheets = list(study_tables.sheets(found, chosen))
+    if "spread" in arguments.studies:
+        sheets.append(study_tables.spread(_spread(arguments, chosen)))
     for sheet in sheets:
         console.print(sheet.rich())
     (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
@@ -67,6 +74,17 @@ def _others(arguments: argparse.Namespace, chosen: float | None) -> Iterator[stu
         yield from studies.by_images(chosen)
     if "framing" in arguments.studies:
         yield from studies.by_framing((paper, chosen))
+
+
+def _spread(arguments: argparse.Namespace, chosen: float | None) -> dict[tuple[str, float], dict[str, Any]]:
+    results = Results(arguments.output / "spread.jsonl")
+    wanted = {(experiment, REG["frobenius"]): {"experiment": experiment} for experiment in arguments.spread}
+    if chosen is not None and "handwritten" in arguments.spread:
+        wanted["handwritten", chosen] = {"experiment": "handwritten"}
+    limits = {"draws": arguments.draws, "tol": arguments.tol, "seconds": arguments.seconds}
+    settings = {key: {**own, "reg": key[1], **limits} for key, own in wanted.items()}
+    run_missing([(results, own, studies.run_spread, own) for own in settings.values()], arguments.jobs)
+    return {key: result for key, own in settings.items() if (result := results.get(own)) is not None}
 
 
 def _add(

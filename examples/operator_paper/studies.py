@@ -13,7 +13,7 @@ import numpy as np
 
 import convexmetric as cm
 
-from .experiments import Labelled, load
+from .experiments import EXPERIMENTS, Labelled, load
 from .framing import framed_alphadigits
 from .learners import KERNEL
 from .protocol import judged
@@ -114,6 +114,36 @@ def run(
         own, raw = judged(operator, X, y, draws), judged(None, X, y, draws)
         measures = {key: own[key] for key in ("risk", "area", "error")}
         found["tests"][name] = measures | {"input_area": raw["area"], "input_error": raw["error"]}
+    return found
+
+
+def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: float) -> dict[str, Any]:
+    """Measures on the first test task of an experiment, and their standard errors by leaving out a test category each.
+
+    Returns
+    -------
+    dict
+        ``gap``; ``risk``, ``area``, ``error``, and these with ``_error``.
+    """
+    of = EXPERIMENTS[experiment]
+    X, y = load(of.train)
+    solution = cm.solve(cm.PairMarginProblem.from_labels(X, y, reg=reg, kernel=KERNEL), tol, max_seconds=seconds)
+    X, y = load(of.tests[0])
+    points = cm.SimilarityOperator.of(solution).transform(X)
+
+    def measured(rows: np.ndarray) -> list[float]:
+        return [
+            cm.empirical_risk_from_labels(None, points[rows], y[rows]),
+            cm.roc_curve(None, points[rows], y[rows]).area,
+            cm.single_prototype_error(None, points[rows], y[rows], n_draws=draws, random_state=0),
+        ]
+
+    left_out = np.array([measured(y != category) for category in np.unique(y)])
+    count = len(left_out)
+    errors = np.sqrt((count - 1.0) / count * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+    found = {"gap": solution.gap, "seconds": solution.seconds}
+    for name, value, error in zip(("risk", "area", "error"), measured(y >= 0), errors, strict=True):
+        found |= {name: value, f"{name}_error": float(error)}
     return found
 
 

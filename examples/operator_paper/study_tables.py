@@ -15,7 +15,7 @@ from convexmetric.plotting import COLOURS
 
 from . import printed
 
-__all__ = ["Found", "chosen_lambda", "draw", "sheets"]
+__all__ = ["Found", "chosen_lambda", "draw", "sheets", "spread"]
 
 Found = dict[tuple[str, float, float], list[dict[str, Any]]]
 """Results, one a draw, by study, what it varies, and lambda."""
@@ -51,6 +51,20 @@ def sheets(found: Found, chosen: float | None) -> Iterator[Sheet]:
                 gap = f"{max(result['gap'] for result in results):.0e}"
                 sheet.rows.append([f"{at:g}", f"{reg:g}", test, str(len(results)), *cells, gap])
         yield sheet
+
+
+def spread(found: Mapping[tuple[str, float], Mapping[str, Any]]) -> Sheet:
+    """Measures on test tasks with standard errors over test categories, beside the printed ones."""
+    measures = ("risk", "area", "error")
+    sheet = Sheet("Standard errors over test categories: ours / paper", ["", "lambda", *measures, "gap"])
+    for (experiment, reg), result in found.items():
+        paper = printed.TRANSFER[experiment]
+        cells = [
+            f"{_cell(result[name], result[f'{name}_error'])} / {paper[name] if name == 'risk' else paper[name][0]:.3f}"
+            for name in measures
+        ]
+        sheet.rows.append([experiment, f"{reg:g}", *cells, f"{result['gap']:.0e}"])
+    return sheet
 
 
 def draw(found: Found, chosen: float | None, path: Path) -> None:

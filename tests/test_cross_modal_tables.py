@@ -71,6 +71,13 @@ def test_correlated_directions_are_the_canonical_ones():
     assert cross[0, 0] == pytest.approx(np.corrcoef(first.T, second.T)[0, 1], rel=1e-4)
 
 
+def test_scores_of_settings_are_those_of_curves():
+    rng = np.random.default_rng(0)
+    distances, relevant = rng.integers(0, 9, (20, 30)), rng.random((20, 30)) < 0.1
+    expected = cm.retrieval_curve(distances, relevant).mean_average_precision
+    assert protocol.mean_average_precision(distances, relevant) == pytest.approx(expected)
+
+
 def test_choices_are_the_best_mean_over_folds():
     settings = learners.settings_of("CFA", "image-text")
     flat = [0.1] * len(settings)

@@ -11,7 +11,7 @@ import convexmetric as cm
 from .learners import METHODS, learn, settings_of
 from .media import PREPROCESSING, TASKS, Part, load
 
-__all__ = ["DRAWS", "choose", "methods_of", "preprocessing_of", "run_fold", "run_test"]
+__all__ = ["DRAWS", "choose", "mean_average_precision", "methods_of", "preprocessing_of", "run_fold", "run_test"]
 
 #: Random rankings whose scores are averaged.
 DRAWS = 20
@@ -38,11 +38,21 @@ def run_fold(
     """MAP of every setting on one fold of the training part, and the largest gap of the solves."""
     media = load(TASKS[task][0])
     train, judged = _parts(task, *media.folds(folds)[fold], preprocessing)
+    relevant = judged.relevant()
     scores, gaps = [], [0.0]
     for learned in learn(method, task, train, settings_of(method, task), tol, limit):
-        scores.append(_curve(judged, learned.distances(judged)).mean_average_precision)
+        scores.append(mean_average_precision(learned.distances(judged), relevant))
         gaps.append(learned.gap or 0.0)
     return {"map": scores, "gap": max(gaps)}
+
+
+def mean_average_precision(distances: np.ndarray, relevant: np.ndarray) -> float:
+    """That of :func:`convexmetric.retrieval_curve`, for all queries at once: hundreds of settings are judged."""
+    order = np.argsort(distances, axis=1, kind="stable")
+    hits = np.take_along_axis(relevant, order, axis=1)
+    hits = hits[hits.any(axis=1)]
+    precision = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
+    return float(np.mean((precision * hits).sum(axis=1) / hits.sum(axis=1)))
 
 
 def choose(

@@ -523,6 +523,37 @@ def small_norms(m: int = 400, delta: float = 0.01, runs: int = 4000) -> Erratum:
     return Erratum("paper 4, theorem 13", "for all T", "a >= 1, or max(1, a) for a", evidence, numbers)
 
 
+def polar_decomposition(eps: float = 0.01, weight: float = 0.1) -> Erratum:
+    """Paper 4, proof of theorem 14: two dissimilar pairs whose differences are the axes of the plane."""
+
+    def objective(A: Array) -> float:
+        return float(0.5 * np.maximum(0.0, 2.0 - np.diag(A)).sum() + weight * np.linalg.norm(A))
+
+    here, near = np.diag([2.0, 0.0]), np.diag([2.0, eps])
+    root = np.sqrt(near)
+    # T_v is the root of A_v = diag(2, 0): its partial isometry forgets the second axis, the identity does not.
+    partial, isometry = (root @ U.T @ U @ root for U in (np.diag([1.0, 0.0]), np.eye(2)))
+    numbers = {
+        "here": objective(here),
+        "near": objective(near),
+        "printed": objective(partial),
+        "right": objective(isometry),
+    }
+    evidence = (
+        f"two dissimilar pairs along the axes, A_v = diag(2, 0), A_n = diag(2, {eps:g}): the objective is "
+        f"{numbers['here']:.5f} at A_v and {numbers['near']:.5f} at A_n; at T_n*T_n it is {numbers['printed']:.5f} "
+        "with the partial isometry, so that nothing contradicts a local minimum, and "
+        f"{numbers['right']:.5f} with the isometry"
+    )
+    return Erratum(
+        "paper 4, proof of theorem 14",
+        "T_n = U A_n^(1/2), U the partial isometry of T_v",
+        "U extended to an isometry of M, for which dim M <= m leaves room; the theorem is right",
+        evidence,
+        numbers,
+    )
+
+
 def level_ellipsoid(m: int = 400, gamma: float = 0.5, step: float = 1e-3) -> Erratum:
     """Paper 4, caption of figure 1."""
     rng = np.random.default_rng(0)
@@ -603,6 +634,7 @@ ERRATA: tuple[Callable[[], Erratum], ...] = (
     relative_definition,
     orthogonality,
     small_norms,
+    polar_decomposition,
     balanced_draw,
     regression_loss,
     level_ellipsoid,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cross_modal_paper import descents, learners, media, pictures, printed, protocol, tables
+from cross_modal_paper import descents, learners, media, pictures, printed, protocol, stand_ins, tables
 
 import convexmetric as cm
 
@@ -33,11 +33,11 @@ def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
     settings = learners.settings_of(method, "image-text")[-1:]
     if method == "BPRHML":
         # Weights of the grid are for 2,000 pairs: with 80 of them the metric would be zero.
-        settings = [{"alpha": 1.0, "beta": 0.01, "c": 0}]
+        settings = [{"alpha": 1.0, "beta": 0.01, "c": 0, "distance": "euclidean"}]
     (learned,) = learners.learn(method, "text-image" if turned else "image-text", train, settings, 1e-3, 20.0)
     score = cm.retrieval_curve(learned.distances(test), test.relevant()).mean_average_precision
     chance = 0.29
-    if method in ("CCA", "CFA", "SCM", "BPRHML"):
+    if method in ("CCA", "CFA", "SCM", "MSmethod", "BPRHML"):
         assert score > 1.5 * chance
     elif method == "BPRHML, as printed":
         assert score < 1.2 * chance
@@ -48,7 +48,8 @@ def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
 
 def test_exact_settings_share_one_problem_and_agree_with_a_solve():
     train = part()
-    settings = [{"alpha": 1.0, "beta": 0.1, "c": c} for c in (0, 1)] + [{"alpha": 2.0, "beta": 0.1, "c": 0}]
+    way = {"beta": 0.1, "distance": "euclidean"}
+    settings = [{"alpha": 1.0, "c": c, **way} for c in (0, 1)] + [{"alpha": 2.0, "c": 0, **way}]
     found = list(learners.learn("BPRHML", "image-text", train, settings, 1e-8, 20.0))
     assert [one.setting for one in found] == settings
     assert found[0].gap == found[1].gap
@@ -70,11 +71,61 @@ def test_correlated_directions_are_the_canonical_ones():
     assert cross[0, 0] == pytest.approx(np.corrcoef(first.T, second.T)[0, 1], rel=1e-4)
 
 
+def test_scores_of_settings_are_those_of_curves():
+    rng = np.random.default_rng(0)
+    distances, relevant = rng.integers(0, 9, (20, 30)), rng.random((20, 30)) < 0.1
+    expected = cm.retrieval_curve(distances, relevant).mean_average_precision
+    assert protocol.mean_average_precision(distances, relevant) == pytest.approx(expected)
+
+
 def test_choices_are_the_best_mean_over_folds():
     settings = learners.settings_of("CFA", "image-text")
     flat = [0.1] * len(settings)
     held_out = {"centre": [flat, flat], "zscore": [[*flat[:-1], 0.5], [*flat[:-1], 0.3]]}
-    assert protocol.choose(held_out, "CFA", "image-text") == ("zscore", settings[-1], pytest.approx(0.4))
+    found = protocol.choose(held_out, "CFA", "image-text")
+    assert (found["preprocessing"], found["setting"], found["map"]) == ("zscore", settings[-1], pytest.approx(0.4))
+    assert found["standard_error"] == pytest.approx(0.1)
+    other = protocol.choose(held_out, "CFA", "image-text", "cosine")
+    assert other["setting"]["distance"] == "cosine"
+    assert other["map"] == pytest.approx(0.1)
+
+
+def test_orthonormal_maps_separate_relevant_from_irrelevant_pairs():
+    of = part()
+    learned = learners.BASELINES["MSmethod"](of, 3, "inner")
+    relevant = of.relevant()
+
+    def separation(D):
+        return D[~relevant].mean() - D[relevant].mean()
+
+    rng = np.random.default_rng(0)
+    best = separation(learned(of))
+    for _ in range(50):
+        U, V = (np.linalg.qr(rng.standard_normal((points.shape[1], 3)))[0] for points in (of.X, of.Y))
+        assert separation(-(of.X @ U) @ (of.Y @ V).T) < best
+
+
+@pytest.mark.parametrize("distance", learners.DISTANCES)
+def test_distances_of_images(distance):
+    rng = np.random.default_rng(0)
+    s, t = rng.standard_normal((4, 3)), rng.standard_normal((5, 3))
+    expected = {
+        "euclidean": lambda a, b: np.sum((a - b) ** 2),
+        "cosine": lambda a, b: -a @ b / np.linalg.norm(a) / np.linalg.norm(b),
+        "inner": lambda a, b: -a @ b,
+    }[distance]
+    np.testing.assert_allclose(learners._compared(s, t, distance), [[expected(a, b) for b in t] for a in s])
+
+
+def test_representatives_are_compared_at_their_own_number_of_triples(data_folder):
+    setting = {"alpha": 1000.0, "beta": 0.001, "c": 0, "distance": "cosine"}
+    sizes = {}
+    for name in ("k-means, 5", "mean shift", "all"):
+        result = stand_ins.run("image-text", name, 100, 0, "centre", setting, 1e-2, 30.0)
+        assert 0.1 < result["map"] < 0.4
+        sizes[name] = result["size"]
+    assert 1.0 <= sizes["mean shift"] < sizes["all"]
+    assert sizes["k-means, 5"] <= 5.0 < sizes["all"]
 
 
 @pytest.mark.parametrize("preprocessing", media.PREPROCESSING)
@@ -105,16 +156,26 @@ def test_corel5k_has_the_sizes_of_the_paper(data_folder):
 
 
 def test_tables_and_pictures(tmp_path):
-    curve = {"map": 0.25, "recall": [0.0, 1.0], "precision": [0.5, 0.1], "gap": 1e-7, "seconds": 1.0, "rank": 3}
+    curve = {
+        "map": 0.25,
+        "standard_error": 0.01,
+        "recall": [0.0, 1.0],
+        "precision": [0.5, 0.1],
+        "gap": 1e-7,
+        "seconds": 1.0,
+        "rank": 3,
+    }
     found = {("image-text", "BPRHML"): curve, ("image-text", "Random"): {**curve, "gap": None, "rank": None}}
     by_method = {row[0]: row[1:] for row in tables.scores(found, ["image-text", "keyword-image"]).rows}
-    assert by_method["BPRHML"] == ["0.250 / 0.299", "- / 0.167"]
-    assert by_method["MSmethod"] == ["- / 0.282", "- / 0.147"]
+    assert by_method["BPRHML"] == ["0.250 +- 0.010 / 0.299", "- / 0.167", "- / 0.233"]
+    assert by_method["MSmethod"] == ["- / 0.282", "- / 0.147", "- / 0.214"]
     assert set(printed.MAP) <= set(by_method)
     choice = {"preprocessing": "zscore", "setting": {"alpha": 86.0, "c": 0}, "map": 0.26, "gap": 1e-4}
+    choice["standard_error"] = 0.004
     (row,) = tables.choices({("image-text", "BPRHML"): choice}, found).rows
     assert row == [
-        "image-text, BPRHML", "zscore", "alpha 86, c 0", "0.260", "0.250", "3", "1.0", "1e-07", "1e-04"
+        "image-text, BPRHML", "zscore", "alpha 86, c 0", "0.260 +- 0.004", "0.250 +- 0.010",
+        "3", "1.0", "1e-07", "1e-04",
     ]  # fmt: skip
     optima = {"image-text": {"lower": 100.0, "upper": 100.1, "rank": 2, "truncated": [110.0, 100.1]}}
     run = {"objective": 125.0, "objectives": [200.0, 125.0], "steps": [0, 10]}

@@ -50,6 +50,13 @@ def test_equations_6_and_7_of_paper_3_weigh_the_hinges_otherwise():
     assert -1e-6 <= n["corrected, crowded"] < 1e-6 < n["equation 6, crowded"] < 1e-4 < n["equation 7, crowded"]
 
 
+def test_the_proof_of_theorem_14_needs_an_isometry():
+    n = report.polar_decomposition().numbers
+    assert n["near"] < n["here"]
+    assert n["printed"] == pytest.approx(n["here"])
+    assert n["right"] == pytest.approx(n["near"])
+
+
 def test_figure_1_exchanges_similar_and_dissimilar_pairs():
     n = report.level_ellipsoid().numbers
     assert n["right"] == n["pairs"]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from operator_paper import experiments, pictures, printed, protocol, tables
+from operator_paper import experiments, pictures, printed, protocol, studies, study_tables, tables
 from operator_paper.experiments import CHOICE, EXPERIMENTS, load
+from operator_paper.framing import framed_as_mnist
 from operator_paper.learners import INPUT, LEARNERS
 from sklearn.metrics import roc_auc_score
 
@@ -190,3 +191,61 @@ def test_one_command_and_again_without_work(tmp_path, data_folder):
     assert "| exact, 80 pairs |" in text
     assert "Table 4" in text
     assert (tmp_path / "out" / "figure-5.png").stat().st_size > 1000
+
+
+def test_no_study_judges_what_it_learned_from(data_folder):
+    cases = [*studies.over_splits(0.005, 2), *studies.over_lambdas(), *studies.by_categories(0.02, 2)]
+    cases += [*studies.by_images(0.02), *studies.by_framing((0.005,))]
+    for case in cases:
+        for name, of in case.tests:
+            if name == case.task:
+                assert not set(of) & set(case.categories)
+    judged = [case.tests[0][1] for case in cases if case.study == "objects" and case.at == 16]
+    assert sorted(code for of in judged for code in of) == sorted([*range(20)] * 2)
+    held = [case.tests[0][1] for case in cases if case.study == "lambda" and case.at == 0.02]
+    assert len([code for of in held for code in of]) == 25
+    assert len({case.categories for case in cases if case.study == "categories" and case.at == 25}) == 1
+
+
+def test_a_study_is_what_the_protocol_says(data_folder):
+    case = next(case for case in studies.over_splits(0.005, 1) if case.at == 4)
+    settings = {**case.settings(), "images": 9, "draws": 5, "tol": 1e-3, "seconds": 30.0}
+    result = studies.run(**settings)
+    X, y = load("objects 1-16", 9)
+    X2, y2 = load("objects 17-20", 9)
+    X, y = np.vstack([X, X2]), np.concatenate([y, y2])
+    learned, judged = (np.isin(y, codes) for codes in (case.categories, case.tests[0][1]))
+    problem = cm.PairMarginProblem.from_labels(X[learned], y[learned], reg=0.005, kernel="unit-rbf")
+    operator = cm.SimilarityOperator.of(cm.solve(problem, 1e-3))
+    risk = cm.empirical_risk_from_labels(operator, X[judged], y[judged])
+    assert result["points"] == 36
+    assert result["tests"]["coil20"]["risk"] == pytest.approx(risk, abs=0.02)
+    assert result["gap"] <= 1e-3
+
+
+def test_framing_keeps_the_shape_and_fits_the_box():
+    ink = np.zeros((20, 16))
+    ink[3:13, 4:6] = 1.0
+    framed = framed_as_mnist(ink)
+    rows, columns = (np.flatnonzero(framed.any(axis=axis)) for axis in (1, 0))
+    assert (len(rows), len(columns)) == (20, 4)
+    centre = np.array([rows.mean(), columns.mean()])
+    assert np.abs(centre - 13.5).max() <= 0.5
+
+
+def test_studies_choose_lambda_by_the_risk_on_left_out_letters(tmp_path):
+    def result(risk):
+        values = {"risk": risk, "area": 0.9, "error": 0.3, "input_area": 0.8, "input_error": 0.5}
+        return {"gap": 1e-3, "seconds": 1.0, "points": 100, "tests": {"digits": values}}
+
+    found = {("lambda", reg, reg): [result(risk), result(risk + 0.02)] for reg, risk in ((0.005, 0.3), (0.02, 0.2))}
+    assert study_tables.chosen_lambda(found) == 0.02
+    found |= {("categories", count, 0.02): [result(1.0 / count)] for count in (5, 10)}
+    found |= {("objects", count, 0.005): [result(1.0 / count)] for count in (4, 8)}
+    sheets = {sheet.title: sheet for sheet in study_tables.sheets(found, 0.02)}
+    assert len(sheets) == 3
+    (title,) = (title for title in sheets if "least risk at lambda = 0.02" in title)
+    assert sheets[title].rows[1][:5] == ["0.02", "0.02", "digits", "2", "0.210 +- 0.010"]
+    study_tables.draw(found, 0.02, tmp_path / "studies.png")
+    assert (tmp_path / "studies.png").stat().st_size > 1000
+    assert study_tables.chosen_lambda({}) is None

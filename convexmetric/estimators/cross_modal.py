@@ -40,8 +40,8 @@ class CrossModalMetric(CertifiedEstimator):
         Weight of the squared norms.
     beta : float
         Weight of the graphs; 0 leaves them out.
-    n_clusters : int or None
-        Clusters of relevant objects that stand for them; None for all objects.
+    n_clusters : int, "mean-shift" or None
+        Clusters of relevant objects that stand for them, as many as mean shift finds; None for all objects.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     n_far_clusters : int, optional
@@ -59,7 +59,7 @@ class CrossModalMetric(CertifiedEstimator):
         n_features_x: int | None = None,
         alpha: float = 1.0,
         beta: float = 0.001,
-        n_clusters: int | None = 5,
+        n_clusters: int | str | None = 5,
         n_neighbors: int = 50,
         n_far_clusters: int | None = None,
         solver: Any = "exact",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,15 @@ class RetrievalCurve:
         Interpolated precision at these, mean over queries.
     queries : int
         Number of queries with a relevant item.
+    standard_error : float
+        Of the mean average precision, over queries; NaN for one query.
     """
 
     mean_average_precision: float
     recall: Array = field(repr=False)
     precision: Array = field(repr=False)
     queries: int
+    standard_error: float = float("nan")
 
     def __str__(self) -> str:
         return f"MAP {self.mean_average_precision:.4f}   ({self.queries} queries)"
@@ -86,7 +90,8 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, levels: Sequence[float]
     if recall.ndim != 1 or not recall.size or not ((recall >= 0.0) & (recall <= 1.0)).all():
         raise InputError("levels must be numbers from 0 to 1")
     average_precision = measure_named("map")
-    total, precision, queries = 0.0, np.zeros(recall.size), 0
+    scores: list[float] = []
+    precision = np.zeros(recall.size)
     for d, hits in zip(D, wanted.astype(bool), strict=True):
         p = int(hits.sum())
         if not p:
@@ -95,12 +100,13 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, levels: Sequence[float]
         i, count = np.arange(1, p + 1), np.full(p, p)
         # Gains of average precision are the precisions at relevant items over p.
         gains = average_precision.gains(i, ranks - i, count, d.size - count)
-        total += float(gains.sum())
+        scores.append(float(gains.sum()))
         best_from = np.maximum.accumulate(p * gains[::-1])[::-1]
         # The first hit whose recall reaches the level; the slack is for levels such as 0.1 * 30.
         first = np.maximum(np.ceil(recall * p - 1e-9).astype(np.int64), 1)
         precision += best_from[first - 1]
-        queries += 1
+    queries = len(scores)
     if not queries:
         raise InputError("relevant: no query has a relevant item")
-    return RetrievalCurve(total / queries, recall, precision / queries, queries)
+    error = float(np.std(scores, ddof=1)) / sqrt(queries) if queries > 1 else float("nan")
+    return RetrievalCurve(float(np.mean(scores)), recall, precision / queries, queries, error)

@@ -55,7 +55,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.features import Representatives, all_items, representatives
+from convexmetric.features import MEAN_SHIFT, Representatives, all_items, representatives
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Trace
@@ -122,9 +122,10 @@ class CrossModalProblem(MetricProblem):
         Weight of the squared norms, positive.
     beta : float
         Weight of the graphs; 0 leaves them out.
-    n_clusters : int or None
-        Clusters of relevant objects that stand for them, by k-means; the irrelevant ones are represented by the
-        centroids of their classes. None: all objects, without representatives, for small data.
+    n_clusters : int, ``"mean-shift"`` or None
+        Clusters of relevant objects that stand for them, by k-means, or as many as mean shift finds (the paper leaves
+        the algorithm open); the irrelevant ones are represented by the centroids of their classes. None: all objects,
+        without representatives, for small data.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     random_state : int, numpy.random.Generator or None
@@ -166,7 +167,7 @@ class CrossModalProblem(MetricProblem):
         labels_y: Any,
         alpha: float,
         beta: float,
-        n_clusters: int | None = 5,
+        n_clusters: int | str | None = 5,
         n_neighbors: int = 50,
         random_state: int | np.random.Generator | None = None,
         n_far_clusters: int | None = None,
@@ -179,9 +180,10 @@ class CrossModalProblem(MetricProblem):
                     f"labels_{name.lower()} must be one an object: {name} has {len(points)} rows, "
                     f"but there are {labels.shape[0]}"
                 )
-        for value, name in ((n_clusters, "n_clusters"), (n_far_clusters, "n_far_clusters")):
-            if value is not None:
-                check_count(value, name, " or None")
+        if not (n_clusters is None or n_clusters == MEAN_SHIFT):
+            check_count(n_clusters, "n_clusters", f' or None, or "{MEAN_SHIFT}"')
+        if n_far_clusters is not None:
+            check_count(n_far_clusters, "n_far_clusters", " or None")
         check_count(n_neighbors, "n_neighbors")
         if n_clusters is None and n_far_clusters is not None:
             raise InputError("n_far_clusters is for representatives: give n_clusters as well, or leave it out")

@@ -22,7 +22,9 @@ What is printed otherwise: the loss step of table 1 lacks a factor 2 that its re
 the objective of twice the lambda, and its w_i ends in v_i where the gradient above it has v_j. The balanced oracle of
 section 5.1 draws pairs with probabilities mu-bar; the procedure beneath it, "draw x, then x' from the class of x", does
 the same only when all classes are equally likely. Here mu-bar is taken. In section 4.1 the loss (y - t)^2 / (y - y_0)^2
-with y_0 > 0 is infinite at y = y_0; what compensates for large distances is (y + y_0)^2.
+with y_0 > 0 is infinite at y = y_0; what compensates for large distances is (y + y_0)^2. The proof of theorem 14 puts
+T_n = U A_n^(1/2) with the partial isometry U of T_v, for which T_n* T_n is not A_n where A_v does not have the rank of
+A_n; with U extended to an isometry of M, for which dim M <= m leaves room, the theorem is right.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from convexmetric.similarity.operators import SimilarityOperator
 from convexmetric.similarity.risk_bounds import (
     RiskBound,
     affine_risk_bound,
+    affine_risk_bound_from_labels,
     independent_pairs,
     risk_bound,
     transfer_bound,
@@ -18,6 +19,7 @@ __all__ = [
     "RiskBound",
     "SimilarityOperator",
     "affine_risk_bound",
+    "affine_risk_bound_from_labels",
     "choose_operator",
     "concatenate_tasks",
     "hyperbolic_pca",

@@ -14,6 +14,9 @@ P projects on the eigenvectors of the d largest eigenvalues, and :math:`\langle 
 subspace are similar. Section 4.2 asks for c > 1, theorem 16 for c >= 2, the algorithm for c > 2: any c above 1 makes
 the losses bounds, and c >= sqrt(2) is enough for theorem 16. Where fewer than d eigenvalues are positive, more
 dimensions make the bound worse.
+
+Where similarity is defined by classes, the last display of section 4.2 takes the sum over all pairs of points: A-hat is
+then a U-statistic, never listed here, and theorem 16 holds with half as many pairs as there are points.
 """
 
 from __future__ import annotations
@@ -34,7 +37,12 @@ from convexmetric.errors import InputError
 from convexmetric.features import Embedding
 from convexmetric.problem import checked_weight
 from convexmetric.similarity.operators import SimilarityOperator
-from convexmetric.similarity.risk_bounds import RiskBound, affine_risk_bound, checked_probability
+from convexmetric.similarity.risk_bounds import (
+    RiskBound,
+    affine_risk_bound,
+    affine_risk_bound_from_labels,
+    checked_probability,
+)
 
 __all__ = ["HyperbolicPCA", "hyperbolic_pca", "hyperbolic_pca_from_labels"]
 
@@ -78,12 +86,23 @@ class HyperbolicPCA:
         It holds for all projections on d dimensions, so that the pairs may be those that P was learned from, if c was
         not chosen by them. Where d was, every d has a share ``delta / (d (d + 1))``: their sum over all d is delta.
         """
-        d = len(self.operator.components)
-        share = checked_probability(delta) / (1 if self.d_given else d * (d + 1))
-        bound = affine_risk_bound(
-            self.operator, X, pairs, y, c=self.c, radius=self.c**2 * sqrt(d), delta=share, balanced=balanced
-        )
+        c, radius, share = self._class(delta)
+        bound = affine_risk_bound(self.operator, X, pairs, y, c=c, radius=radius, delta=share, balanced=balanced)
         return replace(bound, delta=float(delta))
+
+    def risk_bound_from_labels(self, X: Any, y: ArrayLike, *, delta: float = 0.05) -> RiskBound:
+        """The same for all pairs of independent labelled points; see :func:`affine_risk_bound_from_labels`.
+
+        The points may be those that P was learned from. The oracle is not balanced.
+        """
+        c, radius, share = self._class(delta)
+        bound = affine_risk_bound_from_labels(self.operator, X, y, c=c, radius=radius, delta=share)
+        return replace(bound, delta=float(delta))
+
+    def _class(self, delta: float) -> tuple[float, float, float]:
+        """Scale c and radius of ``cP`` on d dimensions, and the share of delta for this d."""
+        d = len(self.operator.components)
+        return self.c, self.c**2 * sqrt(d), checked_probability(delta) / (1 if self.d_given else d * (d + 1))
 
 
 def hyperbolic_pca(

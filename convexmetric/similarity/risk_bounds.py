@@ -64,12 +64,19 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.evaluation import listed_squared_distances
+from convexmetric.evaluation import listed_squared_distances, squared_distances
 from convexmetric.evaluation.pairs import Margin, loss_of
 from convexmetric.problem import checked_margins, checked_weight
 from convexmetric.similarity.operators import SimilarityOperator
 
-__all__ = ["RiskBound", "affine_risk_bound", "independent_pairs", "risk_bound", "transfer_bound"]
+__all__ = [
+    "RiskBound",
+    "affine_risk_bound",
+    "affine_risk_bound_from_labels",
+    "independent_pairs",
+    "risk_bound",
+    "transfer_bound",
+]
 
 #: Rounding allowed in checks of assumptions.
 ROUNDING = 1e-9
@@ -179,7 +186,7 @@ def risk_bound(
         spread = float(np.linalg.norm(before / np.where(r > 0.0, inside, outside)))
         complexity, confidence = factor * norm * spread / m, sqrt(9.0 * log(2.0 / share) / (2.0 * m))
     else:
-        _check_diameter(before)
+        _check_diameter(float(before.max()))
         complexity = factor * norm / (min(inside, outside) * sqrt(m))
         confidence = sqrt(log(1.0 / share) / (2.0 * m))
     return RiskBound(empirical, complexity, confidence, failing, source)
@@ -222,26 +229,92 @@ def affine_risk_bound(
         If an argument is malformed, T is not in the class, or two points of a pair are farther apart than 1.
     """
     before, after, r = _sample(T, X, pairs, y)
-    _check_diameter(before)
-    failing, m = checked_probability(delta), r.size
-    scale, ball = checked_weight(c, "c"), checked_weight(radius, "radius")
+    _check_diameter(float(before.max()))
+    scale = _checked_scale(c)
+    eta = np.where(r > 0.0, -1.0, 1.0 / (scale**2 - 1.0))
+    means = float(eta.mean()), float(np.mean(eta * after))
+    return _affine(T, scale, radius, delta, means, r.size, balanced, "proposition 15 and theorem 16")
+
+
+def affine_risk_bound_from_labels(
+    T: SimilarityOperator, X: Any, y: ArrayLike, *, c: float, radius: float, delta: float = 0.05
+) -> RiskBound:
+    r"""Bound on the risk from affine losses and *all* pairs of labelled points: theorem 16 for a U-statistic.
+
+    .. math:: U = \frac{1}{n (n - 1)} \sum_{i \ne j} \eta_{r_{ij}} Q_{x_i - x_j}, \qquad
+       \Pr\Big\{ \sup_T |\langle T^* T, U - A \rangle| > \frac{2}{\sqrt m} \big( \sup_T \|T^* T\|_2
+       + c^2 \sqrt{2 \ln(1/\delta)} \big) \Big\} \le \delta, \qquad m = \lfloor n/2 \rfloor
+
+    for n independent draws of a point with its label, the oracle being a pair of two such draws (not balanced). The
+    pairs are not independent, but U is the mean over all orders of the points of
+    :math:`W = \frac1m \sum_{k \le m} \eta Q_{x_{2k-1} - x_{2k}}`, of which the m terms are (Hoeffding 1963, section 5).
+    The supremum is convex in the operator, so that its mean and its exponential moments at U are at most those at W,
+    and these are what theorem 16 is proved from. The mean of eta is bounded in the same way.
+
+    Parameters
+    ----------
+    T : SimilarityOperator
+    X : (n, d) array
+        Points.
+    y : (n,) array
+        Labels. They may be those that T was learned from.
+    c, radius, delta
+        As for :func:`affine_risk_bound`.
+
+    Returns
+    -------
+    RiskBound
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, T is not in the class, or two points are farther apart than 1.
+    """
+    points = _coordinates(T, X)
+    codes = label_codes(y, points.shape[0])
+    _check_diameter(max(float(squared_distances(points[i : i + 1], points).max()) for i in range(len(points))))
+    scale, images = _checked_scale(c), points @ T.components.T
+    counts = np.bincount(codes)
+    within = sum(_scatter(images[codes == label]) for label in range(len(counts)))
+    pairs, similar = len(codes) * (len(codes) - 1), int((counts * (counts - 1)).sum())
+    dissimilar = 1.0 / (scale**2 - 1.0)
+    mean_eta = (dissimilar * (pairs - similar) - similar) / pairs
+    means = mean_eta, (dissimilar * (_scatter(images) - within) - within) / pairs
+    return _affine(T, scale, radius, delta, means, len(codes) // 2, False, "proposition 15 and theorem 16, all pairs")
+
+
+def _checked_scale(c: float) -> float:
+    scale = checked_weight(c, "c")
     if scale**2 < 2.0 * (1.0 - ROUNDING):
         raise InputError(f"c must be at least sqrt(2), where theorem 16 holds, got {c!r}")
+    return scale
+
+
+def _affine(
+    T: SimilarityOperator,
+    scale: float,
+    radius: float,
+    delta: float,
+    means: tuple[float, float],
+    m: int,
+    balanced: bool,
+    source: str,
+) -> RiskBound:
+    """From the means of eta and of ``eta ||T(x - x')||^2`` over pairs that are worth m independent ones."""
+    failing, ball = checked_probability(delta), checked_weight(radius, "radius")
     if T.spectral_norm > scale * (1.0 + ROUNDING) or T.norm > ball * (1.0 + ROUNDING):
         raise InputError(
             f"T must have ||T||_inf <= c and ||T*T||_2 <= radius, but has {T.spectral_norm:.6g} and {T.norm:.6g} "
             f"for c = {scale:.6g} and radius = {ball:.6g}"
         )
     dissimilar = 1.0 / (scale**2 - 1.0)
-    eta = np.where(r > 0.0, -1.0, dissimilar)
     share = failing if balanced else 0.5 * failing
-    expected = 0.5 * (dissimilar - 1.0) if balanced else float(eta.mean())
+    expected = 0.5 * (dissimilar - 1.0) if balanced else means[0]
     confidence = 2.0 * scale**2 * sqrt(2.0 * log(1.0 / share) / m)
     if not balanced:
         # Hoeffding: eta lies in an interval of length 1 + 1/(c^2 - 1).
         confidence += (1.0 + dissimilar) * sqrt(log(1.0 / share) / (2.0 * m))
-    empirical = 1.0 + expected - float(np.mean(eta * after))
-    return RiskBound(empirical, 2.0 * ball / sqrt(m), confidence, failing, "proposition 15 and theorem 16")
+    return RiskBound(1.0 + expected - means[1], 2.0 * ball / sqrt(m), confidence, failing, source)
 
 
 def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: int = 1) -> RiskBound:
@@ -316,16 +389,25 @@ def independent_pairs(y: ArrayLike, *, balanced: bool = True) -> float:
 
 def _sample(T: SimilarityOperator, X: Any, pairs: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Array]:
     """Squared distances of the pairs before and after T, and which are similar."""
-    if not isinstance(T, SimilarityOperator):
-        raise InputError(f"T must be a SimilarityOperator, got {type(T).__name__}")
-    points = T.coordinates(X if T.embedding is not None else as_points(X))
+    points = _coordinates(T, X)
     listed = ListedPairs(pairs, points.shape[0]).pairs
     r = pair_signs(y, len(listed))
     return listed_squared_distances(points, listed), listed_squared_distances(points @ T.components.T, listed), r
 
 
-def _check_diameter(squared: Array) -> None:
-    farthest = float(np.sqrt(squared.max()))
+def _coordinates(T: SimilarityOperator, X: Any) -> Array:
+    if not isinstance(T, SimilarityOperator):
+        raise InputError(f"T must be a SimilarityOperator, got {type(T).__name__}")
+    return np.asarray(T.coordinates(X if T.embedding is not None else as_points(X)))
+
+
+def _scatter(points: Array) -> float:
+    """Sum of the squared distances of all ordered pairs."""
+    return 2.0 * len(points) * float(((points - points.mean(axis=0)) ** 2).sum())
+
+
+def _check_diameter(squared: float) -> None:
+    farthest = sqrt(squared)
     if farthest > 1.0 + ROUNDING:
         raise InputError(
             f"X has points {farthest:.6g} apart, but this bound needs a diameter of at most 1: "

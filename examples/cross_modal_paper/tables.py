@@ -5,27 +5,57 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from ranking_paper.tables import Sheet
 
 from . import printed
-from .learners import METHODS
+from .learners import DISTANCES, METHODS
 
-__all__ = ["choices", "descents", "scores"]
+__all__ = ["by_distance", "choices", "descents", "scores", "stand_ins"]
 
 Result = Mapping[str, Any]
 
 
 def scores(found: Mapping[tuple[str, str], Result], tasks: Sequence[str]) -> Sheet:
-    """Table 2: MAP on the test part, ours / the paper's."""
-    sheet = Sheet("Table 2. Mean average precision on test queries: ours / paper", ["", *tasks])
-    rows = dict.fromkeys((*METHODS[:4], "MSmethod", *METHODS[4:]))
-    for method in rows:
-        cells = []
-        for task in tasks:
-            ours, paper = found.get((task, method)), printed.MAP.get(method, {}).get(task)
-            cells.append(f"{_score(ours)} / {'-' if paper is None else f'{paper:.3f}'}")
+    """Table 2: MAP on the test part with its standard error over queries, ours / the paper's; and the average."""
+    sheet = Sheet("Table 2. Mean average precision on test queries: ours / paper", ["", *tasks, "Average"])
+    for method in METHODS:
+        own = [found.get((task, method)) for task in tasks]
+        paper = [printed.MAP.get(method, {}).get(task) for task in tasks]
+        cells = [f"{_with_error(ours)} / {_number(there)}" for ours, there in zip(own, paper, strict=True)]
         if set(cells) != {"- / -"}:
+            ours = [result["map"] if result else None for result in own]
+            sheet.rows.append([method, *cells, f"{_number(_mean(ours))} / {_number(_mean(paper))}"])
+    return sheet
+
+
+def by_distance(
+    chosen: Mapping[tuple[str, str, str], Result], found: Mapping[tuple[str, str, str], Result], tasks: Sequence[str]
+) -> Sheet:
+    """MAP on held-out folds / on the test part, with the setting that is best for every distance."""
+    heads = [f"{task}, {distance}" for task in tasks for distance in DISTANCES]
+    sheet = Sheet("By distance: held-out / test MAP, the best of each distance", ["", *heads])
+    for method in METHODS:
+        keys = [(task, method, distance) for task in tasks for distance in DISTANCES]
+        if any(key in chosen for key in keys):
+            cells = [
+                f"{_number(chosen[key]['map'])} / {_score(found.get(key))}" if key in chosen else "-" for key in keys
+            ]
             sheet.rows.append([method, *cells])
+    return sheet
+
+
+def stand_ins(found: Mapping[tuple[str, str, str], Sequence[Result]]) -> Sheet:
+    """MAP on test queries by what stands for the training items; means over draws and their standard errors."""
+    sheet = Sheet(
+        "Representatives", ["task", "training pairs", "representatives", "of a class", "MAP", "draws", "seconds"]
+    )
+    for (task, count, name), results in found.items():
+        scores = np.array([result["map"] for result in results])
+        error = f" +- {scores.std(ddof=1) / np.sqrt(len(scores)):.3f}" if len(scores) > 1 else ""
+        size, seconds = (np.mean([result[key] for result in results]) for key in ("size", "seconds"))
+        row = [task, count, name, f"{size:.1f}", f"{scores.mean():.3f}{error}", str(len(scores)), f"{seconds:.1f}"]
+        sheet.rows.append(row)
     return sheet
 
 
@@ -38,13 +68,13 @@ def choices(chosen: Mapping[tuple[str, str], Result], found: Mapping[tuple[str, 
     for (task, method), choice in chosen.items():
         result = found.get((task, method), {})
         setting = ", ".join(f"{key} {_short(value)}" for key, value in choice["setting"].items()) or "-"
-        held_out = "-" if choice["map"] is None else f"{choice['map']:.3f}"
+        held_out = "-" if choice["map"] is None else f"{choice['map']:.3f} +- {choice['standard_error']:.3f}"
         fit = [
             "-" if result.get(key) is None else form.format(result[key])
             for key, form in (("rank", "{}"), ("seconds", "{:.1f}"), ("gap", "{:.0e}"))
         ]
         worst = f"{choice['gap']:.0e}" if choice["gap"] else "-"
-        row = [f"{task}, {method}", choice["preprocessing"], setting, held_out, _score(result), *fit, worst]
+        row = [f"{task}, {method}", choice["preprocessing"], setting, held_out, _with_error(result), *fit, worst]
         sheet.rows.append(row)
     return sheet
 
@@ -80,6 +110,21 @@ def descents(optima: Mapping[str, Result], found: Mapping[tuple[str, int], Seque
 
 def _score(result: Result | None) -> str:
     return f"{result['map']:.3f}" if result and "map" in result else "-"
+
+
+def _with_error(result: Result | None) -> str:
+    error = (result or {}).get("standard_error")
+    return _score(result) if error is None else f"{_score(result)} +- {error:.3f}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """None if one is missing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
 
 
 def _short(value: Any) -> str:

@@ -24,6 +24,13 @@ def test_mean_average_precision_is_scikit_learns():
     assert cm.retrieval_curve(D, sp.csr_array(relevant)).mean_average_precision == found.mean_average_precision
 
 
+def test_the_standard_error_is_that_of_a_mean_over_queries():
+    D, relevant = example()
+    scores = [average_precision_score(r, -d) for d, r in zip(D, relevant, strict=True)]
+    assert cm.retrieval_curve(D, relevant).standard_error == pytest.approx(np.std(scores, ddof=1) / np.sqrt(12))
+    assert np.isnan(cm.retrieval_curve(D[:1], relevant[:1]).standard_error)
+
+
 @pytest.mark.parametrize("levels", [(0.0, 0.1, 0.5, 0.9, 1.0), (1.0, 0.3)])
 def test_interpolated_precision_by_brute_force(levels):
     D, relevant = example(1)

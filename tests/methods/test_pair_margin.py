@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from samples import random_metric
+from scipy.optimize import check_grad, minimize
+from scipy.special import expit
 
 import convexmetric as cm
 from convexmetric.features import KERNELS
@@ -258,3 +260,36 @@ def test_another_reg_shares_the_data():
     M = np.eye(3)
     assert other.penalty(M) == pytest.approx(2.0 * problem.penalty(M))
     assert problem.reg == 0.7
+
+
+def test_descent_on_as_many_vectors_as_pairs_ends_at_the_certified_optimum():
+    """Theorem 14, with hinges rounded off; one vector would be enough, but some starts end at local minima."""
+    rng = np.random.default_rng(3)
+    X, labels = rng.standard_normal((14, 4)), np.arange(14) % 3
+    pairs, r = cm.balanced_pairs(labels, 20, 0)
+    problem = cm.PairMarginProblem(X, pairs, r, reg=0.05)
+    optimum = cm.solve(problem, 1e-8)
+    D = X[pairs[:, 0]] - X[pairs[:, 1]]
+
+    def smoothed(v, d, width):
+        V = v.reshape(d, -1)
+        a, products = D @ V.T, V @ V.T
+        u, norm = 1.0 - r * (1.0 - (a**2).sum(axis=1)), np.linalg.norm(products)
+        weight = problem.reg / np.sqrt(len(r))
+        slope = (2.0 / len(r) * expit(u / width) * r)[:, None] * a
+        gradient = slope.T @ D + 2.0 * weight * products @ V / norm
+        return width * np.logaddexp(0.0, u / width).mean() + weight * norm, gradient.ravel()
+
+    def above(d, seed):
+        v = 0.3 * np.random.default_rng(seed).standard_normal(4 * d)
+        assert check_grad(lambda v: smoothed(v, d, 0.1)[0], lambda v: smoothed(v, d, 0.1)[1], v) < 1e-5
+        for width in (1e-1, 1e-2, 1e-3):
+            v = minimize(smoothed, v, (d, width), jac=True, method="L-BFGS-B", options={"ftol": 1e-12}).x
+        V = v.reshape(d, 4)
+        return problem.objective(V.T @ V) / optimum.lower_bound - 1.0
+
+    assert all(-1e-9 <= above(len(pairs), seed) < 2e-3 for seed in range(5))
+    ends = [above(1, seed) for seed in range(10)]
+    assert optimum.rank == 1
+    assert min(ends) < 2e-3
+    assert max(ends) > 0.5

@@ -1,5 +1,7 @@
 """Hyperbolic PCA against explicit operators, random projections, and kernels in their dual form."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -178,3 +180,79 @@ def test_it_finds_the_plane_of_the_classes():
     cosines = np.linalg.svd(found.operator.components[:, :2])[1] / 1.5
     assert cosines.min() > 0.9
     assert cm.roc_area(found.operator, X, y) > 0.95 > 0.8 > cm.roc_area(None, X, y)
+
+
+def test_the_bound_of_all_pairs_is_that_of_the_listed_ones_with_half_as_many_pairs_as_points():
+    rng, X, _, _ = sample(5, n=21)
+    y = rng.integers(0, 3, len(X))
+    X = X + 4.0 * rng.standard_normal((3, 5))[y]
+    X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
+    pairs, r = every_pair(y)
+    for d in (2, None):
+        found = cm.hyperbolic_pca_from_labels(X, y, d=d, c=3.0, balanced=False)
+        bound = found.risk_bound_from_labels(X, y, delta=0.1)
+        listed = found.risk_bound(X, pairs, r, delta=0.1)
+        assert bound.empirical == pytest.approx(listed.empirical)
+        # Both terms go with one over the root of the number of independent pairs.
+        scale = np.sqrt(len(pairs) / 10)
+        assert bound.complexity == pytest.approx(scale * listed.complexity)
+        assert bound.confidence == pytest.approx(scale * listed.confidence)
+        assert (bound.delta, bound.source) == (0.1, "proposition 15 and theorem 16, all pairs")
+    assert bound.empirical == pytest.approx(found.empirical_bound)
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_the_operator_of_all_pairs_is_the_mean_over_orders_of_independent_pairs(n):
+    rng = np.random.default_rng(6)
+    X, y, c = rng.standard_normal((n, 3)), np.arange(n) % 2, 2.0
+    pairs, r = every_pair(y)
+    weights, _ = weights_of(r, c, False)
+    halves = []
+    for order in itertools.permutations(range(n)):
+        chosen = np.array(order[: 2 * (n // 2)]).reshape(-1, 2)
+        signs = np.where(y[chosen[:, 0]] == y[chosen[:, 1]], 1, -1)
+        halves.append(explicit(X, chosen, weights_of(signs, c, False)[0]))
+    np.testing.assert_allclose(np.mean(halves, axis=0), explicit(X, pairs, weights), atol=1e-12)
+    never_listed = cm.hyperbolic_pca_from_labels(X, y, d=1, c=c, balanced=False)
+    np.testing.assert_allclose(never_listed.eigenvalues, np.linalg.eigvalsh(np.mean(halves, axis=0))[::-1], atol=1e-12)
+
+
+def test_theorem_16_holds_for_all_pairs_of_a_known_distribution():
+    """The largest deviation over all projections, and the moments that Hoeffding's argument compares."""
+    rng = np.random.default_rng(7)
+    X, y, c, n, delta = rng.random((6, 2)) / np.sqrt(2.0), np.array([0, 0, 0, 1, 1, 2]), 2.0, 30, 0.5
+    # Two draws are the same point once in six times: a similar pair without an error.
+    different, kinds = every_pair(y)
+    share = len(different) / 36
+    truth = share * explicit(X, different, weights_of(kinds, c, False)[0])
+
+    def deviation(A):
+        """Of projections on one dimension, times c^2."""
+        return c**2 * np.abs(np.linalg.eigvalsh(A - truth)).max()
+
+    by_all, by_half = [], []
+    for _ in range(400):
+        drawn = rng.integers(6, size=n)
+        found = cm.hyperbolic_pca_from_labels(X[drawn], y[drawn], d=1, c=c, balanced=False)
+        pairs, r = every_pair(y[drawn])
+        by_all.append(deviation(explicit(X[drawn], pairs, weights_of(r, c, False)[0])))
+        half = np.arange(n).reshape(-1, 2)
+        signs = np.where(y[drawn][half[:, 0]] == y[drawn][half[:, 1]], 1, -1)
+        by_half.append(deviation(explicit(X[drawn], half, weights_of(signs, c, False)[0])))
+        risk = share * cm.empirical_risk(found.operator, X, different, kinds)
+        assert risk <= found.risk_bound_from_labels(X[drawn], y[drawn], delta=delta).value
+    allowed = 2.0 / np.sqrt(n // 2) * (c**2 + c**2 * np.sqrt(2.0 * np.log(1.0 / delta)))
+    assert np.mean(np.array(by_all) > allowed) <= delta
+    assert np.mean(by_all) < np.mean(by_half)
+    assert np.mean(np.exp(3.0 * np.array(by_all))) < np.mean(np.exp(3.0 * np.array(by_half)))
+
+
+def test_all_pairs_need_a_diameter_of_one_and_an_operator_of_the_class():
+    X, y = np.array([[0.0], [0.5], [1.2]]), [0, 0, 1]
+    with pytest.raises(cm.errors.InputError, match=r"1\.2 apart"):
+        cm.hyperbolic_pca_from_labels(X, y, c=2.0).risk_bound_from_labels(X, y)
+    T = cm.SimilarityOperator([[3.0]])
+    with pytest.raises(cm.errors.InputError, match="but has 3 and 9"):
+        cm.affine_risk_bound_from_labels(T, X / 2.0, y, c=2.0, radius=4.0)
+    with pytest.raises(cm.errors.InputError, match="one label a point"):
+        cm.affine_risk_bound_from_labels(T, X / 2.0, y[1:], c=3.0, radius=9.0)

@@ -289,7 +289,7 @@ def triplet_factors(steps: int = 2000) -> Erratum:
 
 def _differences(problem: cm.TripletProblem) -> Array:
     """D_ik - D_ij of every triplet, as matrices."""
-    X, (i, j, k) = problem.rankings.X, problem.risk.listed().triplets.T
+    X, (i, j, k) = problem.rankings.X, problem.risk.listed().comparisons.triplets.T
     near, far = X[i] - X[j], X[i] - X[k]
     return far[:, :, None] * far[:, None] - near[:, :, None] * near[:, None]
 

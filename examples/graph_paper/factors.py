@@ -96,7 +96,7 @@ def stepped(
     problem: cm.TripletProblem, method: str, ratio: float, seed: int, r: int, batch: int, steps: int
 ) -> np.ndarray:
     """The factor after the last step."""
-    delay = int(2.0 / ratio) if method == "delayed steps" else 0
+    delay = int(2.0 / ratio) if method == "delayed steps" else None
     size = 1000 if method.endswith("1000") else batch
     uniform = method.endswith("uniform start")
     start = None if uniform else 2.0

@@ -60,8 +60,9 @@ class StochasticLowRank(BatchSolver):
         Pairs of each kind drawn for the linear term; None for as many as comparisons.
     epochs : int
         Passes after which it ends: one is as many draws as there are comparisons, or about a million if that is less.
-    delay : int
-        t_0: steps are 1/(lambda (t + t_0)); 0 for the paper's.
+    delay : int or None
+        t_0: steps are 1/(lambda (t + t_0)); None for 0, the paper's. Twice the lambda from which on the zero metric is
+        optimal, over lambda, keeps the first steps from multiplying the factor again and again.
     start : float or None
         Largest distance between a near and a far item under the start, in margins; None to take the entries as drawn.
     uniform : bool
@@ -82,14 +83,14 @@ class StochasticLowRank(BatchSolver):
 
     rank: int = 300
     _: KW_ONLY
-    delay: int = 0
+    delay: int | None = None
     start: float | None = 2.0
     uniform: bool = False
     sparse_share: float = 0.2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "rank", *(["delay"] if self.delay != 0 else []))
+        check_counts(self, "rank", *(["delay"] if self.delay is not None else []))
         check_positive(self, *(["start"] if self.start is not None else []))
         check_shares(self, "sparse_share")
         check_flags(self, "uniform")
@@ -139,11 +140,12 @@ class StochasticLowRank(BatchSolver):
     def factors(self, factor: PairwiseFactor, reg: float, state: _State) -> Iterator[tuple[int, Array]]:
         """The factor after every step; without end. ``reg`` is lambda."""
         draws = TripletSampler(factor.risk.rankings, factor.risk.weights)
+        delay = self.delay or 0
         for t in count(state.t + 1):
             rng = generator_at(state.seed, t)
             with blas_threads_for(float(self.batch) * state.L.size):
                 gradient = reg * state.L + self.gradient(factor, draws, state.L, rng)
-                state.L, state.t = state.L - gradient / (reg * (t + self.delay)), t
+                state.L, state.t = state.L - gradient / (reg * (t + delay)), t
             yield t, state.L
 
     def gradient(self, factor: PairwiseFactor, draws: TripletSampler, L: Array, rng: np.random.Generator) -> Array:

@@ -5,8 +5,9 @@
     python examples/random_projection_tables.py --data webkb --methods A G K
 
 Table 2 on graphs of documents (cora, chameleon), Tables 3 and 4 on documents with categories (webkb, and synthetic ones
-in the paper's sizes, phenotype-like), what the number r of features after projection does (dimensions, on cora), and
-how much variant E depends on its seed (factors, on the pages of Cornell and on digits).
+in the paper's sizes, phenotype-like), what the number r of features after projection does (dimensions, on cora),
+how much variant E depends on its seed (factors, on the pages of Cornell and on digits), and what procedure LEARN METRIC
+gives as printed (procedure, on the graphs).
 Tables and pictures are written to the output folder, and every result is kept there as soon as it is known: the same
 command goes on where it was interrupted, and prints what it has. All sets but the synthetic one need the data folder
 (CONVEXMETRIC_DATA).
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from graph_paper import dimensions, factors, pictures, printed, protocol, tables
+from graph_paper import dimensions, factors, pictures, printed, procedure, protocol, tables
 from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, folds_of, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
 from ranking_paper.pool import Task, run_missing
@@ -48,8 +49,8 @@ def main() -> None:
     parser.add_argument(
         "--data",
         nargs="+",
-        choices=[*GRAPHS, *LABELLED, "dimensions", "factors"],
-        default=["cora", "chameleon", "webkb", "dimensions", "factors"],
+        choices=[*GRAPHS, *LABELLED, "dimensions", "factors", "procedure"],
+        default=["cora", "chameleon", "webkb", "dimensions", "factors", "procedure"],
     )
     parser.add_argument("--methods", nargs="+", choices=EVERY_METHOD, default=EVERY_METHOD)
     parser.add_argument("--splits", type=int, default=1, help="random splits of the graphs, 80/20")
@@ -73,14 +74,15 @@ def main() -> None:
     parser.add_argument("--factor-r", type=int, default=100)
     parser.add_argument("--batch", type=int, default=100, help="triplets a step, for factors")
     parser.add_argument("--steps", type=int, default=1000, help="for factors")
+    parser.add_argument("--procedure-steps", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
     parser.add_argument("--output", type=Path, default=Path("graph-tables"))
     arguments = parser.parse_args()
 
     console = Console(width=170)
     tasks, sizes = list(_method_tasks(arguments)), list(_size_tasks(arguments))
-    starts = list(_factor_tasks(arguments))
-    run_missing([*tasks, *sizes, *starts], arguments.jobs)
+    starts, steps = list(_factor_tasks(arguments)), list(_step_tasks(arguments))
+    run_missing([*tasks, *sizes, *starts, *steps], arguments.jobs)
 
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for results, settings, _, _ in tasks:
@@ -94,6 +96,12 @@ def main() -> None:
     if by_method:
         sheets.append(tables.factors(by_method))
         pictures.draw_factors(by_method, arguments.output / "factors.png")
+    if by_letter := {
+        (settings["data"], settings["letter"]): result
+        for results, settings, _, _ in steps
+        if (result := results.get(settings)) is not None
+    }:
+        sheets.append(tables.steps(by_letter))
     for sheet in sheets:
         console.print(sheet.rich())
     if sheets:
@@ -178,6 +186,17 @@ def _factor_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
             for ratio in ratios:
                 settings = {"data": data, "method": method, "ratio": ratio, **sizes}
                 yield results, settings, factors.run, settings
+
+
+def _step_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+    if "procedure" not in arguments.data:
+        return
+    results = Results(arguments.output / "procedure.jsonl")
+    sizes = {"r": arguments.graph_r, "batch": arguments.batch, "steps": arguments.procedure_steps}
+    for data in GRAPHS:
+        for letter in procedure.LETTERS:
+            settings = {"data": data, "letter": letter, **sizes}
+            yield results, settings, procedure.run, settings
 
 
 if __name__ == "__main__":

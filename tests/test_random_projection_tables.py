@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from graph_paper import dimensions, factors, learners, nodes, phenotypes, pictures, printed, protocol, tables
+from graph_paper import dimensions, factors, learners, nodes, phenotypes, pictures, printed, procedure, protocol, tables
 from sklearn.metrics import roc_auc_score
 
 import convexmetric as cm
@@ -103,6 +103,13 @@ def test_seeds_of_variant_E_on_digits(method):
         assert min(found["objective"]) >= found["bound"]
 
 
+def test_the_procedure_on_a_graph(monkeypatch):
+    X, _, adjacency = words()
+    monkeypatch.setattr(procedure, "load", lambda name: nodes.Graph(X, adjacency))
+    found = procedure.run("cora", "L", r=8, batch=30, steps=60)
+    assert found["corrected"] > found["printed"]
+
+
 def test_draws_and_starts_are_held_one_at_a_time():
     nodes_of = factors.load("digits")
     problem = nodes_of.problem(cm.VARIANTS["E"], 4, 0).with_reg(1.0)
@@ -163,6 +170,8 @@ def test_tables_have_every_method_of_the_paper(tmp_path):
     by_seed["digits", "optimum", 0.1] = {"auc": [0.9], "objective": [1.0], "bound": 0.5}
     above = [row[-1] for row in tables.factors(by_seed).rows]
     assert above == ["3.0e+00", "-", "1.0e+00"]
+    by_letter = {("cora", "G"): {"corrected": 0.7, "printed": 0.5}}
+    assert tables.steps(by_letter).rows == [["G", "0.700", "0.500", "0.791", "0.726"]]
     pictures.draw_factors(by_seed, tmp_path / "factors.png")
     paper = {"phenotypes": printed.PHENOTYPES}
     pictures.draw_areas(found, ["webkb"], learners.LABEL_METHODS, paper, tmp_path / "areas.png")

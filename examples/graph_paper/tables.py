@@ -13,7 +13,7 @@ from .learners import GRAPH_METHODS, LABEL_METHODS
 from .nodes import Labelled, load
 from .protocol import split
 
-__all__ = ["areas", "effort", "factors", "graphs", "labels", "pairs", "trials"]
+__all__ = ["areas", "effort", "factors", "graphs", "labels", "pairs", "steps", "trials"]
 
 Found = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
@@ -120,6 +120,18 @@ def factors(found: Mapping[tuple[str, str, float], Mapping[str, Any]]) -> Sheet:
         spread = f"{values.std(ddof=1):.4f}" if len(values) > 1 else "-"
         cells = [f"{values.mean():.4f}", spread, f"{values.min():.4f}", f"{values.max():.4f}", above]
         sheet.rows.append([data, method, f"{ratio:g}", *cells])
+    return sheet
+
+
+def steps(found: Mapping[tuple[str, str], Mapping[str, float]]) -> Sheet:
+    """Procedure LEARN METRIC: AUC corrected and as printed."""
+    data = list(dict.fromkeys(name for name, _ in found))
+    heads = [f"{name}, {kind}" for name in data for kind in ("corrected", "as printed")]
+    sheet = Sheet("Procedure LEARN METRIC, the last metric", ["", *heads, *PAPER])
+    for letter in dict.fromkeys(letter for _, letter in found):
+        known = [found.get((name, letter), {}) for name in data]
+        cells = [f"{of[kind]:.3f}" if of else "-" for of in known for kind in ("corrected", "printed")]
+        sheet.rows.append([letter, *cells, *(f"{value:.3f}" for value in printed.WIKIPEDIA[letter])])
     return sheet
 
 

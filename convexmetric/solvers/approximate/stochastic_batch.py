@@ -43,7 +43,7 @@ from convexmetric.solvers.run import Monitor, Run, check_flags
 from convexmetric.solvers.run.needs import squared_norm
 from convexmetric.threads import blas_threads_for
 
-__all__ = ["StochasticBatch"]
+__all__ = ["BatchState", "StochasticBatch"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class StochasticBatch(BatchSolver):
     def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, or through all epochs."""
         steps = self.steps_in_epoch(risk)
-        state = _State.of(problem, monitor, self)
+        state = BatchState.of(problem, monitor, self)
         monitor.state = state.arrays
         if state.t == 0 and self._look(problem, risk, monitor, problem.cone.zeros(), 0.0):
             return
@@ -121,7 +121,7 @@ class StochasticBatch(BatchSolver):
         return monitor.iterate(passes=passes, objective=objective)
 
     def metrics(
-        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: _State
+        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: BatchState
     ) -> Iterator[tuple[int, Array]]:
         """The metric after every step, or the mean of all so far; without end."""
         cone, draws = problem.cone, TripletSampler(risk.rankings, risk.weights)
@@ -152,8 +152,8 @@ class StochasticBatch(BatchSolver):
 
 
 @dataclass
-class _State:
-    """Where a run has come to."""
+class BatchState:
+    """Where a run has come to: number of steps, seed of the draws, last metric and mean of all."""
 
     t: int
     seed: int
@@ -161,7 +161,7 @@ class _State:
     mean: Array
 
     @classmethod
-    def of(cls, problem: MetricProblem, monitor: Monitor, settings: StochasticBatch) -> _State:
+    def of(cls, problem: MetricProblem, monitor: Monitor, settings: StochasticBatch) -> BatchState:
         """The zero metric, or what a checkpoint holds."""
         shape = problem.cone.shape
         left = resumed(monitor, settings.name, {"metric": shape, "mean": shape, "numbers": (2,)})

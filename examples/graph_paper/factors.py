@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -109,12 +110,18 @@ def stepped(
     elif method.endswith("one order"):
         state.seed = fixed.seed
     elif method.endswith("the optimum"):
-        solution = cm.solve(problem, 1e-3, cm.LowRankDescent(r, random_state=0))
-        values, vectors = np.linalg.eigh(solution.certificate.M)
-        state.L = (np.sqrt(np.maximum(values, 0.0)) * vectors).T[-len(state.L) :]
+        state.L = _optimal(problem, len(state.L))
     for _, L in islice(solver.factors(factor, problem.reg, state), steps):
         last: np.ndarray = L
     return last
+
+
+@lru_cache(maxsize=1)
+def _optimal(problem: cm.TripletProblem, r: int) -> np.ndarray:
+    """A factor near the optimum."""
+    solution = cm.solve(problem, 1e-3, cm.LowRankDescent(r, random_state=0))
+    values, vectors = np.linalg.eigh(solution.certificate.M)
+    return np.asarray((np.sqrt(np.maximum(values, 0.0)) * vectors).T[-r:])
 
 
 def _projected(

@@ -75,10 +75,10 @@ def draw_dimensions(found: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
 def draw_factors(found: Mapping[tuple[str, str, float], Mapping[str, Any]], path: Path) -> None:
     """A strip for every method and lambda: a dot for every seed, a panel for every set."""
     data = list(dict.fromkeys(name for name, _, _ in found))
+    ratios = sorted({ratio for _, _, ratio in found}, reverse=True)
     figure = Figure(figsize=(10.0, 3.6 * len(data)), layout="constrained")
     for ax, name in zip(np.atleast_1d(figure.subplots(len(data), 1)), data, strict=True):
         strips = [(method, ratio) for of, method, ratio in found if of == name]
-        ratios = sorted({ratio for _, ratio in strips}, reverse=True)
         for place, (method, ratio) in enumerate(strips):
             values = np.array(found[name, method, ratio]["auc"])
             at = place + np.linspace(-0.3, 0.3, len(values)) if len(values) > 1 else np.array([float(place)])

@@ -175,9 +175,18 @@ class MetricProblem:
         other.regularizer = SubjectTo(self.regularizer, self.cone, constraints, extra_objective, self.on_features)
         return other
 
-    def sampled_G(self, rng: np.random.Generator, size: int) -> tuple[Array, int]:
-        """An unbiased estimate of the linear term from ``size`` draws, and the number of draws; G itself by default."""
-        return self.cone.zeros() if self.G is None else self.G, 1
+    def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:
+        """The linear term from random pairs: an unbiased estimate, and the sum over all draws.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        similar, dissimilar : int
+            Numbers of draws of either kind; None for as many dissimilar ones as similar ones. A linear term that is
+            no mean over pairs is returned as it is, for both.
+        """
+        G = self.cone.zeros() if self.G is None else self.G
+        return G, G
 
     def initial_factor(self, c: int) -> Array | None:
         """Where descent on a factor with ``c`` rows starts in the paper; None where no paper says."""

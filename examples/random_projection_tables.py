@@ -4,8 +4,10 @@
     python examples/random_projection_tables.py --data cora --splits 5 --jobs 4
     python examples/random_projection_tables.py --data webkb --methods A G K
 
-Table 2 on graphs of documents (cora, chameleon), Table 4 on documents with categories (webkb, and synthetic ones in
-the paper's sizes, phenotype-like), and what the number r of features after projection does (dimensions, on cora).
+Table 2 on graphs of documents (cora, chameleon), Tables 3 and 4 on documents with categories (webkb, and synthetic ones
+in the paper's sizes, phenotype-like), what the number r of features after projection does (dimensions, on cora),
+how much variant E depends on its seed (factors, on the pages of Cornell and on digits), and what procedure LEARN METRIC
+gives as printed (procedure, on the graphs).
 Tables and pictures are written to the output folder, and every result is kept there as soon as it is known: the same
 command goes on where it was interrupted, and prints what it has. All sets but the synthetic one need the data folder
 (CONVEXMETRIC_DATA).
@@ -18,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from graph_paper import dimensions, pictures, printed, protocol, tables
+from graph_paper import dimensions, factors, pictures, printed, procedure, protocol, tables
 from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, folds_of, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
 from ranking_paper.pool import Task, run_missing
@@ -47,8 +49,8 @@ def main() -> None:
     parser.add_argument(
         "--data",
         nargs="+",
-        choices=[*GRAPHS, *LABELLED, "dimensions"],
-        default=["cora", "chameleon", "webkb", "dimensions"],
+        choices=[*GRAPHS, *LABELLED, "dimensions", "factors", "procedure"],
+        default=["cora", "chameleon", "webkb", "dimensions", "factors", "procedure"],
     )
     parser.add_argument("--methods", nargs="+", choices=EVERY_METHOD, default=EVERY_METHOD)
     parser.add_argument("--splits", type=int, default=1, help="random splits of the graphs, 80/20")
@@ -56,6 +58,9 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5, help="of cross-validation on training nodes of the graphs")
     parser.add_argument("--label-folds", type=int, default=3, help="the same on labelled sets")
     parser.add_argument("--trials", type=int, default=2, help="random projections or starts of the last fits")
+    parser.add_argument(
+        "--widen", type=int, default=1, help="how often the grid of lambda grows at an end that is chosen"
+    )
     parser.add_argument("--graph-r", type=int, default=300)
     parser.add_argument("--label-r", type=int, default=500)
     parser.add_argument("--tol", type=float, default=1e-6, help="certified gap of the last fits")
@@ -65,19 +70,38 @@ def main() -> None:
     parser.add_argument("--r", nargs="+", type=int, default=[10, 30, 100, 300, 1000], help="features, for dimensions")
     parser.add_argument("--seeds", type=int, default=2, help="random projections, for dimensions")
     parser.add_argument("--ratio", type=float, default=1e-1, help="lambda over its largest value, for dimensions")
+    parser.add_argument("--factor-seeds", type=int, default=20, help="starts and orders of draws, for factors")
+    parser.add_argument("--factor-r", type=int, default=100)
+    parser.add_argument("--batch", type=int, default=100, help="triplets a step, for factors")
+    parser.add_argument("--steps", type=int, default=1000, help="for factors")
+    parser.add_argument("--procedure-steps", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
     parser.add_argument("--output", type=Path, default=Path("graph-tables"))
     arguments = parser.parse_args()
 
     console = Console(width=170)
     tasks, sizes = list(_method_tasks(arguments)), list(_size_tasks(arguments))
-    run_missing([*tasks, *sizes], arguments.jobs)
+    starts, steps = list(_factor_tasks(arguments)), list(_step_tasks(arguments))
+    run_missing([*tasks, *sizes, *starts, *steps], arguments.jobs)
 
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for results, settings, _, _ in tasks:
         if (result := results.get(settings)) is not None:
             found.setdefault((settings["data"], settings["method"]), []).append(result)
+    by_method: dict[tuple[str, str, float], dict[str, Any]] = {}
+    for results, settings, _, _ in starts:
+        if (result := results.get(settings)) is not None:
+            by_method[settings["data"], settings["method"], settings["ratio"]] = result
     sheets = list(_written(found, arguments))
+    if by_method:
+        sheets.append(tables.factors(by_method))
+        pictures.draw_factors(by_method, arguments.output / "factors.png")
+    if by_letter := {
+        (settings["data"], settings["letter"]): result
+        for results, settings, _, _ in steps
+        if (result := results.get(settings)) is not None
+    }:
+        sheets.append(tables.steps(by_letter))
     for sheet in sheets:
         console.print(sheet.rich())
     if sheets:
@@ -101,6 +125,7 @@ def _written(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: argp
         paper = {name: dict(zip(printed.WIKIPEDIA, values, strict=True)) for name, values in columns}
         pictures.draw_areas(found, graphs, GRAPH_METHODS, paper, arguments.output / "table-2.png")
     if labelled:
+        yield tables.pairs(labelled)
         yield tables.labels(found, labelled, arguments.parts)
         paper = {"phenotypes": printed.PHENOTYPES}
         pictures.draw_areas(found, labelled, LABEL_METHODS, paper, arguments.output / "table-4.png")
@@ -113,8 +138,10 @@ def _method_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
     """Slow methods first, so that all processes are busy to the end."""
     exact = {"tol": arguments.tol, "seconds": arguments.seconds, "widths": 5, "steps": 100}
     rough = {"tol": arguments.rough_tol, "seconds": arguments.rough_seconds, "widths": 1, "steps": 60}
-    common = {"trials": arguments.trials, "exact": exact, "rough": rough}
-    results = {name: Results(arguments.output / f"{name}.jsonl") for name in arguments.data if name != "dimensions"}
+    common = {"trials": arguments.trials, "widen": arguments.widen, "exact": exact, "rough": rough}
+    results = {
+        name: Results(arguments.output / f"{name}.jsonl") for name in arguments.data if name in (*GRAPHS, *LABELLED)
+    }
     for method in sorted(arguments.methods, key=lambda method: method not in SLOW):
         for name in results:
             if method not in (GRAPH_METHODS if name in GRAPHS else LABEL_METHODS):
@@ -146,6 +173,30 @@ def _size_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
             for seed in range(1 if kind == "pca" else arguments.seeds):
                 settings = {"data": "cora", "kind": kind, "r": r, "seed": seed, **limits}
                 yield results, settings, dimensions.run, settings
+
+
+def _factor_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+    if "factors" not in arguments.data:
+        return
+    results = Results(arguments.output / "factors.jsonl")
+    sizes = {"seeds": arguments.factor_seeds, "r": arguments.factor_r}
+    sizes |= {"batch": arguments.batch, "steps": arguments.steps}
+    for data in factors.DATA:
+        for method, ratios in factors.METHODS.items():
+            for ratio in ratios:
+                settings = {"data": data, "method": method, "ratio": ratio, **sizes}
+                yield results, settings, factors.run, settings
+
+
+def _step_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
+    if "procedure" not in arguments.data:
+        return
+    results = Results(arguments.output / "procedure.jsonl")
+    sizes = {"r": arguments.graph_r, "batch": arguments.batch, "steps": arguments.procedure_steps}
+    for data in GRAPHS:
+        for letter in procedure.LETTERS:
+            settings = {"data": data, "letter": letter, **sizes}
+            yield results, settings, procedure.run, settings
 
 
 if __name__ == "__main__":

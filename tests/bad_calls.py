@@ -308,6 +308,8 @@ CALLS = [
         r"y0 must not be a value of y",
     ),
     ("cm.StochasticTriplets(epochs=0)", errors.InputError, r"epochs must be a positive integer"),
+    ("cm.StochasticLowRank(as_printed=True)", errors.InputError, r"as_printed must be False"),
+    ("cm.StochasticBatch(batch_similar=0)", errors.InputError, r"batch_similar must be a positive integer"),
     ("cm.LowRankDescent(as_printed=True)", errors.InputError, r"as_printed must be False"),
     ("cm.ProjectedSubgradient(step=0)", errors.InputError, r"step must be a positive finite number"),
     ("cm.StochasticFactors(vectors=0)", errors.InputError, r"vectors must be a positive integer"),

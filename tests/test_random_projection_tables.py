@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from graph_paper import dimensions, learners, nodes, phenotypes, pictures, printed, protocol, tables
+from graph_paper import dimensions, factors, learners, nodes, phenotypes, pictures, printed, procedure, protocol, tables
 from sklearn.metrics import roc_auc_score
 
 import convexmetric as cm
@@ -78,6 +78,51 @@ def test_labels_instead_of_links(method):
     assert result["auc"][0] > plain["auc"][0] + 0.05
 
 
+def test_a_grid_grows_at_the_end_that_is_chosen():
+    assert protocol.beyond([0.1, 0.01, 0.001], 0.001) == [1e-4]
+    assert protocol.beyond([0.01, 0.1, 1.0], 1.0) == [10.0]
+    assert protocol.beyond([0.1, 0.01, 0.001], 0.01) == []
+    X, y, _ = words(n=120)
+    every = nodes.Labelled(X, y)
+    train, test = (every.part(rows) for rows in protocol.split(len(every), 0, 3))
+    grid = [1e3, 1e2]
+    found = protocol.run_on(train, test, "A", grid, 12, 2, 1, 0, EXACT, ROUGH, widen=3)
+    assert found["tried"][:2] == grid
+    assert len(found["tried"]) == len(found["held_out"]) <= 5
+    means = np.mean(found["held_out"], axis=1)
+    assert found["chosen"] == found["tried"][int(np.argmax(means))]
+
+
+@pytest.mark.parametrize("method", ["optimum", "L-BFGS", "steps", "delayed steps", "steps, one start", "L, steps"])
+def test_seeds_of_variant_E_on_digits(method):
+    ratio = factors.METHODS[method][0]
+    found = factors.run("digits", method, ratio, seeds=2, r=5, batch=20, steps=30)
+    assert len(found["auc"]) == len(found["objective"]) == (1 if method == "optimum" else 2)
+    assert all(0.5 < value <= 1.0 for value in found["auc"])
+    if found["bound"] is not None:
+        assert min(found["objective"]) >= found["bound"]
+
+
+def test_the_procedure_on_a_graph(monkeypatch):
+    X, _, adjacency = words()
+    monkeypatch.setattr(procedure, "load", lambda name: nodes.Graph(X, adjacency))
+    found = procedure.run("cora", "L", r=8, batch=30, steps=60)
+    assert found["corrected"] > found["printed"]
+
+
+def test_draws_and_starts_are_held_one_at_a_time():
+    nodes_of = factors.load("digits")
+    problem = nodes_of.problem(cm.VARIANTS["E"], 4, 0).with_reg(1.0)
+    same_start, same_order = (
+        [factors.stepped(problem, f"steps, one {which}", 0.1, seed, 4, 20, 1) for seed in (1, 2)]
+        for which in ("start", "order")
+    )
+    for first, second in (same_start, same_order):
+        assert abs(first - second).max() > 0.0
+    both = factors.stepped(problem, "steps", 0.1, 1, 4, 20, 1)
+    assert abs(both - same_start[0]).max() > 0.0
+
+
 def test_distances_are_those_of_the_solution():
     X, y, _ = words(n=60)
     for method in ("A", "F", "J"):
@@ -99,6 +144,14 @@ def test_synthetic_descriptions_have_the_sizes_of_the_paper():
     assert np.sum(counts * (counts - 1)) / (2_484 * 2_483) == pytest.approx(98_964 / 2_923_362, abs=0.015)
 
 
+def test_pairs_are_counted():
+    sheet = tables.pairs(["phenotype-like"])
+    assert sheet.rows[0] == ["phenotype-like", "1", "25,867", "1,344,473", "6,552", "335,826"]
+    assert sheet.rows[3] == ["paper", "1", "98,964", "2,824,398", "24,550", "705,686"]
+    # Every printed test fold holds all pairs of 1,209 nodes, where a third of the printed number is 828.
+    assert {test + other for _, _, test, other in printed.PAIRS} == {1_209 * 1_208 // 2}
+
+
 def test_tables_have_every_method_of_the_paper(tmp_path):
     result = {"auc": [0.7, 0.8], "objectives": [1.0, 1.5], "gaps": [1e-7, 2e-7], "rough_gaps": [1e-4]}
     result |= {"seconds": [1.0, 3.0], "ranks": [4, 5]}
@@ -113,6 +166,13 @@ def test_tables_have_every_method_of_the_paper(tmp_path):
     assert by_method["G"] == ["0.750", "0.750", "-", "0.750", "0.943"]
     assert tables.trials(found, ["cora", "webkb"]).rows == [["G", *["0.700 to 0.800 / 3e-01"] * 2]]
     assert tables.effort(found, ["cora"]).rows == [["G", "2.0 / 2e-07 / 1e-04 / 4"]]
+    by_seed = {("digits", "steps", ratio): {"auc": [0.7, 0.9], "objective": [1.0, 3.0]} for ratio in (0.1, 0.03)}
+    by_seed["digits", "optimum", 0.1] = {"auc": [0.9], "objective": [1.0], "bound": 0.5}
+    above = [row[-1] for row in tables.factors(by_seed).rows]
+    assert above == ["3.0e+00", "-", "1.0e+00"]
+    by_letter = {("cora", "G"): {"corrected": 0.7, "printed": 0.5}}
+    assert tables.steps(by_letter).rows == [["G", "0.700", "0.500", "0.791", "0.726"]]
+    pictures.draw_factors(by_seed, tmp_path / "factors.png")
     paper = {"phenotypes": printed.PHENOTYPES}
     pictures.draw_areas(found, ["webkb"], learners.LABEL_METHODS, paper, tmp_path / "areas.png")
     sizes = {(kind, r): [{"optimum": 0.5, "auc": 0.6}] for kind in dimensions.KINDS for r in (3, 30)}

@@ -278,15 +278,17 @@ class TripletProblem(MetricProblem):
         M = self.cone.project(S if self.G is None else S - self.G)
         return risk.largest_margin(M) / self.margin
 
-    def sampled_G(self, rng: np.random.Generator, size: int) -> tuple[Array, int]:
-        """The linear term over ``size`` pairs of S_1 and as many of S_2."""
+    def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:
+        """The linear term over pairs drawn from S_1 and from S_2: estimate and sum."""
         V, cone = self.rankings.X, self.cone
-        G = cone.zeros()
-        for pairs, share in ((self.similar, self.intra), (self.dissimilar, -self.inter)):
+        estimate, total = cone.zeros(), cone.zeros()
+        sizes = similar, similar if dissimilar is None else dissimilar
+        for pairs, share, size in zip((self.similar, self.dissimilar), (self.intra, -self.inter), sizes, strict=True):
             if share != 0.0:
                 i, j = pairs.sample(rng, size).T
-                G = G + share * cone.outer_sum(V[i] - V[j], np.full(size, 1.0 / size))
-        return G, size
+                mean = share * cone.outer_sum(V[i] - V[j], np.full(size, 1.0 / size))
+                estimate, total = estimate + mean, total + size * mean
+        return estimate, total
 
     def components(self, M: Array) -> Array:
         """A factor of the metric on the original features, ``R^(1/2) L`` for a projection."""

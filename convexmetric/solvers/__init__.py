@@ -8,6 +8,7 @@ from convexmetric.solvers.approximate import (
     RandomisedSolver,
     StochasticBatch,
     StochasticFactors,
+    StochasticLowRank,
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
@@ -55,6 +56,7 @@ __all__ = [
     "Step",
     "StochasticBatch",
     "StochasticFactors",
+    "StochasticLowRank",
     "StochasticTriplets",
     "explain",
     "screen",

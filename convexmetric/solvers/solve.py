@@ -25,6 +25,7 @@ from convexmetric.solvers.approximate import (
     ProjectedSubgradient,
     StochasticBatch,
     StochasticFactors,
+    StochasticLowRank,
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
@@ -61,6 +62,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "subgradient": ProjectedSubgradient,
     "stochastic-batch": StochasticBatch,
     "stochastic-factors": StochasticFactors,
+    "stochastic-low-rank": StochasticLowRank,
     "stochastic-triplets": StochasticTriplets,
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
@@ -93,9 +95,9 @@ def solve(
         ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
         ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
-        ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"low-rank-descent"`` and ``"factored-descent"``; a conic
-        solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a solver object with settings of
-        its own such as ``CuttingPlanes(groups=64)``.
+        ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"stochastic-low-rank"``, ``"low-rank-descent"`` and
+        ``"factored-descent"``; a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a
+        solver object with settings of its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
         Limit on iterations: oracle passes for cutting planes, looks at the certified gap for approximate solvers.
     max_seconds : float, optional

@@ -97,6 +97,12 @@ class Labelled:
         """Same labels."""
         return np.asarray(self.y[:, None] == self.y[None, :])
 
+    def counts(self) -> tuple[int, int]:
+        """Connected and disconnected pairs, each once."""
+        sizes = np.unique(self.y, return_counts=True)[1]
+        connected = int(np.sum(sizes * (sizes - 1)) // 2)
+        return connected, len(self) * (len(self) - 1) // 2 - connected
+
 
 def load(name: str) -> Graph | Labelled:
     """A set by the name used here."""

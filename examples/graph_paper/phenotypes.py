@@ -1,7 +1,7 @@
 """Short descriptions in categories, in the sizes of the paper's phenotype variables: synthetic.
 
-2,484 descriptions, 160 categories of very different size (about 3.4% of all pairs share one, as in the paper's Table 3)
-and 18,919 terms. A category has a few terms of its own, of which a description uses some, and shares others with a
+2,484 descriptions, 160 categories of very different size (1.9% of all pairs share one; 3.4% in the paper's Table 3) and
+18,919 terms. A category has a few terms of its own, of which a description uses some, and shares others with a
 group of related categories; the rest of a description are terms that anything may have, common ones more often.
 """
 

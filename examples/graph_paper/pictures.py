@@ -14,7 +14,7 @@ from convexmetric.plotting import COLOURS, MARKERS
 from .dimensions import KINDS
 from .tables import Found
 
-__all__ = ["draw_areas", "draw_dimensions"]
+__all__ = ["draw_areas", "draw_dimensions", "draw_factors"]
 
 
 def draw_areas(
@@ -69,4 +69,25 @@ def draw_dimensions(found: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
         ax.set_ylabel(label)
         ax.spines[["top", "right"]].set_visible(False)
     figure.axes[1].legend(frameon=False, fontsize="small")
+    figure.savefig(path, dpi=110)
+
+
+def draw_factors(found: Mapping[tuple[str, str, float], Mapping[str, Any]], path: Path) -> None:
+    """A strip for every method and lambda: a dot for every seed, a panel for every set."""
+    data = list(dict.fromkeys(name for name, _, _ in found))
+    ratios = sorted({ratio for _, _, ratio in found}, reverse=True)
+    figure = Figure(figsize=(10.0, 3.6 * len(data)), layout="constrained")
+    for ax, name in zip(np.atleast_1d(figure.subplots(len(data), 1)), data, strict=True):
+        strips = [(method, ratio) for of, method, ratio in found if of == name]
+        for place, (method, ratio) in enumerate(strips):
+            values = np.array(found[name, method, ratio]["auc"])
+            at = place + np.linspace(-0.3, 0.3, len(values)) if len(values) > 1 else np.array([float(place)])
+            colour = COLOURS[ratios.index(ratio)]
+            ax.scatter(at, values, s=14, color=colour, alpha=0.8)
+            ax.hlines(np.median(values), place - 0.38, place + 0.38, color=colour, linewidth=1.2)
+        labels = [f"{method}\n{ratio:g}" for method, ratio in strips]
+        ax.set_xticks(range(len(strips)), labels, fontsize="x-small", rotation=60, ha="right")
+        ax.set_ylabel("AUC on test pairs")
+        ax.set_title(name, fontsize="medium", loc="left")
+        ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=110)

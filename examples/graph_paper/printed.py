@@ -27,3 +27,10 @@ PHENOTYPES = {
     "K": 0.8996,
     "L": 0.9537,
 }
+
+#: Table 3: connected and disconnected pairs in training, and in testing, for each of three folds.
+PAIRS = (
+    (98_964, 2_824_398, 24_550, 705_686),
+    (99_607, 2_823_755, 25_386, 704_850),
+    (98_013, 2_825_349, 23_892, 706_344),
+)

@@ -27,13 +27,15 @@ def run(
     folds: int,
     parts: int | None,
     trials: int,
+    widen: int,
     exact: dict[str, Any],
     rough: dict[str, Any],
 ) -> dict[str, Any]:
     """One method on one split of a set.
 
     ``parts`` is None for a random fifth of the nodes to test on, else the number of folds of which ``part`` tests.
-    ``exact`` and ``rough`` are the :class:`Precision` of final fits and of those of cross-validation.
+    ``widen`` is how often the grid may grow at an end that was chosen. ``exact`` and ``rough`` are the
+    :class:`Precision` of final fits and of those of cross-validation.
     """
     nodes = load(data)
     train, test = split(len(nodes), part, parts)
@@ -48,6 +50,7 @@ def run(
         part,
         Precision(**exact),
         Precision(**rough),
+        widen,
     )
 
 
@@ -70,24 +73,32 @@ def run_on(
     seed: int,
     exact: Precision,
     rough: Precision,
+    widen: int = 0,
 ) -> dict[str, Any]:
     """Choose a setting among training nodes, learn with it from all of them, rank all pairs of test nodes.
 
     Returns ``auc``, ``gaps``, ``objectives``, ``seconds`` and ``ranks`` of the trials, which differ in the random
-    projection or start; the setting ``chosen`` by ``held_out`` AUC; ``rough_gaps`` of cross-validation.
+    projection or start; the setting ``chosen`` by ``held_out`` AUC (a list of folds for every one of ``tried``);
+    ``rough_gaps`` of cross-validation.
     """
-    held_out, rough_gaps = [], []
+    tried: dict[float, list[float]] = {}
+    rough_gaps: list[float] = []
+    chosen, missing = settings[0], list(settings) if len(settings) > 1 else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        if len(settings) > 1:
+        while missing:
+            tried |= {setting: [] for setting in missing}
             for inner, outer in KFold(folds, shuffle=True, random_state=seed).split(np.arange(len(train))):
                 judge = train.part(outer)
-                found = list(learn(method, train.part(inner), settings, r, seed, rough))
-                held_out.append([pair_auc(one.distances(judge.X), judge.linked()) for one in found])
-                rough_gaps += [one.gap for one in found if one.gap is not None]
-        chosen = int(np.argmax(np.nanmean(held_out, axis=0))) if held_out else 0
+                for setting, one in zip(
+                    missing, learn(method, train.part(inner), missing, r, seed, rough), strict=True
+                ):
+                    tried[setting].append(pair_auc(one.distances(judge.X), judge.linked()))
+                    rough_gaps += [] if one.gap is None else [one.gap]
+            chosen = max(tried, key=lambda setting: float(np.nanmean(tried[setting])))
+            missing = beyond(list(tried), chosen) if len(tried) < len(settings) + widen else []
         fits = [
-            next(iter(learn(method, train, settings[chosen : chosen + 1], r, seed + 100 * trial, exact)))
+            next(iter(learn(method, train, [chosen], r, seed + 100 * trial, exact)))
             for trial in range(trials if is_random(method) else 1)
         ]
     return {
@@ -96,10 +107,20 @@ def run_on(
         "objectives": [fit.objective for fit in fits],
         "seconds": [fit.seconds for fit in fits],
         "ranks": [fit.rank for fit in fits],
-        "chosen": settings[chosen],
-        "held_out": held_out,
+        "chosen": chosen,
+        "tried": list(tried),
+        "held_out": list(tried.values()),
         "rough_gaps": rough_gaps,
     }
+
+
+def beyond(grid: Sequence[float], chosen: float) -> list[float]:
+    """The next number of a geometric grid beyond its end, if the end was chosen."""
+    ordered = sorted(grid)
+    for end, inner in ((ordered[0], ordered[1]), (ordered[-1], ordered[-2])):
+        if chosen == end:
+            return [float(f"{end * end / inner:.6g}")]
+    return []
 
 
 def pair_auc(distances: np.ndarray, linked: np.ndarray) -> float:

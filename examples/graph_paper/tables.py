@@ -10,8 +10,10 @@ from ranking_paper.tables import Sheet
 
 from . import printed
 from .learners import GRAPH_METHODS, LABEL_METHODS
+from .nodes import Labelled, load
+from .protocol import split
 
-__all__ = ["areas", "effort", "graphs", "labels", "trials"]
+__all__ = ["areas", "effort", "factors", "graphs", "labels", "pairs", "steps", "trials"]
 
 Found = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
@@ -53,6 +55,21 @@ def labels(found: Found, data: Sequence[str], parts: int) -> Sheet:
     return sheet
 
 
+def pairs(data: Sequence[str]) -> Sheet:
+    """Table 3: connected and disconnected pairs of every fold."""
+    sheet = Sheet("Table 3. Pairs of nodes, each once", ["", "fold", "train+", "train-", "test+", "test-"])
+    for name in data:
+        every = load(name)
+        assert isinstance(every, Labelled)
+        for part in range(len(printed.PAIRS)):
+            parts = [every.part(rows) for rows in split(len(every), part, len(printed.PAIRS))]
+            counts = [count for nodes in parts for count in nodes.counts()]
+            sheet.rows.append([name, str(part + 1), *(f"{count:,}" for count in counts)])
+    for part, counts_of in enumerate(printed.PAIRS):
+        sheet.rows.append(["paper", str(part + 1), *(f"{count:,}" for count in counts_of)])
+    return sheet
+
+
 def trials(found: Found, data: Sequence[str]) -> Sheet:
     """How much trials with other random projections or starts differ: AUC, and objective in relative terms."""
     sheet = Sheet(
@@ -85,6 +102,36 @@ def effort(found: Found, data: Sequence[str]) -> Sheet:
             cells.append(f"{np.median(seconds):.1f} / {max(gaps):.0e} / {max(rough):.0e} / {np.median(ranks):.0f}")
         if set(cells) != {"-"}:
             sheet.rows.append([method, *cells])
+    return sheet
+
+
+def factors(found: Mapping[tuple[str, str, float], Mapping[str, Any]]) -> Sheet:
+    """Variant E by seed: mean AUC, standard deviation, smallest and largest, and how far above the optimum it ends."""
+    heads = ["", "", "lambda ratio", "mean AUC", "standard deviation", "smallest", "largest", "above the bound"]
+    sheet = Sheet("Variant E from many seeds: AUC on test pairs, and median objective over the certified bound", heads)
+    for (data, method, ratio), result in found.items():
+        values = np.array(result["auc"])
+        bound = found.get((data, "optimum", ratio), {}).get("bound")
+        above = "-"
+        if "gap" in result:
+            above = f"{np.median(result['gap']):.1e}"
+        elif bound:
+            above = f"{np.median(result['objective']) / bound - 1.0:.1e}"
+        spread = f"{values.std(ddof=1):.4f}" if len(values) > 1 else "-"
+        cells = [f"{values.mean():.4f}", spread, f"{values.min():.4f}", f"{values.max():.4f}", above]
+        sheet.rows.append([data, method, f"{ratio:g}", *cells])
+    return sheet
+
+
+def steps(found: Mapping[tuple[str, str], Mapping[str, float]]) -> Sheet:
+    """Procedure LEARN METRIC: AUC corrected and as printed."""
+    data = list(dict.fromkeys(name for name, _ in found))
+    heads = [f"{name}, {kind}" for name in data for kind in ("corrected", "as printed")]
+    sheet = Sheet("Procedure LEARN METRIC, the last metric", ["", *heads, *PAPER])
+    for letter in dict.fromkeys(letter for _, letter in found):
+        known = [found.get((name, letter), {}) for name in data]
+        cells = [f"{of[kind]:.3f}" if of else "-" for of in known for kind in ("corrected", "printed")]
+        sheet.rows.append([letter, *cells, *(f"{value:.3f}" for value in printed.WIKIPEDIA[letter])])
     return sheet
 
 

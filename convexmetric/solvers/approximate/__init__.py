@@ -11,6 +11,7 @@ from convexmetric.solvers.approximate.low_rank_descent import LowRankDescent
 from convexmetric.solvers.approximate.projected_subgradient import ProjectedSubgradient
 from convexmetric.solvers.approximate.stochastic_batch import StochasticBatch
 from convexmetric.solvers.approximate.stochastic_factors import StochasticFactors
+from convexmetric.solvers.approximate.stochastic_low_rank import StochasticLowRank
 from convexmetric.solvers.approximate.stochastic_triplets import StochasticTriplets
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "RandomisedSolver",
     "StochasticBatch",
     "StochasticFactors",
+    "StochasticLowRank",
     "StochasticTriplets",
 ]

@@ -16,21 +16,19 @@ from sums over them (``cones/images.py``).
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from convexmetric.cones.base import Array
-from convexmetric.cones.images import Images
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason
 from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
+from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor
 from convexmetric.solvers.run import Monitor, Run, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.needs import full_metrics, trace_weight
 
@@ -136,25 +134,17 @@ class _Descent:
     passes: int = 0
 
     def __post_init__(self) -> None:
-        self.sparse = _sparse_where_it_pays(self.risk, self.settings.sparse_share)
+        self.factor = PairwiseFactor(self.problem, self.risk, self.monitor, self.settings.sparse_share)
         self.G = self.problem.G
 
-    def images(self, B: Array) -> PairwiseRisk:
-        """The risk of a factor."""
-        rankings = copy(self.sparse.rankings)
-        rankings.cone = Images(B)
-        return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
-
     def start(self, rank: int, rng: np.random.Generator) -> Array:
-        """A random factor under which the largest distance between a near and a far item is twice the margin."""
-        B = rng.standard_normal((rank, self.problem.cone.d))
-        largest = self.images(B).largest_margin(B)
-        return B * np.sqrt(2.0 * self.risk.margin / largest) if largest > 0.0 else B
+        """A random factor of the right size."""
+        return self.factor.scaled(rng.standard_normal((rank, self.problem.cone.d)))
 
     def value(self, B: Array, width: float) -> tuple[float, Array]:
         """The smoothed objective and its gradient: one pass."""
         self.passes += 1
-        here = self.images(B).smoothed(B, width)
+        here = self.factor.images(B).smoothed(B, width)
         value, slope = here.value + self.reg * float(np.vdot(B, B)), self.reg * B - here.point.S
         if self.G is not None:
             pulled = B @ self.G
@@ -185,21 +175,4 @@ class _Descent:
 
     def look(self, B: Array, width: float, start: int) -> bool:
         """Offer the metric and the bound of its slopes; True if the solve must stop."""
-        M = B.T @ B
-        here = self.sparse.smoothed(M, width)
-        value = here.exact + self.problem.penalty(M)
-        self.monitor.primal(M, value)
-        bound = self.problem.bound(here.point.value, here.point.S, M)
-        self.monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
-        return self.monitor.iterate(passes=self.passes, start=start, width=width, objective=value)
-
-
-def _sparse_where_it_pays(risk: PairwiseRisk, sparse_share: float) -> PairwiseRisk:
-    """The risk with sparse points, where most entries are zero."""
-    given = risk.rankings
-    if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > sparse_share * given.X.size:
-        return risk
-    rankings = copy(given)
-    rankings.X = sp.csr_array(given.X)
-    rankings.Q = rankings.X if given.Q is given.X else sp.csr_array(given.Q)
-    return PairwiseRisk(rankings, risk.weights, risk.margin)
+        return self.factor.look(B, width, passes=self.passes, start=start, width=width)

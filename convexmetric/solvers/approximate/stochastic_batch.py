@@ -4,9 +4,10 @@ r"""Stochastic batches of comparisons with steps of 1/(lambda t), with a certifi
    - \frac{c}{B} \sum_{b=1}^B 1\{\mu > \langle D_b, R_t \rangle\} D_b \Big) \Big]_+
 
 for :math:`\frac{\lambda}{2} \|R\|_F^2 + \langle G, R \rangle + \sum_t c_t \max(0, \mu - \langle D_t, R \rangle)`: B
-comparisons drawn in proportion to their weights, c the sum of all weights, and an estimate of G from as many pairs.
-These are the subgradient steps of Pegasos (Shalev-Shwartz et al. 2007), as procedure LEARN METRIC of paper 3, section
-3.3, takes them: the error falls like 1/(lambda t), whatever the number of comparisons. The projection is optional.
+comparisons drawn in proportion to their weights, c the sum of all weights, and an estimate of G from B_1 similar and
+B_2 dissimilar pairs. These are the subgradient steps of Pegasos (Shalev-Shwartz et al. 2007), as procedure LEARN METRIC
+of paper 3, section 3.3, takes them: the error falls like 1/(lambda t), whatever the number of comparisons. The
+projection is optional.
 
 That procedure does not descend its objective as it is printed, for two reasons. The matrix C with
 :math:`X^\top C X = (x_i - x_j)(x_i - x_j)^\top - (x_i - x_k)(x_i - x_k)^\top` has +1 in the entries jj, ik and ki, and
@@ -36,26 +37,25 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, SmoothedPairs
-from convexmetric.solvers.approximate.base import (
-    RandomisedSolver,
-    generator_at,
-    resumed,
-)
-from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
+from convexmetric.solvers.approximate.base import generator_at, resumed
+from convexmetric.solvers.approximate.batches import BatchSolver, is_due
+from convexmetric.solvers.run import Monitor, Run, check_flags
 from convexmetric.solvers.run.needs import squared_norm
 from convexmetric.threads import blas_threads_for
 
-__all__ = ["StochasticBatch"]
+__all__ = ["BatchState", "StochasticBatch"]
 
 
 @dataclass(frozen=True)
-class StochasticBatch(RandomisedSolver):
+class StochasticBatch(BatchSolver):
     """Subgradient steps over random batches of comparisons, from the zero metric.
 
     Parameters
     ----------
     batch : int
-        Comparisons drawn for a step; as many pairs of each kind for the linear term.
+        B, comparisons drawn for a step.
+    batch_similar, batch_dissimilar : int or None
+        B_1 and B_2, pairs of each kind drawn for the linear term; None for as many as comparisons.
     project : bool
         Project on the cone after every step. Otherwise only metrics that are looked at are projected.
     average : bool
@@ -76,16 +76,11 @@ class StochasticBatch(RandomisedSolver):
 
     batch: int = 1000
     _: KW_ONLY
-    epochs: int = 10
     project: bool = True
     average: bool = False
-    bound_width: float = 0.01
-    epoch_draws: int = 1_000_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "batch", "epoch_draws")
-        check_positive(self, "bound_width")
         check_flags(self, "project", "average")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -101,22 +96,18 @@ class StochasticBatch(RandomisedSolver):
 
     def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, or through all epochs."""
-        steps = -(-self.draws_in_epoch(risk) // self.batch)
-        state = _State.of(problem, monitor, self)
+        steps = self.steps_in_epoch(risk)
+        state = BatchState.of(problem, monitor, self)
         monitor.state = state.arrays
         if state.t == 0 and self._look(problem, risk, monitor, problem.cone.zeros(), 0.0):
             return
         if state.t >= self.epochs * steps:
             return
         for t, metric in self.metrics(problem, risk, reg, state):
-            if not (_due(t, steps) or monitor.out_of_time):
+            if not (is_due(t, steps) or monitor.out_of_time):
                 continue
             if self._look(problem, risk, monitor, metric, t / steps) or t >= self.epochs * steps:
                 return
-
-    def draws_in_epoch(self, risk: PairwiseRisk) -> int:
-        """All comparisons, or all distances if the comparisons are too many."""
-        return min(int(risk.pairs.sum()), max(self.epoch_draws, int(risk.rankings.sizes.sum())))
 
     def _look(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
         """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
@@ -130,7 +121,7 @@ class StochasticBatch(RandomisedSolver):
         return monitor.iterate(passes=passes, objective=objective)
 
     def metrics(
-        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: _State
+        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: BatchState
     ) -> Iterator[tuple[int, Array]]:
         """The metric after every step, or the mean of all so far; without end."""
         cone, draws = problem.cone, TripletSampler(risk.rankings, risk.weights)
@@ -152,17 +143,17 @@ class StochasticBatch(RandomisedSolver):
         query, near, far = draws.sample(rng, self.batch)
         q, i, k = rankings.Q[query], rankings.X[near], rankings.X[far]
         margins = cone.quadratic_forms(q - k, metric) - cone.quadratic_forms(q - i, metric)
-        linear, size = problem.sampled_G(rng, self.batch)
+        linear, total = problem.sampled_G(rng, *self.pairs)
         if self.as_printed:
             active = np.where(margins <= risk.margin, draws.total, 0.0)
-            return _printed_sum(cone, q, i, k, active) + size * linear
+            return _printed_sum(cone, q, i, k, active) + total
         active = np.where(margins < risk.margin, draws.total / self.batch, 0.0)
         return cone.outer_sum(q - i, active) - cone.outer_sum(q - k, active) + linear
 
 
 @dataclass
-class _State:
-    """Where a run has come to."""
+class BatchState:
+    """Where a run has come to: number of steps, seed of the draws, last metric and mean of all."""
 
     t: int
     seed: int
@@ -170,7 +161,7 @@ class _State:
     mean: Array
 
     @classmethod
-    def of(cls, problem: MetricProblem, monitor: Monitor, settings: StochasticBatch) -> _State:
+    def of(cls, problem: MetricProblem, monitor: Monitor, settings: StochasticBatch) -> BatchState:
         """The zero metric, or what a checkpoint holds."""
         shape = problem.cone.shape
         left = resumed(monitor, settings.name, {"metric": shape, "mean": shape, "numbers": (2,)})
@@ -187,8 +178,3 @@ class _State:
 def _printed_sum(cone: Cone, q: Any, i: Any, k: Any, active: Array) -> Array:
     """The sum of ``X^T C X`` with +1 in all six entries of C."""
     return cone.outer_sum(q + i, active) + cone.outer_sum(q + k, active) - 2.0 * cone.outer_sum(q, active)
-
-
-def _due(t: int, steps: int) -> bool:
-    """Whether to look after step t: after powers of two within the first epoch, then after every epoch."""
-    return t % steps == 0 or (t < steps and t & (t - 1) == 0)

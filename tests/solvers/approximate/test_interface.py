@@ -45,6 +45,12 @@ CASES = {
     "factors": (cm.StochasticFactors, {"epochs": 200}, pairs, 1e-2),
     "factors, average": (cm.StochasticFactors, {"epochs": 200, "average": True}, pairs, 1e-2),
     "low rank": (cm.LowRankDescent, {"rank": 4, "epochs": 200}, lambda: labels(regularizer="trace"), 2e-2),
+    "stochastic low rank": (
+        cm.StochasticLowRank,
+        {"rank": 4, "batch": 50, "epochs": 60, "delay": 20},
+        lambda: labels(regularizer="trace"),
+        5e-2,
+    ),
     "factored": (cm.FactoredDescent, {"c": 4, "epochs": 200, "look_every": 5}, cross_modal, 1e-3),
 }
 RANDOM = [name for name in CASES if not name.startswith("subgradient")]
@@ -137,6 +143,14 @@ def test_bad_settings(name, settings):
         (cm.StochasticTriplets, {"pegasos": "yes"}),
         (cm.StochasticTriplets, {"random_state": -1}),
         (cm.LowRankDescent, {"as_printed": True}),
+        (cm.StochasticLowRank, {"as_printed": True}),
+        (cm.StochasticLowRank, {"delay": -1}),
+        (cm.StochasticLowRank, {"start": 0.0}),
+        (cm.StochasticLowRank, {"uniform": 1}),
+        (cm.StochasticLowRank, {"rank": 1.5}),
+        (cm.StochasticLowRank, {"batch": 0}),
+        (cm.StochasticLowRank, {"batch_dissimilar": 0}),
+        (cm.StochasticLowRank, {"sparse_share": 1.0}),
         (cm.LowRankDescent, {"random_state": "seed"}),
     ],
 )

@@ -98,6 +98,41 @@ def test_the_mean_of_the_batches_is_the_subgradient(name):
         assert (abs(batches.mean(axis=0) - full) / error).max() < 5.0
 
 
+@pytest.mark.parametrize("sizes", [(None, 3), (7, None), (1, 1), (2, 40)], ids=str)
+@pytest.mark.parametrize("name", ["labels", "graph"])
+def test_pairs_in_batches_of_their_own_have_the_same_mean(name, sizes):
+    problem = PROBLEMS[name]()
+    solver = cm.StochasticBatch(batch=9, batch_similar=sizes[0], batch_dissimilar=sizes[1])
+    wanted = tuple(9 if size is None else size for size in sizes)
+    assert solver.pairs == wanted
+    rng = np.random.default_rng(4)
+    draws = [problem.sampled_G(rng, *solver.pairs)[0] for _ in range(3_000)]
+    error = np.std(draws, axis=0) / np.sqrt(len(draws))
+    assert (abs(np.mean(draws, axis=0) - problem.G) / error).max() < 5.0
+    risk, metric = problem.risk, random_metric(rng, problem.cone, 0.3)
+    sampler = TripletSampler(risk.rankings, risk.weights)
+    steps = [solver.gradient(problem, risk, sampler, metric, rng) for _ in range(3_000)]
+    full = problem.G - risk.smoothed(metric, 0.0).point.S
+    assert (abs(np.mean(steps, axis=0) - full) / (np.std(steps, axis=0) / np.sqrt(len(steps)))).max() < 5.0
+
+
+def test_batches_of_one_size_draw_what_they_drew():
+    problem = labels()
+    runs = [
+        solve(problem, batch=20, epochs=2, **sizes) for sizes in ({}, {"batch_similar": 20, "batch_dissimilar": 20})
+    ]
+    np.testing.assert_array_equal(*(run.certificate.M for run in runs))
+    other = solve(problem, batch=20, epochs=2, batch_similar=5)
+    assert abs(other.certificate.M - runs[0].certificate.M).max() > 0.0
+
+
+def test_the_printed_sum_counts_every_pair_drawn():
+    problem = labels()
+    estimate, total = problem.sampled_G(np.random.default_rng(0), 6, 11)
+    similar = cm.TripletProblem.from_labels(*points(), 3, 4, intra=0.2).sampled_G(np.random.default_rng(0), 6)[0]
+    np.testing.assert_allclose(total, 6 * similar + 11 * (estimate - similar), atol=1e-12)
+
+
 def test_a_printed_batch_is_what_the_procedure_adds_up():
     """One triplet and one pair of each kind: the six entries of C, and C1 - C2."""
     X, _ = points(n=3)
@@ -181,6 +216,8 @@ def test_epochs_of_very_many_comparisons_are_shorter():
         {"batch": 0},
         {"batch": 1.5},
         {"batch": True},
+        {"batch_similar": 0},
+        {"batch_dissimilar": 2.5},
         {"epochs": 0},
         {"epochs": None},
         {"project": 1},

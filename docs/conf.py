@@ -42,8 +42,10 @@ nitpicky = True
 nitpick_ignore = [
     ("py:class", "abc.ABC"),
     ("py:class", "convexmetric.methods.pair_margin._PairProblem"),
+    ("py:class", "convexmetric.methods.spanned.SpannedProblem"),
     ("py:class", "convexmetric.regularizers.weighted.WeightedRegularizer"),
     ("py:class", "convexmetric.risks.query.QueryRisk"),
+    ("py:class", "convexmetric.solvers.approximate.batches.BatchSolver"),
 ]
 nitpick_ignore_regex = [("py:class", r"sklearn\..*")]
 

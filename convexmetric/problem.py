@@ -379,8 +379,10 @@ class MetricProblem:
     ) -> Program:
         """A paper's program with the constant, and with what users added: functions of ``users``, or of the metric."""
         extra, added = self.regularizer.added(metric if users is None else users)
-        for term in (extra, self.constant or None):
-            objective = objective if term is None else objective + term
+        if extra is not None:
+            objective = objective + extra
+        if self.constant:
+            objective = objective + self.constant
         return Program(objective, [*constraints, *added], metric, self.latex())
 
     def statement(self) -> Statement:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import cvxpy as cp
@@ -120,7 +119,7 @@ def check_size(count: int, what: str, otherwise: str = "") -> None:
 _Sum = type(cp.Variable() + cp.Variable())
 
 
-def _spelled(stated: cp.Expression | cp.Constraint | Sequence[Any]) -> str:
+def _spelled(stated: cp.Expression | cp.Constraint) -> str:
     text = str(stated)
     for found, instead in SPELLING:
         text = found.sub(instead, text)

@@ -25,6 +25,7 @@ refused. They have fewer points than features as a rule, for which the paper too
 
 from __future__ import annotations
 
+from functools import cache
 from typing import ClassVar
 
 import cvxpy as cp
@@ -166,12 +167,14 @@ class LargeMarginProblem(MetricProblem):
         M, in_cone = cone.variable("M")
         mu, xi = given("mu", self.push, nonneg=True), cp.Variable(self.count, nonneg=True, name="xi")
         G = cp.Constant(ListedPairs(self.targets, len(self.X)).total(self.X, cone), name="G")
-        D: dict[tuple[int, int], cp.Parameter] = {}
+
+        @cache
+        def D(i: int, j: int) -> cp.Parameter:
+            return given(f"D[{i}, {j}]", cone.outer(self.X[i] - self.X[j]))
+
         constraints = []
         for t, (i, j, k) in enumerate(self.rankings.triples()):
-            for pair in ((i, j), (i, k)):
-                D.setdefault(pair, given(f"D[{pair[0]}, {pair[1]}]", cone.outer(self.X[pair[0]] - self.X[pair[1]])))
-            margin = inner(D[i, k], M) - inner(D[i, j], M)
+            margin = inner(D(i, k), M) - inner(D(i, j), M)
             constraints.append((margin + xi[t] >= 1).set_label(f"triplet {i}, {j}, {k}"))
         return self._program((1 - mu) * inner(G, M) + mu * cp.sum(xi), constraints + in_cone, M)
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cache
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -102,10 +103,13 @@ class _PairProblem(SpannedProblem):
         A, in_cone, users = self._stated_variable()
         lam, root = given("lambda", self.reg, nonneg=True), np.sqrt(self.m)
         objective = lam / root * (cp.norm(A, "fro") if self.norm == "frobenius" else cp.trace(A))
-        Q: dict[tuple[int, int], cp.Parameter] = {}
+
+        @cache
+        def Q(i: int, j: int) -> cp.Parameter:
+            return given(f"Q[{i}, {j}]", self.as_stated(self.cone.outer(X[i] - X[j])))
+
         for t, (i, j) in enumerate(pairs.tolist()):
-            Q.setdefault((i, j), given(f"Q[{i}, {j}]", self.as_stated(np.outer(X[i] - X[j], X[i] - X[j]))))
-            objective += losses(t, inner(Q[i, j], A))
+            objective += losses(t, inner(Q(i, j), A))
         return self._program(objective, in_cone, A, users)
 
     def _norm_text(self) -> str:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from functools import cache
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -178,11 +179,13 @@ class RelativeComparisonProblem(MetricProblem):
         if soft := np.isfinite(self.C):
             objective += given("C", self.C, nonneg=True) * cp.sum(xi)
         x, constraints = as_rows(self.triplets.X), []
-        Delta: dict[tuple[int, int], cp.Parameter] = {}
+
+        @cache
+        def Delta(i: int, j: int) -> cp.Parameter:
+            return given(f"Delta[{i}, {j}]", (x[i] - x[j]) ** 2)
+
         for t, (i, j, k) in enumerate(self.triplets.triplets.tolist()):
-            for pair in ((i, j), (i, k)):
-                Delta.setdefault(pair, given(f"Delta[{pair[0]}, {pair[1]}]", (x[pair[0]] - x[pair[1]]) ** 2))
-            margin = w @ Delta[i, k] - w @ Delta[i, j] + (xi[t] if soft else 0.0)
+            margin = w @ Delta(i, k) - w @ Delta(i, j) + (xi[t] if soft else 0.0)
             constraints.append((margin >= 1).set_label(f"triplet {i}, {j}, {k}"))
         return self._program(objective, constraints + in_cone, w)
 

@@ -10,6 +10,8 @@ approximated, and a certificate of the problem in M is one of the problem in A.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import cvxpy as cp
 import numpy as np
 
@@ -36,6 +38,7 @@ class SpannedProblem(MetricProblem):
         """What gives points the coordinates on which :meth:`components` act; None where these are their features."""
         return None if self.span is None or self.span.kernel == "linear" else self.span
 
+    @cached_property
     def _basis(self) -> Array | None:
         """Of a linear span, ``(r, d)``."""
         if self.span is None or self.embedding is not None:
@@ -44,7 +47,7 @@ class SpannedProblem(MetricProblem):
 
     def components(self, M: Array) -> Array:
         """A factor T, ``(rank, d)``: ``||T (x - x')||^2``; on coordinates of :attr:`embedding` where there is one."""
-        basis = self._basis()
+        basis = self._basis
         factor = super().components(M)
         return factor if basis is None else factor @ basis
 
@@ -56,7 +59,7 @@ class SpannedProblem(MetricProblem):
         InputError
             If there are too many features to write it out: use :meth:`components`.
         """
-        basis = self._basis()
+        basis = self._basis
         if basis is None:
             return super().full_matrix(M)
         if basis.shape[1] > FULL_LIMIT:
@@ -71,7 +74,7 @@ class SpannedProblem(MetricProblem):
 
     def _stated_variable(self) -> tuple[cp.Variable, list[cp.Constraint], cp.Expression]:
         """The metric of the program on the features, its cone, and the metric that users' own terms are about."""
-        basis = self._basis()
+        basis = self._basis
         cone = self.cone if basis is None else PSDCone(basis.shape[1])
         M, in_cone = cone.variable(self.letter)
         return M, in_cone, M if basis is None else basis @ M @ basis.T

@@ -72,7 +72,8 @@ def order_of(near: np.ndarray, far: np.ndarray, t_near: Array, t_far: Array) -> 
     far, v = far[np.argsort(-t_far, kind="stable")], np.sort(t_far)[::-1]
     p, n = len(near), len(far)
     counts = np.rint(b * p * n / 2.0).astype(int)
-    assert np.array_equal(np.rint(v * p * n / 2.0), p - np.searchsorted(counts, np.arange(n), side="right"))
-    place = np.concatenate([counts + np.arange(p), np.arange(n) + np.searchsorted(counts, np.arange(n), side="right")])
+    above = np.searchsorted(counts, np.arange(n), side="right")
+    assert np.array_equal(np.rint(v * p * n / 2.0), p - above)
+    place = np.concatenate([counts + np.arange(p), np.arange(n) + above])
     order = np.argsort(place)
     return np.concatenate([near, far])[order], order < p

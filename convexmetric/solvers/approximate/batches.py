@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from convexmetric.risks import PairwiseRisk
+from convexmetric.cones.base import Array
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.approximate.base import RandomisedSolver
-from convexmetric.solvers.run import check_counts, check_positive
+from convexmetric.solvers.run import Monitor, check_counts, check_positive
 
-__all__ = ["BatchSolver", "is_due"]
+__all__ = ["BatchSolver", "is_due", "offered"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,18 @@ class BatchSolver(RandomisedSolver):
     def steps_in_epoch(self, risk: PairwiseRisk) -> int:
         """Batches that make an epoch."""
         return -(-self.draws_in_epoch(risk) // self.batch)
+
+
+def offered(
+    problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float, /, **details: float
+) -> bool:
+    """Offer a metric of the cone, and the bound of the slopes of its hinges; True if the solve must stop."""
+    here = risk.smoothed(M, width)
+    objective = here.exact + problem.penalty(M)
+    monitor.primal(M, objective)
+    bound = problem.bound(here.point.value, here.point.S, M)
+    monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
+    return monitor.iterate(objective=objective, **details)
 
 
 def is_due(t: int, steps: int) -> bool:

@@ -24,13 +24,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason
 from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
-from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor
+from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
 from convexmetric.solvers.run import Monitor, Run, check_counts, check_positive, check_shares
-from convexmetric.solvers.run.needs import full_metrics, trace_weight
 
 __all__ = ["LowRankDescent"]
 
@@ -86,17 +84,12 @@ class LowRankDescent(RandomisedSolver):
         check_counts(self, "rank", "starts", "widths", "steps", "corrections")
         check_positive(self, "first_width")
         check_shares(self, "width_factor", "accuracy", "sparse_share")
-        if self.as_printed:
-            raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")
+        check_not_printed(self)
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a pairwise risk, full metrics and a trace."""
-        risk, reg, full = problem.risk.form(PairwiseRisk), trace_weight(problem), full_metrics(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if isinstance(reg, Reason):
-            return reg
-        return partial(self._descents, problem, risk, reg) if full is None else full
+        found = factored(problem)
+        return found if isinstance(found, Reason) else partial(self._descents, problem, *found)
 
     def _descents(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Descend from every start."""

@@ -10,11 +10,15 @@ import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.solvers.approximate.base import RandomisedSolver
+from convexmetric.solvers.approximate.batches import offered
 from convexmetric.solvers.run import Monitor
+from convexmetric.solvers.run.needs import full_metrics, trace_weight
 
-__all__ = ["PairwiseFactor"]
+__all__ = ["PairwiseFactor", "check_not_printed", "factored"]
 
 #: Largest distance between a near and a far item under a random start, in margins.
 START = 2.0
@@ -61,10 +65,26 @@ class PairwiseFactor:
 
     def look(self, B: Array, width: float, /, **details: float) -> bool:
         """Offer the metric, and the bound of the slopes of its hinges; True if the solve must stop."""
-        M = B.T @ B
-        here = self.risk.smoothed(M, width)
-        value = here.exact + self.problem.penalty(M)
-        self.monitor.primal(M, value)
-        bound = self.problem.bound(here.point.value, here.point.S, M)
-        self.monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
-        return self.monitor.iterate(objective=value, **details)
+        return offered(self.problem, self.risk, self.monitor, B.T @ B, width, **details)
+
+
+def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float] | Reason:
+    """Risk and weight of the trace of a problem for descents on a factor: a pairwise risk, full metrics, a trace."""
+    risk, reg, full = problem.risk.form(PairwiseRisk), trace_weight(problem), full_metrics(problem)
+    if isinstance(risk, Reason):
+        return risk
+    if isinstance(reg, Reason):
+        return reg
+    return (risk, reg) if full is None else full
+
+
+def check_not_printed(settings: RandomisedSolver) -> None:
+    """Refuse ``as_printed``: there is no such procedure in print.
+
+    Raises
+    ------
+    InputError
+        If it is asked for.
+    """
+    if settings.as_printed:
+        raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")

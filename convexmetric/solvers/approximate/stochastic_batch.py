@@ -36,9 +36,9 @@ from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason
 from convexmetric.solvers.approximate.base import generator_at, resumed
-from convexmetric.solvers.approximate.batches import BatchSolver, is_due
+from convexmetric.solvers.approximate.batches import BatchSolver, is_due, offered
 from convexmetric.solvers.run import Monitor, Run, check_flags
 from convexmetric.solvers.run.needs import squared_norm
 from convexmetric.threads import blas_threads_for
@@ -111,14 +111,8 @@ class StochasticBatch(BatchSolver):
 
     def _look(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
         """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
-        M = problem.cone.project(metric)
         width = self.bound_width * risk.margin
-        here = risk.smoothed(M, width)
-        objective = here.exact + problem.penalty(M)
-        monitor.primal(M, objective)
-        bound = problem.bound(here.point.value, here.point.S, M)
-        monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
-        return monitor.iterate(passes=passes, objective=objective)
+        return offered(problem, risk, monitor, problem.cone.project(metric), width, passes=passes)
 
     def metrics(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: BatchState

@@ -30,14 +30,12 @@ import numpy as np
 from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
-from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason
 from convexmetric.solvers.approximate.base import generator_at, resumed
 from convexmetric.solvers.approximate.batches import BatchSolver, is_due
-from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor
+from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
 from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
-from convexmetric.solvers.run.needs import full_metrics, trace_weight
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticLowRank"]
@@ -94,17 +92,12 @@ class StochasticLowRank(BatchSolver):
         check_positive(self, *(["start"] if self.start is not None else []))
         check_shares(self, "sparse_share")
         check_flags(self, "uniform")
-        if self.as_printed:
-            raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")
+        check_not_printed(self)
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs a pairwise risk, full metrics and a trace."""
-        risk, reg, full = problem.risk.form(PairwiseRisk), trace_weight(problem), full_metrics(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if isinstance(reg, Reason):
-            return reg
-        return partial(self._descend, problem, risk, reg) if full is None else full
+        found = factored(problem)
+        return found if isinstance(found, Reason) else partial(self._descend, problem, *found)
 
     def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, through all epochs, or until the factor overflows."""

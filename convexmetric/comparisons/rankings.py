@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -114,6 +115,13 @@ class Rankings:
             near, far = self.relevance.of(q)
             for i, j in product(near.tolist(), far.tolist()):
                 yield row, i, j
+
+    def subset(self, queries: np.ndarray) -> Rankings:
+        """Rankings of some of the queries, sharing the points."""
+        part = copy(self)
+        part.relevance = self.relevance.subset(queries)
+        part.anchors, part.sizes = self.rows(queries), self.sizes[queries]
+        return part
 
     def rows(self, queries: np.ndarray) -> np.ndarray:
         """The rows of ``Q`` that some queries are."""

@@ -277,6 +277,10 @@ class Risk(ABC):
     def value(self, M: Array) -> float:
         """``R(M)``; infinite where a constraint of a hard risk fails."""
 
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Risk | None:
+        """The sum of some parts, in the order given, times a factor; None of a risk that is not taken apart."""
+        return None
+
     @property
     @abstractmethod
     def part_kind(self) -> str:
@@ -349,7 +353,7 @@ class Risk(ABC):
         value, size, weight_of_distances, S = 0.0, 0.0, 0.0, np.zeros(self.cone.size)
         for witness, weight in zip(witnesses, weights, strict=True):
             if weight.any():
-                cuts = self.separate(witness, groups)
+                cuts = self._cuts_of(np.flatnonzero(weight[groups]), witness, groups)
                 present = len(cuts.offsets)
                 value += float(weight[:present] @ cuts.offsets)
                 size += float(weight[:present] @ np.abs(cuts.offsets))
@@ -357,6 +361,11 @@ class Risk(ABC):
                 S += weight[:present] @ cuts.normals
         known = weight_of_distances if np.isfinite(weight_of_distances) else None
         return DualPoint(value, self.cone.from_coordinates(S), known, size)
+
+    def _cuts_of(self, parts: np.ndarray, M: Array, groups: np.ndarray) -> Cuts:
+        """As :meth:`separate`; the cuts of groups without any of ``parts`` need not be made."""
+        some = None if len(parts) == self.parts else self.subset(parts)
+        return self.separate(M, groups) if some is None else some.separate(M, groups[parts])
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import cvxpy as cp
 import numba
@@ -63,6 +63,10 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
     def contents(self) -> tuple[Any, ...]:
         """Rankings and loss."""
         return self.rankings, self.loss
+
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
+        """The sum over some of the queries, times a factor."""
+        return type(self)(self.rankings.subset(parts), factor * self.loss.C)
 
     def described(self) -> Described:
         """Rankings, with the loss."""

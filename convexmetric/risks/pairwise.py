@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import cvxpy as cp
 import numba
@@ -148,6 +148,10 @@ class PairwiseRisk(QueryRisk):
     def contents(self) -> tuple[Any, ...]:
         """Rankings, weights and margin."""
         return self.rankings, self.weights, self.margin
+
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
+        """The sum over some of the queries, times a factor."""
+        return type(self)(self.rankings.subset(parts), factor * self.weights[parts], self.margin)
 
     def described(self) -> Described:
         """Rankings, with one weight or those of the queries, and the margin."""

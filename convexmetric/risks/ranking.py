@@ -6,7 +6,7 @@ r"""The structured risk of rankings, one part a query (paper 1).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import cvxpy as cp
 import numpy as np
@@ -61,6 +61,10 @@ class RankingRisk(QueryRisk):
     def contents(self) -> tuple[Any, ...]:
         """Rankings, measure and C."""
         return self.rankings, self.measure, self.C
+
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
+        """The sum over some of the queries, times a factor."""
+        return type(self)(self.rankings.subset(parts), self.measure, factor * self.C * len(parts) / self.parts)
 
     def written_as(self, kind: type) -> object:
         """Hinges over pairs, where the measure decomposes into them."""

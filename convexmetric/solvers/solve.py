@@ -29,7 +29,7 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
@@ -55,6 +55,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "smoothed-newton": SmoothedNewton,
     "low-rank-newton": LowRankNewton,
     "proximal-gradient": ProximalGradient,
+    "sampled-cutting-planes": SampledCuttingPlanes,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "low-rank-descent": LowRankDescent,
@@ -90,10 +91,10 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next eleven;
+        ``"exact"``, which is the default and chooses among the next twelve;
         ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"column-generation"``,
-        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
-        ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
+        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
+        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"sampled-cutting-planes"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
         ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"stochastic-low-rank"``, ``"low-rank-descent"`` and
         ``"factored-descent"``; a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a

@@ -19,13 +19,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described
 from convexmetric.errors import DualError, InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form, Reason
 

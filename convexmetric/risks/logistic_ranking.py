@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any, ClassVar, Self
 
-import cvxpy as cp
 import numba
 import numpy as np
 
@@ -26,6 +25,7 @@ from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
 from convexmetric.cones.images import Images, TangentImages
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import Logistic
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation
 from convexmetric.risks.hints import witnesses

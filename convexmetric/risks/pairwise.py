@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import cvxpy as cp
 import numba
 import numpy as np
 import scipy.sparse as sp
@@ -30,6 +29,7 @@ from convexmetric.comparisons.relevance import Lists
 from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import BoxLoss
 from convexmetric.measures.sorting import distribute, order_cells
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation, checked_multipliers

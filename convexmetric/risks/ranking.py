@@ -8,13 +8,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, Self
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.risks.base import (
     Cuts,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,9 +36,11 @@ from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, D
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint
-from convexmetric.solvers.run.display import ProgressBar
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
+
+if TYPE_CHECKING:
+    from convexmetric.solvers.run.display import ProgressBar
 
 __all__ = ["SOLVERS", "solve"]
 
@@ -184,7 +186,7 @@ def solve(
     state = None if file is None else file.read()
 
     certifier = partial(certificate_of, problem)
-    with shared_cores(), ProgressBar(tol) if progress else nullcontext() as display:
+    with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
             if state is not None:
@@ -206,6 +208,14 @@ def solve(
             if np.isfinite(nothing):
                 monitor.primal(bare.cone.zeros(), nothing)
     return concluded(problem, chosen, monitor)
+
+
+def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
+    if not shown:
+        return nullcontext()
+    from convexmetric.solvers.run.display import ProgressBar
+
+    return ProgressBar(tol)
 
 
 def _start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:

@@ -6,7 +6,7 @@ import numba
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from convexmetric.threads import shared_cores
+from convexmetric.threads import over_rows, shared_cores
 
 
 def blas_threads():
@@ -24,3 +24,18 @@ def test_cores_are_shared_and_given_back(allowed):
             assert numba.get_num_threads() == min(loops, half)
         assert blas_threads() == before
     assert numba.get_num_threads() == loops
+
+
+@pytest.mark.parametrize(("rows", "numbers", "count"), [(1000, 10**6, 24), (5, 10**6, 5), (1, 10**6, 1), (1000, 10, 1)])
+def test_every_row_is_gone_through_once_whatever_the_threads(monkeypatch, rows, numbers, count):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 3)
+    blocks = []
+    over_rows(lambda begin, end, seen: seen.append((begin, end)), rows, numbers, blocks)
+    assert len(blocks) == count
+    assert [row for begin, end in sorted(blocks) for row in range(begin, end)] == list(range(rows))
+
+
+def test_what_fails_in_a_thread_is_raised(monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 2)
+    with pytest.raises(ZeroDivisionError):
+        over_rows(lambda begin, end: 1 // begin, 100, 10**6)

@@ -352,8 +352,9 @@ class Risk(ABC):
             weights = weights / np.where(sums > 0.0, sums, 1.0)
         value, size, weight_of_distances, S = 0.0, 0.0, 0.0, np.zeros(self.cone.size)
         for witness, weight in zip(witnesses, weights, strict=True):
-            if weight.any():
-                cuts = self._cuts_of(np.flatnonzero(weight[groups]), witness, groups)
+            parts = np.flatnonzero(weight[groups])
+            if parts.size:
+                cuts = self._cuts_of(parts, witness, groups)
                 present = len(cuts.offsets)
                 value += float(weight[:present] @ cuts.offsets)
                 size += float(weight[:present] @ np.abs(cuts.offsets))

@@ -8,6 +8,7 @@ can be done again anywhere. Whatever has ``submit`` as executors of ``concurrent
 
 from __future__ import annotations
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -18,7 +19,7 @@ from convexmetric.arguments import check_positive_number
 from convexmetric.errors import BackendError, InputError
 from convexmetric.shards.sums import Partial, Terms, Tree, Unit, evaluate, lost
 
-__all__ = ["Backend", "Executors", "Serial", "as_backend"]
+__all__ = ["Backend", "Executors", "Serial", "as_backend", "picklable"]
 
 Task = Callable[[Any, Any], Terms]
 """A function of a module: of a shard and the argument that all shards share."""
@@ -175,3 +176,20 @@ def as_backend(engine: Any) -> Backend:
         "backend must be an executor of concurrent.futures or a function that makes one, a Client of dask.distributed, "
         f"the address of its scheduler, or 'dask', got {type(engine).__name__}"
     )
+
+
+def picklable(engine: Any) -> Any:
+    """What of an engine can go to a file or to another process.
+
+    A client of Dask becomes the address of its scheduler. An executor lives where it was made: None; and so does a
+    function that no module knows by its name.
+    """
+    if isinstance(engine, Backend | Executor):
+        return None
+    if type(engine).__module__.partition(".")[0] == "distributed":
+        return str(engine.scheduler.address)
+    try:
+        pickle.dumps(engine)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+    return engine

@@ -179,6 +179,12 @@ class StoredArray:
             raise InputError(f"{self.path} ends early")
         return read.reshape(stop - start, *self.shape[1:])
 
+    def fill(self, start: int, rows: np.ndarray) -> None:
+        """Write rows in their place."""
+        with open(self.path, "r+b") as file:
+            file.seek(self._offset + start * self.row_bytes)
+            np.ascontiguousarray(rows, self.dtype).tofile(file)
+
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some rows, in ascending order, read in blocks."""
         if rows.size and not 0 <= rows[0] <= rows[-1] < len(self):

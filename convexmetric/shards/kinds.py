@@ -13,10 +13,10 @@ from convexmetric.comparisons.points import Checked
 from convexmetric.cones import Cone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
-from convexmetric.measures import MEASURES, MeasureAtK, measure_named
+from convexmetric.measures import MEASURES, Measure, MeasureAtK, measure_named
 from convexmetric.risks import PairwiseRisk, RankingRisk, Risk, SeparableRisk
 
-__all__ = ["Made", "Source", "arrays_of", "made", "table_of"]
+__all__ = ["Made", "Source", "arrays_of", "made", "measure_table", "relevance_arrays", "table_of"]
 
 
 class Source(Protocol):
@@ -67,9 +67,7 @@ def table_of(risk: Risk) -> tuple[dict[str, Any], float]:
         If such a risk cannot be cut.
     """
     if isinstance(risk, RankingRisk) and type(risk.measure) is MEASURES.get(risk.measure.name):
-        measure = risk.measure
-        at_k = {"k": measure.k, "short": measure.short} if isinstance(measure, MeasureAtK) else {}
-        return {"kind": "rankings", "measure": measure.name, **at_k}, risk.C / risk.parts
+        return measure_table(risk.measure), risk.C / risk.parts
     if isinstance(risk, PairwiseRisk):
         return {"kind": "pairs of lists", "margin": float(risk.margin)}, 1.0
     if isinstance(risk, SeparableRisk) and not risk.hard:
@@ -97,20 +95,29 @@ def arrays_of(risk: Risk) -> dict[str, np.ndarray]:
         assert isinstance(risk, RankingRisk | PairwiseRisk)
         of = risk.rankings
         arrays = {"points": of.X} if of.Q is of.X else {"points": of.X, "queries": of.Q}
-        relevance = of.relevance
-        arrays |= {"anchors": of.rows(np.arange(len(of))), "near": relevance.relevant}
-        arrays |= {"near_start": relevance.relevant_start, "near_stop": relevance.relevant_stop}
-        if relevance.complement:
-            nobody = np.full(len(of), relevance.n_corpus)
-            arrays["itself"] = nobody if relevance.itself is None else relevance.itself
-        else:
-            arrays |= {"far": relevance.irrelevant}
-            arrays |= {"far_start": relevance.irrelevant_start, "far_stop": relevance.irrelevant_stop}
+        arrays |= {"anchors": of.rows(np.arange(len(of))), **relevance_arrays(of.relevance)}
         if isinstance(risk, PairwiseRisk):
             arrays["query_weights"] = risk.weights
     if not all(isinstance(arrays[name], np.ndarray) for name in ("points", "queries") if name in arrays):
         raise InputError("sparse points cannot be cut into shards; pass X.toarray()")
     return arrays
+
+
+def measure_table(measure: Measure) -> dict[str, Any]:
+    """Kind and parameters of rankings by a measure of the package."""
+    at_k = {"k": measure.k, "short": measure.short} if isinstance(measure, MeasureAtK) else {}
+    return {"kind": "rankings", "measure": measure.name, **at_k}
+
+
+def relevance_arrays(relevance: Relevance) -> dict[str, np.ndarray]:
+    """Who is near and who is far to every query."""
+    arrays = {"near": relevance.relevant}
+    arrays |= {"near_start": relevance.relevant_start, "near_stop": relevance.relevant_stop}
+    if relevance.complement:
+        nobody = np.full(len(relevance), relevance.n_corpus)
+        return arrays | {"itself": nobody if relevance.itself is None else relevance.itself}
+    arrays |= {"far": relevance.irrelevant}
+    return arrays | {"far_start": relevance.irrelevant_start, "far_stop": relevance.irrelevant_stop}
 
 
 def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:

@@ -90,6 +90,10 @@ class ShardedRisk(Risk):
         other.backend = as_backend(engine)
         return other
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the engine, which lives where it was made."""
+        return vars(self) | {"backend": Serial()}
+
     def contents(self) -> tuple[Any, ...]:
         """Table and hashes; how it is cut is no part of it."""
         pieces = [

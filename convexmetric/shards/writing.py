@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from convexmetric.shards.folder import FORMAT, REACH, TABLE, Piece, digest
 from convexmetric.shards.kinds import arrays_of, table_of
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 
-__all__ = ["Written", "finish", "new_folder", "write", "write_piece", "write_pieces"]
+__all__ = ["Written", "finish", "new_folder", "piece_name", "write", "write_arrays", "write_piece", "write_pieces"]
 
 
 @dataclass(frozen=True)
@@ -132,19 +132,35 @@ def write_piece(folder: Path, number: int, risk: Risk) -> Written:
         If it cannot be cut or written.
     """
     table, weight = table_of(risk)
-    arrays = arrays_of(risk)
-    name = f"piece-{number:06d}"
-    try:
-        (folder / name).mkdir(exist_ok=True)
-        files = {}
-        for array_name, array in arrays.items():
-            path = folder / name / f"{array_name}.npy"
-            np.save(path, np.ascontiguousarray(array), allow_pickle=False)
-            files[array_name] = path.stat().st_size, digest(path)
-    except OSError as error:
-        raise InputError(f"folder: cannot write {folder / name}: {error.strerror or error}") from error
-    piece = Piece(name, risk.parts, sum(len(points) for points in risk.points), weight, files)
+    files = write_arrays(folder, number, arrays_of(risk))
+    piece = Piece(piece_name(number), risk.parts, sum(len(points) for points in risk.points), weight, files)
     return Written(piece, table, description(risk.cone).table, reach(risk.points))
+
+
+def piece_name(number: int) -> str:
+    """Folder of a piece."""
+    return f"piece-{number:06d}"
+
+
+def write_arrays(folder: Path, number: int, arrays: Mapping[str, np.ndarray | None]) -> dict[str, tuple[int, str]]:
+    """Write arrays of a piece; None for one that is written already. Sizes and hashes of the files.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written.
+    """
+    path, files = folder / piece_name(number), {}
+    try:
+        path.mkdir(exist_ok=True)
+        for name, array in arrays.items():
+            file = path / f"{name}.npy"
+            if array is not None:
+                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            files[name] = file.stat().st_size, digest(file)
+    except OSError as error:
+        raise InputError(f"folder: cannot write {path}: {error.strerror or error}") from error
+    return files
 
 
 def finish(folder: Path, written: list[Written], shards: int, cache: int) -> ShardedRisk:

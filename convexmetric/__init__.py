@@ -11,7 +11,7 @@ True
 import typing as _typing
 from importlib import import_module as _import_module
 
-from convexmetric import datasets, errors, moved
+from convexmetric import datasets, errors, moved, shards
 from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
 from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs
 from convexmetric.certificates import (
@@ -217,6 +217,7 @@ __all__ = [
     "roc_area",
     "roc_curve",
     "screen",
+    "shards",
     "single_prototype_error",
     "solve",
     "solve_path",

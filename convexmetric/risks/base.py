@@ -318,6 +318,31 @@ class Risk(ABC):
         DualError
             If the shapes do not fit this risk.
         """
+        checked = self.checked_cuts(dual)
+        if checked is None:
+            return None
+        groups = checked.groups
+        value, size, weight_of_distances, S = 0.0, 0.0, 0.0, np.zeros(self.cone.size)
+        for witness, weight in zip(checked.witnesses, checked.weights, strict=True):
+            parts = np.flatnonzero(weight[groups])
+            if parts.size:
+                cuts = self._cuts_of(parts, witness, groups)
+                present = len(cuts.offsets)
+                value += float(weight[:present] @ cuts.offsets)
+                size += float(weight[:present] @ np.abs(cuts.offsets))
+                weight_of_distances += np.inf if cuts.weights is None else float(weight[:present] @ cuts.weights)
+                S += weight[:present] @ cuts.normals
+        known = weight_of_distances if np.isfinite(weight_of_distances) else None
+        return DualPoint(value, self.cone.from_coordinates(S), known, size)
+
+    def checked_cuts(self, dual: Any) -> CutDual | None:
+        """Weighted cuts made feasible, or None when they say nothing.
+
+        Raises
+        ------
+        DualError
+            If ``dual`` is something else, or its shapes do not fit this risk.
+        """
         if not isinstance(dual, CutDual):
             raise DualError(
                 f"dual must be a CutDual, or a NumPy array of multipliers where the risk is a sum of hinges, "
@@ -350,18 +375,7 @@ class Risk(ABC):
             if not (sums[np.unique(groups)] > 0.0).all():
                 return None
             weights = weights / np.where(sums > 0.0, sums, 1.0)
-        value, size, weight_of_distances, S = 0.0, 0.0, 0.0, np.zeros(self.cone.size)
-        for witness, weight in zip(witnesses, weights, strict=True):
-            parts = np.flatnonzero(weight[groups])
-            if parts.size:
-                cuts = self._cuts_of(parts, witness, groups)
-                present = len(cuts.offsets)
-                value += float(weight[:present] @ cuts.offsets)
-                size += float(weight[:present] @ np.abs(cuts.offsets))
-                weight_of_distances += np.inf if cuts.weights is None else float(weight[:present] @ cuts.weights)
-                S += weight[:present] @ cuts.normals
-        known = weight_of_distances if np.isfinite(weight_of_distances) else None
-        return DualPoint(value, self.cone.from_coordinates(S), known, size)
+        return CutDual(witnesses, weights, groups)
 
     def _cuts_of(self, parts: np.ndarray, M: Array, groups: np.ndarray) -> Cuts:
         """As :meth:`separate`; the cuts of groups without any of ``parts`` need not be made."""

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,14 @@ import numpy as np
 from convexmetric.arguments import check_count, is_real
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
-from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
+from convexmetric.errors import (
+    BackendError,
+    ConvexMetricError,
+    GapWarning,
+    InputError,
+    SolverError,
+    UnsupportedProblemError,
+)
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import CutDual, DualPoint, Reason
@@ -36,6 +44,7 @@ from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, D
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint
+from convexmetric.solvers.run.spread import spread
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
 
@@ -83,6 +92,7 @@ def solve(
     constraints: Constraints | None = None,
     extra_objective: ExtraObjective | None = None,
     atol: float = 0.0,
+    backend: Any = None,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -123,6 +133,11 @@ def solve(
         Stop as well when ``upper - lower <= atol``. An optimum of zero has no relative gap: unless the metric zero is
         optimal, bounds of 0 and 1e-29 are ``"stalled"`` by ``tol`` alone. In units of the objective, so that no
         default but 0 fits every problem; with it ``"optimal"`` says nothing of optima below ``atol``.
+    backend : Executor, callable, distributed.Client or str, optional
+        What evaluates the risk, shard by shard: an executor of ``concurrent.futures`` or a function that makes one, a
+        client of Dask ``distributed``, the address of its scheduler, or ``"dask"`` for the client that is current. The
+        solver stays here. A risk in memory is written to a temporary folder first; one that is in a folder
+        (:class:`~convexmetric.shards.ShardedRisk`) is evaluated where it is.
 
     Returns
     -------
@@ -141,6 +156,8 @@ def solve(
         If a lower bound comes out above an upper one by more than rounding explains.
     SolverError
         If a solver fails without leaving a point.
+    BackendError
+        If the backend breaks down for good; the checkpoint has what was found.
 
     Warns
     -----
@@ -177,6 +194,10 @@ def solve(
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
+    if backend is not None:
+        with spread(problem, backend) as there:
+            found = solve(there, tol, solver, max_iter, max_seconds, progress, callback, checkpoint, atol=atol)
+        return replace(found, problem=problem)
     chosen = _chosen(solver)
     bare = problem.without_constant()
     run = chosen.prepare(bare)
@@ -200,6 +221,9 @@ def solve(
             if monitor.M is None or monitor.dual_point is None:
                 raise
             monitor.status = "interrupted"
+        except BackendError:
+            monitor.save()
+            raise
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
         if monitor.M is not None and not monitor.reached:

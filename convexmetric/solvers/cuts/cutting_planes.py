@@ -50,6 +50,8 @@ from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
 
+#: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
+LOST_PASSES = 3
 #: Relative gap of a master below which float64 does not go.
 FINEST = 1e-13
 
@@ -160,7 +162,7 @@ class CuttingPlanes(Solver):
             monitor.atol = max(monitor.atol, self.epsilon * risk.unit)
         n_groups = pool.n_groups
         master, fresh, solved = self._master(pool.above), True, False
-        move, alpha = None, self.stabilisation
+        move, alpha, idle = None, self.stabilisation, 0
         left = monitor.left_by(self.name)
         if left:
             metric, alpha = pool.restore(left)
@@ -195,6 +197,10 @@ class CuttingPlanes(Solver):
             sums, lower = pool.says(outcome)
             improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
+                return
+            # Parts whose values are not known: a shard was lost. It may be back in the next pass, but not for ever.
+            idle = 0 if improved or np.isfinite(cuts.values).all() else idle + 1
+            if idle == LOST_PASSES:
                 return
             missing = outcome.upper_bound - outcome.lower_bound
             if not (improved or fell) and not missing <= monitor.upper_bound - monitor.lower_bound < np.inf:

@@ -120,6 +120,8 @@ def _long_pass(problem: MetricProblem) -> Reason | None:
         return risk
     if isinstance(risk, SmoothRisk):
         return Reason("its losses are smooth")
+    if problem.cone.size > LONG_PASS_COORDINATES:
+        return Reason(f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates")
     few = int(risk.rankings.sizes.sum()) < LONG_PASS
     return Reason(f"a pass over it goes through fewer than {LONG_PASS:,} distances") if few else None
 
@@ -155,6 +157,8 @@ PAIRS_A_QUERY = 2_000
 
 #: Distances in a pass from which most passes had better be over a sample: a second or so.
 LONG_PASS = 25_000_000
+#: Coordinates up to which masters take no longer than passes over the sample.
+LONG_PASS_COORDINATES = 2_500
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -198,7 +202,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         SampledCuttingPlanes(), "rankings, soft margins; hinges over near and far items", "linear plus squared norm",
-        f"{LONG_PASS:,} distances a pass or more",
+        f"{LONG_PASS:,} distances a pass or more, up to {LONG_PASS_COORDINATES:,} coordinates",
         "most passes are over a sample of the queries, some ten over all of them", _long_pass,
     ),
     Route(

@@ -143,3 +143,14 @@ def test_risks_of_subsets_add_up(name):
     whole = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))
     np.testing.assert_allclose(sum(cuts.normals for cuts in one), 2.0 * whole.normals, rtol=1e-10, atol=1e-13)
     assert sum(cuts.offsets[0] for cuts in one) == pytest.approx(2.0 * whole.offsets[0], rel=1e-12)
+
+
+def test_the_default_takes_it_where_passes_are_long_and_masters_short():
+    def names(rows, features):
+        rng = np.random.default_rng(0)
+        problem = cm.RankingProblem.from_labels(rng.normal(size=(rows, features)), np.arange(rows) % 3, "map")
+        return [step.name for step in cm.explain(problem, measure=False).steps]
+
+    assert names(5_100, 4) == ["sampled-cutting-planes", "cutting-planes"]
+    assert names(4_900, 4) == ["cutting-planes"]
+    assert names(5_100, 71) == ["cutting-planes"]

@@ -15,7 +15,7 @@ from typing import Any
 import numba
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["THREAD_VARIABLES", "blas_threads_for", "limit_threads", "openmp_threads_for", "shared_cores"]
+__all__ = ["THREAD_VARIABLES", "blas_threads_for", "limit_threads", "one_thread", "openmp_threads_for", "shared_cores"]
 
 #: Variables that say how many threads a library takes; read when it is loaded.
 THREAD_VARIABLES = (
@@ -70,6 +70,22 @@ def shared_cores() -> Iterator[None]:
     numba.set_num_threads(min(half, loops))
     try:
         with _at_most(half):
+            yield
+    finally:
+        numba.set_num_threads(loops)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for BLAS and for compiled loops: for a task that shares a machine with others.
+
+    The limit of BLAS is one of the process. Where threads do tasks side by side the thread that started them should
+    hold it meanwhile, so that it stays when one of them ends.
+    """
+    loops = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with _at_most(1):
             yield
     finally:
         numba.set_num_threads(loops)

@@ -17,7 +17,15 @@ from typing import Any
 import numba
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["THREAD_VARIABLES", "blas_threads_for", "limit_threads", "openmp_threads_for", "over_rows", "shared_cores"]
+__all__ = [
+    "THREAD_VARIABLES",
+    "blas_threads_for",
+    "limit_threads",
+    "one_thread",
+    "openmp_threads_for",
+    "over_rows",
+    "shared_cores",
+]
 
 #: Variables that say how many threads a library takes; read when it is loaded.
 THREAD_VARIABLES = (
@@ -105,6 +113,22 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(compiled, *ends, *arguments) for ends in pairwise(starts)]:
             done.result()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for BLAS and for compiled loops: for a task that shares a machine with others.
+
+    The limit of BLAS is one of the process. Where threads do tasks side by side the thread that started them should
+    hold it meanwhile, so that it stays when one of them ends.
+    """
+    loops = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with _at_most(1):
+            yield
+    finally:
+        numba.set_num_threads(loops)
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """Threads: limits are kept inside, never raised, and undone."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from convexmetric.threads import over_rows, shared_cores
+from convexmetric.threads import one_thread, over_rows, shared_cores
 
 
 def blas_threads():
@@ -39,3 +40,19 @@ def test_what_fails_in_a_thread_is_raised(monkeypatch):
     monkeypatch.setattr(numba, "get_num_threads", lambda: 2)
     with pytest.raises(ZeroDivisionError):
         over_rows(lambda begin, end: 1 // begin, 100, 10**6)
+
+
+def test_tasks_side_by_side_have_a_thread_each_and_leave_no_limit():
+    loops, inside = numba.get_num_threads(), []
+
+    def task(_):
+        with one_thread():
+            inside.append((numba.get_num_threads(), blas_threads()))
+
+    with threadpool_limits(64, "blas"):
+        before = blas_threads()
+        with one_thread(), ThreadPoolExecutor(4) as pool:
+            list(pool.map(task, range(50)))
+        assert blas_threads() == before
+    assert set(inside) == {(1, 1)}
+    assert numba.get_num_threads() == loops

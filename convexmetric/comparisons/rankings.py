@@ -134,6 +134,10 @@ class Rankings:
             return self.Q[rows[0] : rows[-1] + 1]
         return self.Q[rows]
 
+    def norms(self, M: Array) -> Array:
+        """``x^T M x`` of every item."""
+        return self.cone.quadratic_forms(self.X, M)
+
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Cut the queries, in the given order, into pieces of bounded memory."""
         widths = np.full(len(order), self.X.shape[0]) if self.dense else self.sizes[order]
@@ -144,7 +148,7 @@ class Rankings:
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Distances under ``M`` from the queries, in the given order, to what they rank."""
-        norms = self.cone.quadratic_forms(self.X, M)
+        norms = self.norms(M)
         images = None if self.dense else self.cone.times(self.X, M)
         for queries in self.cuts(order):
             if images is None:

@@ -17,7 +17,8 @@ from typing import Any
 
 from convexmetric.arguments import check_positive_number
 from convexmetric.errors import BackendError, InputError
-from convexmetric.shards.sums import Partial, Terms, Tree, Unit, evaluate, lost
+from convexmetric.shards.sums import Partial, Terms, Tree, Unit, evaluate, evaluate_on_a_core, lost
+from convexmetric.threads import one_thread
 
 __all__ = ["Backend", "Executors", "Serial", "as_backend", "picklable"]
 
@@ -102,7 +103,8 @@ class Executors(Backend):
         tree, deadline = Tree(len(shards)), monotonic() + self._seconds
         waiting: Sequence[Unit] = shards
         for _ in range(RETRIES + 1):
-            waiting = self._round(task, waiting, argument, tree, deadline)
+            with one_thread():
+                waiting = self._round(task, waiting, argument, tree, deadline)
             if not waiting:
                 return tree.root
             if self._make is None:
@@ -125,7 +127,7 @@ class Executors(Backend):
         try:
             for shard in shards:
                 try:
-                    shard_of[self._pool.submit(evaluate, shard, task, argument)] = shard
+                    shard_of[self._pool.submit(evaluate_on_a_core, shard, task, argument)] = shard
                 except BrokenExecutor:
                     died.append(shard)
             while shard_of:

@@ -17,7 +17,7 @@ from typing import Any
 from convexmetric.arguments import check_positive_number
 from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
 from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend, Task
-from convexmetric.shards.sums import FAN, Partial, Unit, add, evaluate, lost
+from convexmetric.shards.sums import FAN, Partial, Unit, add, evaluate_on_a_core, lost
 
 __all__ = ["DaskBackend"]
 
@@ -109,7 +109,7 @@ class _Pass:
         missing = [shard for shard in self.shards if shard.number not in self.leaves]
         if missing:
             sent = self.client.submit(_same, self.argument, pure=False)
-            futures = self.client.map(evaluate, missing, task=self.task, argument=sent, pure=False)
+            futures = self.client.map(evaluate_on_a_core, missing, task=self.task, argument=sent, pure=False)
             self.leaves |= {shard.number: future for shard, future in zip(missing, futures, strict=True)}
 
     def _root(self) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.comparisons.points import Checked
 from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import MEASURES, Measure, MeasureAtK, measure_named
@@ -33,6 +34,9 @@ class Source(Protocol):
 
     def points(self, rows: np.ndarray | None) -> np.ndarray:
         """Rows of the corpus in ascending order; None for all."""
+
+    def once(self, M: Array, make: Callable[[], Array]) -> Array:
+        """What ``make`` gives for the whole corpus at a metric, made once for all shards of the piece in a process."""
 
 
 @dataclass(frozen=True)
@@ -172,12 +176,26 @@ def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankin
         relevance = Relevance(near, near_start, near_stop, far, far_start, far_stop)
         X = source.points(rows)
         anchors = anchors if own else _renumbered(rows, anchors)
+    corpus = Checked(X)
     if not own:
-        corpus = Checked(X)
-        return Rankings(corpus, corpus, relevance, cone, anchors), rows, None
-    first, last = int(anchors.min()), int(anchors.max()) + 1
-    asked = Checked(source.rows("queries", first, last))
-    return Rankings(Checked(X), asked, relevance, cone, anchors - first), rows, first
+        rankings, first = _Shared(corpus, corpus, relevance, cone, anchors), None
+    else:
+        first, last = int(anchors.min()), int(anchors.max()) + 1
+        asked = Checked(source.rows("queries", first, last))
+        rankings = _Shared(corpus, asked, relevance, cone, anchors - first)
+    if rows is None and rankings.X is X:
+        rankings.once = source.once
+    return rankings, rows, first
+
+
+class _Shared(Rankings):
+    """Some queries over a corpus that other shards rank as well: what is of the corpus alone is made once."""
+
+    once: Callable[[Array, Callable[[], Array]], Array] | None = None
+
+    def norms(self, M: Array) -> Array:
+        """``x^T M x`` of every item."""
+        return super().norms(M) if self.once is None else self.once(M, lambda: super(_Shared, self).norms(M))
 
 
 def _lists(source: Source, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,12 +7,14 @@ shard just before its turn; forgetting any at random keeps about as large a shar
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from hashlib import sha256
 from random import Random
 from threading import Lock, RLock
 from typing import Any
 
 import numpy as np
 
+from convexmetric.cones.base import Array
 from convexmetric.shards.folder import Shard, StoredArray, cone_of
 from convexmetric.shards.kinds import Made, made
 
@@ -63,6 +65,8 @@ class Cache:
 
 
 _CACHE = Cache()
+#: Of whole corpora at metrics: that of this pass, and some of earlier ones.
+_AT_METRICS, AT_METRICS_BYTES = Cache(), 2**25
 
 
 def load(shard: Shard) -> Made:
@@ -125,3 +129,15 @@ class _Files:
         kept = _CACHE.get(self._shard.contents, whole, self._shard.cache, shared=True)
         assert isinstance(kept, np.ndarray)
         return kept
+
+    def once(self, M: Array, make: Callable[[], Array]) -> Array:
+        """What is made of the whole corpus at a metric, by the shard that comes first."""
+
+        def made() -> tuple[Array, int]:
+            found = make()
+            return found, found.nbytes
+
+        key = self._shard.contents, self._shard.cone, sha256(np.ascontiguousarray(M).data).digest()
+        found = _AT_METRICS.get(key, made, AT_METRICS_BYTES)
+        assert isinstance(found, np.ndarray)
+        return found

@@ -36,7 +36,8 @@ __all__ = ["CACHE_BYTES", "SHARDS", "ShardedRisk"]
 #: Bytes of data that a process keeps between passes, unless another number is given.
 CACHE_BYTES = 2**28
 #: Number of shards, unless another one is given: the same on any machine, as sums depend on it in their last bits.
-SHARDS = 64
+#: Every group of cuts is one shard then, of 32 groups.
+SHARDS = 32
 
 
 class ShardedRisk(Risk):

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from convexmetric.errors import InputError
+from convexmetric.threads import one_thread
 
-__all__ = ["FAN", "Partial", "Tree", "Unit", "add", "evaluate"]
+__all__ = ["FAN", "Partial", "Tree", "Unit", "add", "evaluate", "evaluate_on_a_core", "lost"]
 
 #: How many neighbours are added at a time.
 FAN = 8
@@ -56,6 +57,12 @@ def evaluate(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> P
         return Partial(task(shard, argument))
     except LOSSES as error:
         return lost(shard, error)
+
+
+def evaluate_on_a_core(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+    """The same as a task beside others."""
+    with one_thread():
+        return evaluate(shard, task, argument)
 
 
 def lost(shard: Unit, why: BaseException | str) -> Partial:

@@ -43,7 +43,7 @@ def problem(n: int, d: int) -> cm.RankingProblem:
 def cluster() -> Any:
     from distributed import Client, LocalCluster
 
-    workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR")
+    workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR")
     return workers, Client(workers)
 
 

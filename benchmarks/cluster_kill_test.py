@@ -48,7 +48,9 @@ class Killer(threading.Thread):
 
     def run(self):
         while self.killed < self.most and not self.ended.wait(random.expovariate(1.0 / self.every)):
-            victims = [nanny.pid for nanny in self.cluster.workers.values() if nanny.pid]
+            # Whose process dies before it has said that it is there is given up by its nanny, and never replaced.
+            there = {worker.nanny for worker in list(self.cluster.scheduler.workers.values())}
+            victims = [nanny.pid for nanny in self.cluster.workers.values() if nanny.address in there and nanny.pid]
             random.shuffle(victims)
             for pid in victims[1:] if self.all_but_one else victims[:1]:
                 try:
@@ -74,7 +76,7 @@ def solve(there, backend, limit, **options):
 def with_kills(there, arguments, limit, all_but_one):
     """One solve while workers are killed; how many were."""
     cluster = LocalCluster(
-        n_workers=arguments.workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        n_workers=arguments.workers, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
     )
     with cluster, Client(cluster) as client:
         killer = Killer(cluster, arguments.every, arguments.kills, all_but_one)

@@ -23,6 +23,8 @@ __all__ = ["DaskBackend"]
 
 #: Seconds after which to look again whether the scheduler is back.
 PAUSE = 0.2
+#: Seconds after which to look whether anybody works, and for how long nobody may.
+LOOK, PATIENCE = 5.0, 300.0
 #: Seconds in which to add up what is there when the time for a pass is over.
 LAST_SUM = 60.0
 
@@ -37,6 +39,8 @@ class DaskBackend(Backend):
         and the files of the shards under the same path.
     seconds : float
         Time for a pass: shards that are not done by then are lost to it.
+    patience : float
+        Seconds to wait for a worker where there is none that takes tasks.
 
     Raises
     ------
@@ -46,8 +50,9 @@ class DaskBackend(Backend):
         If Dask is not installed.
     """
 
-    def __init__(self, client: Any, *, seconds: float = PASS_SECONDS) -> None:
+    def __init__(self, client: Any, *, seconds: float = PASS_SECONDS, patience: float = PATIENCE) -> None:
         check_positive_number(seconds, "seconds")
+        check_positive_number(patience, "patience")
         try:
             import distributed
         except ImportError as error:
@@ -64,7 +69,7 @@ class DaskBackend(Backend):
             raise InputError("backend must be a distributed.Client that is not asynchronous, an address, or 'dask'")
         self.client = client
         self._opened = isinstance(named, str) and named != "dask"
-        self._seconds = float(seconds)
+        self._seconds, self._patience = float(seconds), float(patience)
 
     def close(self) -> None:
         """Close a client that was opened here."""
@@ -73,14 +78,17 @@ class DaskBackend(Backend):
 
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
         """A task a shard, a task a node of the tree."""
-        return _Pass(self.client, task, shards, argument, self._seconds).total()
+        return _Pass(self.client, task, shards, argument, self._seconds, self._patience).total()
 
 
 class _Pass:
     """One pass: the tasks of its shards, and what became of them."""
 
-    def __init__(self, client: Any, task: Task, shards: Sequence[Unit], argument: Any, seconds: float) -> None:
+    def __init__(
+        self, client: Any, task: Task, shards: Sequence[Unit], argument: Any, seconds: float, patience: float
+    ) -> None:
         self.client, self.task, self.shards, self.argument = client, task, shards, argument
+        self.patience, self.seen_working = patience, monotonic()
         self.seconds, self.deadline = seconds, monotonic() + seconds
         #: By the number of a shard its future, or what it contributes if it is lost.
         self.leaves: dict[int, Any] = {}
@@ -92,9 +100,7 @@ class _Pass:
         while True:
             try:
                 self._submit()
-                found = self._root().result(timeout=max(0.0, self.deadline - monotonic()))
-                assert isinstance(found, Partial)
-                return found
+                return self._result(self._root())
             except Exception as error:
                 # TimeoutError is an OSError, and so is what distributed raises of its connections.
                 if isinstance(error, CancelledError | OSError) or self.client.status != "running":
@@ -120,6 +126,30 @@ class _Pass:
             nodes = [self.client.submit(add, run, pure=False) for run in runs]
             if len(nodes) == 1:
                 return nodes[0]
+
+    def _result(self, root: Any) -> Partial:
+        """The sum, if it comes in time; now and then we look whether anybody works on it."""
+        while True:
+            left = self.deadline - monotonic()
+            try:
+                found = root.result(timeout=max(0.0, min(left, LOOK)))
+                assert isinstance(found, Partial)
+                return found
+            except TimeoutError:
+                if left <= LOOK:
+                    raise
+            self._check_workers()
+
+    def _check_workers(self) -> None:
+        """Workers that are paused, near their memory limit, take no tasks, and may stay so for ever."""
+        if self.client.sync(self.client.scheduler.ncores_running):
+            self.seen_working = monotonic()
+        elif monotonic() - self.seen_working > self.patience:
+            raise BackendError(
+                f"the Dask cluster has had no worker that takes tasks for {self.patience:g} s: none is left, or all "
+                "are paused because they are near their memory limit (then give workers more memory, or cut the risk "
+                "into more shards and keep less of it: ShardedRisk(folder, shards=..., cache=...))"
+            )
 
     def _futures(self) -> dict[int, Any]:
         return {number: leaf for number, leaf in self.leaves.items() if not isinstance(leaf, Partial)}

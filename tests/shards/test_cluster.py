@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 
 def cluster(workers=2):
     return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
     )
 
 
@@ -120,6 +120,7 @@ def test_killed_workers_change_nothing(client, alone, tmp_path):
     assert same(cm.solve(there, backend=client, callback=callback), expected)
 
 
+@pytest.mark.slow
 def test_all_workers_at_once_change_nothing_either(client, alone):
     there, expected = alone
 
@@ -149,6 +150,7 @@ def test_mistakes_of_a_task_are_raised(client):
         as_backend(client).total(wrong, UNITS, None)
 
 
+@pytest.mark.slow
 def test_a_shard_that_kills_every_worker_is_lost(client, monkeypatch):
     monkeypatch.setattr("convexmetric.shards.cluster.RETRIES", 0)
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
@@ -180,6 +182,15 @@ def test_a_scheduler_that_is_gone_is_told_and_the_checkpoint_goes_on(alone, tmp_
     assert solution.lower_bound <= expected.upper_bound
     assert expected.lower_bound <= solution.upper_bound
     assert len(solution.history) >= 5
+
+
+def test_a_cluster_without_workers_is_told():
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs="CRITICAL") as workers,
+        distributed.Client(workers, set_as_default=False) as other,
+        pytest.raises(BackendError, match="no worker that takes tasks for 1 s"),
+    ):
+        DaskBackend(other, patience=1.0).total(count, UNITS, None)
 
 
 def test_what_is_no_cluster_is_refused():

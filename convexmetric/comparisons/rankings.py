@@ -38,6 +38,8 @@ __all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]
 
 #: Bytes of distances held at a time; a pass needs about three times this beside the data.
 BLOCK_BYTES = 64 * 2**20
+#: Distances for each entry of a metric from which its eigenvectors are worth their time.
+THIN_FROM = 30.0
 #: Share of the corpus that must be listed on average for whole rows of distances to be cheaper.
 DENSE_FROM = 0.05
 
@@ -149,6 +151,10 @@ class Rankings:
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Distances under ``M`` from the queries, in the given order, to what they rank."""
+        thin = self.thin(M)
+        if thin is not None:
+            yield from self._thin_blocks(thin, order)
+            return
         norms = self.norms(M)
         images = None if self.dense else self.cone.times(self.X, M)
         for queries in self.cuts(order):
@@ -159,6 +165,21 @@ class Rankings:
                 yield DenseBlock(self, queries, product)
             else:
                 yield ListedBlock(self, queries, norms, images)
+
+    def thin(self, M: Array) -> Array | None:
+        """B with ``M = B^T B`` where distances are cheaper from images ``B x``, its eigenvectors included."""
+        numbers = float(len(self)) * self.X.shape[0]
+        return self.cone.thin_factor(M) if self.dense and numbers >= THIN_FROM * self.cone.d**2 else None
+
+    def _thin_blocks(self, B: Array, order: np.ndarray) -> Iterator[Block]:
+        """Distances under ``B^T B`` from images of the points."""
+        images = np.asarray(self.X @ B.T)
+        of_queries = images if self.Q is self.X else np.asarray(self.Q @ B.T)
+        norms = np.einsum("ij,ij->i", images, images)
+        for queries in self.cuts(order):
+            product = (-2.0 * of_queries[self.rows(queries)]) @ images.T
+            product += norms
+            yield DenseBlock(self, queries, product)
 
     def adjoint(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for ``(len(queries), n)`` weights, dense or sparse; rows sum to zero."""

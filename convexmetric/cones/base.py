@@ -150,6 +150,10 @@ class Cone(ABC):
         """``v v^T``, an element of the space: for statements of a few comparisons."""
         return self.outer_sum(np.asarray(v)[None], np.ones(1))
 
+    def thin_factor(self, M: Array) -> Array | None:
+        """B with ``M = B^T B`` and at most half as many rows as columns; None where there is none."""
+        return None
+
     @abstractmethod
     def times(self, V: Any, M: Array) -> Array:
         """``M v`` for every row ``v`` of a dense ``V``."""

@@ -32,6 +32,10 @@ class Images(PSDCone):
         images = V @ M.T
         return np.einsum("ij,ij->i", images, images)
 
+    def thin_factor(self, M: Array) -> Array | None:
+        """M is one."""
+        return None
+
     def times(self, V: Any, M: Array) -> Array:
         """``V B^T B``."""
         return np.asarray((V @ M.T) @ M)

@@ -126,6 +126,15 @@ class PSDCone(Cone):
         kept = values > max(0.0, values[-1]) * values.size * np.finfo(float).eps
         return np.asarray(np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1])
 
+    def thin_factor(self, M: Array) -> Array | None:
+        """Of a metric of at most half the full rank, negative eigenvalues at rounding."""
+        values, vectors = np.linalg.eigh(M)
+        negligible = max(0.0, values[-1]) * values.size * np.finfo(float).eps
+        kept = values > negligible
+        if values[0] < -negligible or 2 * kept.sum() > values.size:
+            return None
+        return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
     def trace(self, M: Array) -> float:
         """``tr M``."""
         return float(np.trace(M))

@@ -15,9 +15,10 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explain import Explanation, Step, explain
-from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedNewton, screen
+from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedLowRankNewton, SmoothedNewton, screen
 from convexmetric.solvers.hinges.newton_system import NewtonSystemSettings
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.numerics.factors import FactorSettings
 from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.path import solve_path
@@ -38,6 +39,7 @@ __all__ = [
     "DualNewton",
     "Exact",
     "Explanation",
+    "FactorSettings",
     "FactoredDescent",
     "FactoredLagrangian",
     "InteriorPoint",
@@ -52,6 +54,7 @@ __all__ = [
     "SampledCuttingPlanes",
     "Screened",
     "SemismoothNewton",
+    "SmoothedLowRankNewton",
     "SmoothedNewton",
     "Solver",
     "Step",

@@ -136,13 +136,13 @@ def test_all_workers_at_once_change_nothing_either(client, alone):
 def test_a_pass_ends_in_time_without_what_is_not_done(client):
     as_backend(client).total(count, UNITS, None)
     start = time.monotonic()
-    found = DaskBackend(client, seconds=2.0).total(slow, UNITS, 6.0)
-    assert time.monotonic() - start < 5.0
+    found = DaskBackend(client, seconds=2.0).total(slow, UNITS, 15.0)
+    assert time.monotonic() - start < 14.0
     # Others may have waited behind it.
     assert 3 in found.lost
     assert found.terms[0][0] + len(found.lost) == len(UNITS)
     # Its worker is busy until then.
-    time.sleep(5.0)
+    time.sleep(14.0)
 
 
 def test_mistakes_of_a_task_are_raised(client):

@@ -7,13 +7,13 @@ import pytest
 
 import convexmetric as cm
 from convexmetric import solvers
-from convexmetric.solvers import InteriorPointSettings, NewtonSystemSettings
+from convexmetric.solvers import FactorSettings, InteriorPointSettings, NewtonSystemSettings
 
 NAMES = ("approximate", "cuts", "hinges", "listed", "pairs", "smooth")
 FAMILIES = tuple(f"convexmetric.solvers.{name}." for name in NAMES)
 CLASSES = [getattr(solvers, name) for name in solvers.__all__ if isinstance(getattr(solvers, name), type)]
 SOLVERS = [kind for kind in CLASSES if issubclass(kind, solvers.Solver) and kind.__module__.startswith(FAMILIES)]
-KINDS = [*SOLVERS, InteriorPointSettings, NewtonSystemSettings]
+KINDS = [*SOLVERS, FactorSettings, InteriorPointSettings, NewtonSystemSettings]
 #: Their settings are described with those of the solvers that they are bases of, or derived from.
 OTHERS = (solvers.ApproximateSolver, solvers.RandomisedSolver, solvers.ConicCuttingPlanes)
 KINDS = [kind for kind in KINDS if kind not in OTHERS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -52,16 +53,48 @@ class Kinks:
         over_rows(_margins, count, count * self.X.shape[1], self.Q, self.anchors, self.sample, norms, images, margins)
         return margins
 
+    def second_along(self, B: Array) -> Callable[[Array], Array]:
+        """From E, ``(r, d)``, to ``B sum_t curvature_t <D_t, B^T E + E^T B> D_t``, for matrix metrics.
+
+        From images of the points, in single precision, which is enough for products of conjugate gradients.
+        """
+        X, factor = self.X.astype(np.float32), B.astype(np.float32)
+        Q = X if self.Q is self.X else self.Q.astype(np.float32)
+        Z = X @ factor.T
+        Y = Z if Q is X else Q @ factor.T
+        count = len(self.sample)
+
+        def applied(E: Array) -> Array:
+            change = E.astype(np.float32)
+            H = X @ change.T
+            G = H if Q is X else Q @ change.T
+            margins = np.empty(count)
+            over_rows(_changes, count, 4 * count * len(B), Y, Z, G, H, self.anchors, self.sample, margins)
+            weights, sums = self._laplacian(self.curvature * margins)
+            weights, sums = weights.astype(np.float32), sums.astype(np.float32)
+            items = sums[:, None] * Z - weights.T @ Y
+            queries = weights @ Z
+            out = X.T @ (items - queries) if Q is X else X.T @ items - Q.T @ queries
+            return np.asarray(out.T, dtype=np.float64)
+
+        return applied
+
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t D_t``."""
         if self.in_coordinates:
             return self.cone.from_coordinates(np.asarray(self.rows.T @ u))
-        places, columns, starts = self._pattern
-        weights = np.bincount(places[0], u, columns.size) - np.bincount(places[1], u, columns.size)
-        images = sp.csr_array((weights, columns, starts), shape=(self.Q.shape[0], self.X.shape[0])) @ self.X
-        weighted = 0.5 * np.bincount(columns, weights, self.X.shape[0])[:, None] * self.X
+        weights, sums = self._laplacian(u)
+        images = weights @ self.X
+        weighted = 0.5 * sums[:, None] * self.X
         half = self.X.T @ (weighted - images) if self.Q is self.X else self.X.T @ weighted - self.Q.T @ images
         return half + half.T
+
+    def _laplacian(self, u: Array) -> tuple[Any, Array]:
+        """Weights of the pairs of a query and an item whose outer products ``sum_t u_t D_t`` adds up, and of items."""
+        places, columns, starts = self._pattern
+        weights = np.bincount(places[0], u, columns.size) - np.bincount(places[1], u, columns.size)
+        shape = self.Q.shape[0], self.X.shape[0]
+        return sp.csr_array((weights, columns, starts), shape=shape), np.bincount(columns, weights, shape[1]).astype(np.float64)
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -107,3 +140,15 @@ def _margins(begin, end, Q, anchors, sample, norms, images, margins):  # type: i
         for f in range(q.size):
             dot += q[f] * (images[far, f] - images[near, f])
         margins[t] = norms[far] - norms[near] - 2.0 * dot
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _changes(begin, end, Y, Z, G, H, anchors, sample, margins):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``<D_t, B^T E + E^T B>`` from images ``B q, B x`` (Y, Z) and ``E q, E x`` (G, H)."""
+    for t in range(begin, end):
+        q, near, far = anchors[t], sample[t, 1], sample[t, 2]
+        dot = np.float32(0.0)
+        for k in range(Z.shape[1]):
+            y, g = Y[q, k], G[q, k]
+            dot += (y - Z[far, k]) * (g - H[far, k]) - (y - Z[near, k]) * (g - H[near, k])
+        margins[t] = 2.0 * dot

@@ -13,6 +13,7 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.losses import Logistic
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, SmoothSeparableRisk
+from convexmetric.solvers import FactorSettings
 
 
 def modalities(seed=0, n=60, dx=6, dy=4, classes=4, spread=1.5):
@@ -81,7 +82,7 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
 
 def test_a_small_growth_reaches_it_as_well():
     problem = cross_modal(0.1, 0.0)
-    one = solve(problem, cm.LowRankNewton(grow=1), 1e-8)
+    one = solve(problem, cm.LowRankNewton(factor=FactorSettings(grow=1)), 1e-8)
     assert one.status == "optimal"
     assert one.upper_bound == pytest.approx(solve(problem, "proximal-gradient", 1e-7).upper_bound, rel=1e-7)
 

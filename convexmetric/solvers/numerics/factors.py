@@ -1,0 +1,225 @@
+r"""Objectives of a factor, :math:`M = B^\top B`, and descent on them by trust-region Newton steps.
+
+.. math:: \min_{M \succeq 0} R(M) + \langle H, M \rangle, \qquad H = \lambda I + G \succ 0
+
+In coordinates that make H the identity, :math:`H = K K^\top` and :math:`C = B K`, a factor has the objective
+:math:`F(C) = R + \|C\|_F^2` with gradient :math:`2 C (I - \tilde S)`, :math:`\tilde S = K^{-1} S K^{-\top}`,
+:math:`S = -\nabla R`. It is not convex, but three facts make it safe and fast:
+
+- whatever C is, the tangent plane there, shrunk by :math:`\theta = 1 / \max(1, \lambda_{\max}(\tilde S))`, is a dual
+  point: one eigendecomposition bounds the convex problem and says whether any metric, of any rank, is better;
+- if :math:`\lambda_{\max} > 1` at a stationary point, a row along its eigenvector descends: the rank grows only where
+  it has to. Rows that shrink to nothing are left out;
+- with the rank of the optimum the Hessian is positive definite but for rotations of the rows, and Newton's method
+  converges quadratically. Its systems are solved by conjugate gradients in a trust region (Steihaug), from products
+  with the factor: passes over the data, no matrix of the size of the Hessian.
+
+The trust region leaves saddle points by itself; the certificate decides about everything else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+import scipy.linalg as la
+
+from convexmetric.arguments import check_count, check_share
+from convexmetric.cones.base import Array
+from convexmetric.risks import DualPoint
+from convexmetric.solvers.numerics.trust_region import at_boundary, new_radius, steihaug
+
+__all__ = ["FactorObjective", "FactorPoint", "FactorSettings"]
+
+#: Rounding error of an objective, as a share of it: some multiples of the machine precision.
+ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class FactorSettings:
+    """How a factor descends and grows.
+
+    Parameters
+    ----------
+    grow : int
+        Rows added at a time at most.
+    newton_steps : int
+        Steps of a descent at most.
+    cg_steps : int
+        Conjugate gradient steps for a Newton step at most.
+    negligible_row : float
+        Rows of the factor are left out below this share of its squared size, a metric's trace.
+    new_row_share : float
+        Rows are added along eigenvectors of S whose eigenvalues exceed one by more than this share of the tolerance.
+    cg_accuracy : float
+        Share of the gradient at which conjugate gradients end, at most; it shrinks with the gradient,
+    least_cg_accuracy : float
+        but not below this share.
+    growth_trials : int
+        Attempts to make new rows short enough to descend.
+    """
+
+    grow: int = 8
+    newton_steps: int = 40
+    cg_steps: int = 200
+    _: KW_ONLY
+    negligible_row: float = 1e-12
+    new_row_share: float = 0.1
+    cg_accuracy: float = 0.1
+    least_cg_accuracy: float = 1e-8
+    growth_trials: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("grow", "newton_steps", "cg_steps", "growth_trials"):
+            check_count(getattr(self, name), name)
+        for name in ("negligible_row", "new_row_share", "cg_accuracy", "least_cg_accuracy"):
+            check_share(getattr(self, name), name)
+
+
+@dataclass(frozen=True)
+class FactorPoint:
+    """A factor with what a pass over the data says there.
+
+    Attributes
+    ----------
+    C, B : arrays
+        The factor in whitened coordinates, and in those of the points.
+    risk : float
+        The risk, or what stands for it.
+    point : DualPoint
+        Its tangent plane.
+    S : array
+        In whitened coordinates.
+    """
+
+    C: Array
+    B: Array
+    risk: float
+    point: DualPoint
+    S: Array
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+        return self.risk + float(np.vdot(self.C, self.C))
+
+    @property
+    def gradient(self) -> Array:
+        """Of the objective."""
+        return 2.0 * (self.C - self.C @ self.S)
+
+
+#: A linear map of factors.
+Map = Callable[[Array], Array]
+Point = TypeVar("Point", bound=FactorPoint)
+
+
+class FactorObjective(ABC, Generic[Point]):
+    """The objective in coordinates that make the penalty a squared norm.
+
+    Parameters
+    ----------
+    settings : FactorSettings
+    H : (d, d) array
+        The linear penalty.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        Unless H is positive definite.
+    """
+
+    def __init__(self, settings: FactorSettings, H: Array) -> None:
+        self.settings = settings
+        self.K = np.linalg.cholesky(H)
+        self.inverse = la.solve_triangular(self.K, np.eye(len(self.K)), lower=True, check_finite=False)
+        #: Products with a Hessian so far.
+        self.products = 0
+
+    @abstractmethod
+    def at(self, C: Array) -> Point:
+        """One pass over the data."""
+
+    @abstractmethod
+    def second_along(self, here: Point) -> Map:
+        """From E, ``(r, d)``, to B times the second derivative of the risk along ``B^T E + E^T B``."""
+
+    @abstractmethod
+    def curvature(self, here: Point, change: Array) -> float:
+        """The second derivative of the risk along a matrix, twice."""
+
+    def factor(self, M: Array) -> Array:
+        """A factor in these coordinates of a metric, small eigenvalues left out."""
+        values, vectors = la.eigh(self.K.T @ M @ self.K)
+        kept = values > self.settings.negligible_row * values.sum()
+        return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
+    def hessian(self, here: Point) -> Map:
+        """The second derivative of the objective."""
+        second = self.second_along(here)
+
+        def applied(E: Array) -> Array:
+            self.products += 1
+            return 2.0 * (E - E @ here.S + second(E @ self.inverse) @ self.inverse.T)
+
+        return applied
+
+    def descend(self, here: Point, accuracy: float, stop: Callable[[], bool]) -> Point:
+        """Newton steps until one promises less than a share ``accuracy`` of the objective."""
+        settings = self.settings
+        radius = max(1.0, float(np.linalg.norm(here.C)))
+        for _ in range(settings.newton_steps):
+            # The residual asked for shrinks with the gradient: superlinear convergence.
+            share = max(settings.least_cg_accuracy, float(np.sqrt(np.linalg.norm(here.gradient))))
+            share = min(settings.cg_accuracy, share)
+            step, promised = steihaug(self.hessian(here), here.gradient, radius, settings.cg_steps, share)
+            there = self.at(here.C + step)
+            length = float(np.linalg.norm(step))
+            inside = not at_boundary(length, radius)
+            # Near the optimum what is gained and promised is less than the rounding of the objective.
+            rounding = ROUNDING * abs(here.value)
+            if not promised + rounding > 0.0:
+                break
+            kept = (here.value - there.value + rounding) / (promised + rounding)
+            radius = new_radius(radius, length, kept)
+            if kept > 0.0:
+                here = there
+            settled = inside and kept > 0.0 and promised <= accuracy * abs(here.value)
+            if settled or length <= ROUNDING * np.linalg.norm(here.C) or stop():
+                break
+        return here
+
+    def grown(self, here: Point, tol: float) -> Point:
+        """Rows along the eigenvectors of S that promise most, of the length that Newton's method gives them.
+
+        Negligible ones are left out where there are new ones.
+        """
+        values, vectors = la.eigh(here.S)
+        above = np.flatnonzero(values > 1.0 + self.settings.new_row_share * tol)[::-1][: self.settings.grow]
+        rows = vectors[:, above].T
+        if not len(rows):
+            return here
+        V = rows @ self.inverse
+        curvature = self.curvature(here, V.T @ V)
+        slope, old = float((values[above] - 1.0).sum()), self._kept(here.C)
+        share = slope / curvature if curvature > 0.0 else 1.0
+        for _ in range(self.settings.growth_trials):
+            there = self.at(np.concatenate([old, np.sqrt(share) * rows]))
+            if there.value < here.value:
+                return there
+            share *= 0.25
+        return here
+
+    def reduced(self, here: Point) -> Point:
+        """The factor without negligible rows."""
+        C = self._kept(here.C)
+        return here if len(C) == len(here.C) else self.at(C)
+
+    def _kept(self, C: Array) -> Array:
+        """The factor with orthogonal rows, negligible ones left out."""
+        _, sizes, rows = np.linalg.svd(C, full_matrices=False)
+        kept = sizes**2 > self.settings.negligible_row * (sizes**2).sum()
+        return np.asarray(sizes[kept, None] * rows[kept])

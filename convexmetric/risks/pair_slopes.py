@@ -39,50 +39,49 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     margin, width, write = settings
     values, dense, first, lists = block
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    most = found.shape[1]
+    own_begin, own_end, pairs, slopes = own
+    most, reach = found.shape[1], margin + 0.5 * width
     largest = 0
     for row in range(begin, end):
         largest = max(largest, irrelevant_stop[row] - irrelevant_start[row])
-    z_room, counts = np.empty(largest), np.empty((3, largest), dtype=np.int32)
+    z_room, items_room = np.empty(largest), np.empty(largest, dtype=np.int64)
+    places_room = np.empty(largest, dtype=np.int64)
+    counts = np.empty((3, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
         base, near, far = first[row], relevant_start[row], irrelevant_start[row]
         p, n = relevant_stop[row] - near, irrelevant_stop[row] - far
-        given, x, z = np.empty(p), np.empty(p), z_room[:n]
+        given, x, x_places = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64)
         for i in range(p):
             given[i] = values[base + (relevant[near + i] if dense else i)]
-        for j in range(n):
-            z[j] = values[base + (irrelevant[far + j] if dense else p + j)]
         order = ascending(given)
         for i in range(p):
             x[i] = given[order[i]]
+            x_places[i] = base + (relevant[near + order[i]] if dense else order[i])
+        # Far items beyond all near ones have no slope: at a good metric most of them.
+        met, last = 0, x[p - 1]
+        for j in range(n):
+            at = base + (irrelevant[far + j] if dense else p + j)
+            z_room[met], items_room[met], places_room[met] = values[at], j, at
+            met += not last <= values[at] - reach
+        changes = np.empty(own_end[row] - own_begin[row])
+        for k in range(changes.size):
+            i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
+            z = values[base + (irrelevant[far + j] if dense else p + j)]
+            changes[k] = slopes[own_begin[row] + k] - _slope(given[i], z, margin, width)
         if write:
             # Added to, not set: an item may stand in a list several times.
             for at in range(base, first[row + 1]):
                 values[at] = 0.0
-        places = base, irrelevant[far : far + n], dense
+        places = x_places, items_room[:met], places_room[:met]
         smooth, exact, total, kinks, runs = _row(
-            x,
-            z,
-            margin,
-            width,
-            weights[row],
-            write,
-            values,
-            places,
-            relevant[near : near + p],
-            order,
-            counts,
-            runs_room,
+            x, z_room[:met], margin, width, weights[row], write, values, places, counts, runs_room
         )
-        if write:
-            own_begin, own_end, pairs, slopes = own
-            for k in range(own_begin[row], own_end[row]):
-                i, j = pairs[k, 1], pairs[k, 2]
-                change = slopes[k] - _slope(given[i], z[j], margin, width)
-                total += change
-                values[base + (irrelevant[far + j] if dense else p + j)] += weights[row] * change
-                values[base + (relevant[near + i] if dense else i)] -= weights[row] * change
+        for k in range(changes.size):
+            i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
+            total += changes[k]
+            values[base + (irrelevant[far + j] if dense else p + j)] += weights[row] * changes[k]
+            values[base + (relevant[near + i] if dense else i)] -= weights[row] * changes[k]
         sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
         if most and kinks and np.isfinite(strides[row]):
@@ -91,61 +90,70 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
 
 
 @numba.njit(cache=True, nogil=True)
-def _row(x, z, margin, width, weight, write, values, places, wanted, order, counts, runs_room):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Smoothed and exact sum of a query, sum of its slopes, number of its kinks, and number of runs on the kink."""
-    base, unwanted, dense = places
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
     sums, squares = _prefix_sums(x, low)
-    above, run_begin, run_end = counts
-    count_below(x, z, margin, above)
-    exact, active = 0.0, 0
-    for j in range(n):
-        exact += sums[p] - sums[above[j]] - (p - above[j]) * (z[j] - margin - low)
-        active += p - above[j]
-    if not write:
-        return exact, exact, float(active), 0, 0
-    if width == 0.0:
-        _write_sharp(weight, values, places, wanted, order, above[:n])
-        return exact, exact, float(active), 0, 0
+    run_begin, run_end, with_run = counts
+    x_places, items, z_places = places
+    exact, total = 0.0, 0.0
+    if not write or width == 0.0:
+        count_below(x, z, margin, run_begin)
+        for j in range(n):
+            above = p - run_begin[j]
+            exact += sums[p] - sums[run_begin[j]] - above * (z[j] - margin - low)
+            total += above
+        if write:
+            _write_sharp(weight, values, x_places, z_places, run_begin)
+        return exact, exact, total, 0, 0
     # For every near item, of the far ones whose kink it enters and of those whose kink it leaves: number, and sum of t
     # at the first item on the kink and at the last one.
-    entering, leaving, ones = np.empty((p + 1, 2)), np.empty((p + 1, 2)), np.empty(p + 1)
-    for i in range(p + 1):
-        entering[i, 0] = entering[i, 1] = leaving[i, 0] = leaving[i, 1] = ones[i] = 0.0
+    entering, leaving, ones = np.zeros((p + 1, 2)), np.zeros((p + 1, 2)), np.zeros(p + 1)
     count_below(x, z, margin + half, run_begin)
     count_below(x, z, margin - half, run_end)
-    smooth, total, kinks, runs = 0.0, 0.0, 0, 0
+    # First what every far item has, without a branch; then the runs of those that have one.
+    runs, steepness = 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]
-        m = e - b
-        slopes = p - e + 0.5 * m
-        if m > 0:
-            key = z[j] - margin
-            shift = key - low
-            smooth += sums[p] - sums[e] - (p - e) * shift
-            if m <= SHORT_RUN:
-                t, t2 = 0.0, 0.0
-                for i in range(b, e):
-                    t += x[i] - key
-                    t2 += (x[i] - key) ** 2
-            else:
-                t = sums[e] - sums[b] - m * shift
-                t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
-            slopes += t / width
-            smooth += (t2 + width * t + 0.25 * m * width * width) / (2.0 * width)
-            kinks += m
-            entering[b, 0] += 1.0
-            entering[b, 1] += x[b] - key
-            leaving[e, 0] += 1.0
-            leaving[e, 1] += x[e - 1] - key
-            if runs_room.size:
-                runs_room[runs, 0], runs_room[runs, 1], runs_room[runs, 2] = j, b, e
-                runs += 1
-        elif e < p:
-            smooth += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
+        slopes = p - 0.5 * (b + e)
+        exact += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
         total += slopes
         ones[e] += 1.0
-        values[base + (unwanted[j] if dense else p + j)] += weight * slopes
+        values[z_places[j]] += weight * slopes
+        with_run[runs] = j
+        runs += e > b
+    smooth, kinks = exact, 0
+    for r in range(runs):
+        j = with_run[r]
+        b, e = run_begin[j], run_end[j]
+        m, key, shift = e - b, z[j] - margin, z[j] - margin - low
+        if m <= SHORT_RUN:
+            t, t2 = 0.0, 0.0
+            for i in range(b, e):
+                t += x[i] - key
+                t2 += (x[i] - key) ** 2
+                exact += max(x[i] - key, 0.0)
+        else:
+            i, last = b, e
+            while i < last:
+                middle = (i + last) // 2
+                if x[middle] <= key:
+                    i = middle + 1
+                else:
+                    last = middle
+            exact += sums[e] - sums[i] - (e - i) * shift
+            t = sums[e] - sums[b] - m * shift
+            t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
+        total += t * steepness
+        smooth += 0.5 * steepness * (t2 + width * t + 0.25 * m * width * width)
+        kinks += m
+        entering[b, 0] += 1.0
+        entering[b, 1] += x[b] - key
+        leaving[e, 0] += 1.0
+        leaving[e, 1] += x[e - 1] - key
+        values[z_places[j]] += weight * t * steepness
+        if runs_room.size:
+            runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = items[j], b, e
     on_kink, t, beyond = 0.0, 0.0, 0.0
     for i in range(p):
         on_kink -= leaving[i, 0]
@@ -153,28 +161,22 @@ def _row(x, z, margin, width, weight, write, values, places, wanted, order, coun
         on_kink += entering[i, 0]
         t += entering[i, 1]
         beyond += ones[i]
-        slopes = beyond + 0.5 * on_kink + (t / width if on_kink > 0.0 else 0.0)
-        at = order[i]
-        values[base + (wanted[at] if dense else at)] -= weight * slopes
+        values[x_places[i]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
     return smooth, exact, total, kinks, runs
 
 
 @numba.njit(cache=True, nogil=True)
-def _write_sharp(weight, values, places, wanted, order, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _write_sharp(weight, values, x_places, z_places, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Add the weights of a query's items where hinges are not smoothed: slopes are 0 or 1."""
-    base, unwanted, dense = places
-    p, n = order.size, above.size
-    ones = np.empty(p + 1, dtype=np.int64)
-    for i in range(p + 1):
-        ones[i] = 0
-    for j in range(n):
+    p = x_places.size
+    ones = np.zeros(p + 1, dtype=np.int64)
+    for j in range(z_places.size):
         ones[above[j]] += 1
-        values[base + (unwanted[j] if dense else p + j)] += weight * (p - above[j])
+        values[z_places[j]] += weight * (p - above[j])
     beyond = 0
     for i in range(p):
         beyond += ones[i]
-        at = order[i]
-        values[base + (wanted[at] if dense else at)] -= weight * beyond
+        values[x_places[i]] -= weight * beyond
 
 
 @numba.njit(cache=True, nogil=True)

@@ -94,7 +94,9 @@ class Kinks:
         places, columns, starts = self._pattern
         weights = np.bincount(places[0], u, columns.size) - np.bincount(places[1], u, columns.size)
         shape = self.Q.shape[0], self.X.shape[0]
-        return sp.csr_array((weights, columns, starts), shape=shape), np.bincount(columns, weights, shape[1]).astype(np.float64)
+        return sp.csr_array((weights, columns, starts), shape=shape), np.bincount(columns, weights, shape[1]).astype(
+            np.float64
+        )
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

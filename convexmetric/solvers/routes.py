@@ -16,7 +16,7 @@ from convexmetric.risks import PairwiseRisk, Reason, SeparableRisk, SmoothRisk
 from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
+from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRankNewton, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Run, Solver
@@ -109,9 +109,14 @@ def _many_pairs(problem: MetricProblem) -> Reason | None:
     if isinstance(risk, Reason):
         return risk
     pairs = int(risk.pairs.sum())
-    if pairs < MANY_PAIRS * problem.cone.size:
-        return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of the metric")
+    if pairs < MANY_PAIRS * min(problem.cone.size, LOW_RANK * problem.cone.d):
+        return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of a metric of low rank")
     return Reason(f"it has fewer than {PAIRS_A_QUERY:,} pairs a query") if pairs < PAIRS_A_QUERY * risk.parts else None
+
+
+def _many_pairs_and_coordinates(problem: MetricProblem) -> Reason | None:
+    few = problem.cone.size <= NEWTON_COORDINATES
+    return Reason(f"it has at most {NEWTON_COORDINATES} coordinates") if few else _many_pairs(problem)
 
 
 def _long_pass(problem: MetricProblem) -> Reason | None:
@@ -152,6 +157,10 @@ MANY_WEIGHTS = 7_500
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
 #: are on the kink than there are coordinates, steps get short.
 MANY_PAIRS = 5_000
+#: Coordinates up to which a matrix with a row for each is nothing to a pass.
+NEWTON_COORDINATES = 700
+#: Rank of a metric of many features, for that: a metric of fewer has no more coordinates.
+LOW_RANK = 20
 #: Pairs a query below which cutting planes are as fast: large margins, with a few target neighbours each.
 PAIRS_A_QUERY = 2_000
 
@@ -210,9 +219,14 @@ ROUTES: tuple[Route, ...] = (
         "tens of passes whatever the number of pairs, and Newton steps make the last digits cheap",
     ),
     Route(
-        SmoothedNewton(most=700), "AUC and other hinges over near and far items", "trace",
-        f"up to 700 coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
+        SmoothedNewton(most=NEWTON_COORDINATES), "AUC and other hinges over near and far items", "trace",
+        f"up to {NEWTON_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
         "tens of passes whatever C; its matrix has a row for each coordinate", _many_pairs,
+    ),
+    Route(
+        SmoothedLowRankNewton(), "AUC and other hinges over near and far items", "full, trace",
+        f"more coordinates; {MANY_PAIRS:,} pairs or more for each entry of {LOW_RANK} rows, and {PAIRS_A_QUERY:,} a query",
+        "tens of passes, and it works on a factor of low rank", _many_pairs_and_coordinates,
     ),
     Route(
         LowRankNewton(), "smooth losses", "full, trace", "any", "the optimum has a low rank",

@@ -23,7 +23,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from convexmetric.arguments import check_share
 from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.risks.smooth import Derivative
@@ -45,7 +47,7 @@ class SmoothedLowRankNewton(Solver):
     max_looks : int
         Looks at the bounds after which it gives up; what it found is kept.
     samples : tuple of float
-        Shares of the queries from which the first metrics come, ascending; none is needed.
+        Shares of the queries from which the first metrics come, ascending.
     least_queries : int
         Queries that a sample has at least; smaller ones are left out.
     factor : FactorSettings
@@ -73,14 +75,14 @@ class SmoothedLowRankNewton(Solver):
     samples: tuple[float, ...] = (0.125, 0.5)
     least_queries: int = 250
     factor: FactorSettings = field(
-        default_factory=lambda: FactorSettings(cg_steps=100, negligible_row=1e-6, least_cg_accuracy=0.03)
+        default_factory=lambda: FactorSettings(cg_steps=300, negligible_row=1e-9, least_cg_accuracy=3e-3)
     )
     least_sample: int = 2_000
     sample_per_entry: int = 8
     first_width: float = 0.5
     narrowing: float = 0.1
     slow_narrowing: float = 0.3
-    accuracy: float = 0.05
+    accuracy: float = 1e-3
     sample_gap: float = 0.02
     coarse_share: float = 0.08
     failed_looks: int = 15
@@ -88,6 +90,10 @@ class SmoothedLowRankNewton(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "max_looks", "least_queries", "least_sample", "sample_per_entry", "failed_looks")
         check_positive(self, "first_width")
+        if not isinstance(self.samples, tuple) or not self.samples:
+            raise InputError(f"samples must be a tuple of shares, got {self.samples!r}")
+        for share in self.samples:
+            check_share(share, "samples")
         check_shares(self, "narrowing", "slow_narrowing", "accuracy", "sample_gap", "coarse_share")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:

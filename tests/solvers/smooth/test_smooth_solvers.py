@@ -193,8 +193,8 @@ def test_the_printed_sign_pushes_relevant_objects_away():
 @pytest.mark.parametrize(
     ("solver", "settings", "name"),
     [
-        (cm.LowRankNewton, {"grow": 0}, "grow"),
-        (cm.LowRankNewton, {"cg_steps": 1.5}, "cg_steps"),
+        (FactorSettings, {"grow": 0}, "grow"),
+        (FactorSettings, {"cg_steps": 1.5}, "cg_steps"),
         (cm.ProximalGradient, {"max_steps": True}, "max_steps"),
         (cm.ProximalGradient, {"look_every": 0}, "look_every"),
         (cm.FactoredDescent, {"c": 0}, "c must be"),

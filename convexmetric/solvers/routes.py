@@ -16,7 +16,7 @@ from convexmetric.risks import PairwiseRisk, Reason, SeparableRisk, SmoothRisk
 from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRankNewton, SmoothedNewton
+from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Run, Solver
@@ -224,8 +224,8 @@ ROUTES: tuple[Route, ...] = (
         "tens of passes whatever C; its matrix has a row for each coordinate", _many_pairs,
     ),
     Route(
-        SmoothedLowRankNewton(), "AUC and other hinges over near and far items", "full, trace",
-        f"more coordinates; {MANY_PAIRS:,} pairs or more for each entry of {LOW_RANK} rows, and {PAIRS_A_QUERY:,} a query",
+        SmoothedLowRank(), "AUC and other hinges over near and far items", "full, trace",
+        f"more coordinates; {MANY_PAIRS:,} pairs or more for each entry of {LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
         "tens of passes, and it works on a factor of low rank", _many_pairs_and_coordinates,
     ),
     Route(

@@ -39,7 +39,7 @@ from convexmetric.solvers.approximate import (
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRankNewton, SmoothedNewton
+from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
@@ -64,7 +64,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "interior-point": InteriorPoint,
     "semismooth-newton": SemismoothNewton,
     "smoothed-newton": SmoothedNewton,
-    "smoothed-low-rank-newton": SmoothedLowRankNewton,
+    "smoothed-low-rank": SmoothedLowRank,
     "low-rank-newton": LowRankNewton,
     "proximal-gradient": ProximalGradient,
     "sampled-cutting-planes": SampledCuttingPlanes,
@@ -107,7 +107,7 @@ def solve(
         ``"exact"``, which is the default and chooses among the next thirteen;
         ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"column-generation"``,
         ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
-        ``"smoothed-low-rank-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``,
+        ``"smoothed-low-rank"``, ``"low-rank-newton"``, ``"proximal-gradient"``,
         ``"sampled-cutting-planes"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
         ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"stochastic-low-rank"``, ``"low-rank-descent"`` and

@@ -2,13 +2,13 @@
 
 from convexmetric.solvers.hinges.screening import Screened, screen
 from convexmetric.solvers.hinges.semismooth_newton import SemismoothNewton
-from convexmetric.solvers.hinges.smoothed_low_rank_newton import SmoothedLowRankNewton
+from convexmetric.solvers.hinges.smoothed_low_rank import SmoothedLowRank
 from convexmetric.solvers.hinges.smoothed_newton import SmoothedNewton
 
 __all__ = [
     "Screened",
     "SemismoothNewton",
-    "SmoothedLowRankNewton",
+    "SmoothedLowRank",
     "SmoothedNewton",
     "screen",
 ]

@@ -9,10 +9,10 @@ from samples import random_lists
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers import FactorSettings, SmoothedLowRankNewton
-from convexmetric.solvers.hinges.smoothed_low_rank_newton import _SmoothedObjective
+from convexmetric.solvers import FactorSettings, SmoothedLowRank
+from convexmetric.solvers.hinges.smoothed_low_rank import _SmoothedObjective
 
-NAME = SmoothedLowRankNewton.name
+NAME = SmoothedLowRank.name
 
 
 def labels(C=30.0, features=8):
@@ -74,7 +74,7 @@ def test_gradient_and_second_derivative_are_those_of_the_objective():
     problem = labels()
     risk = problem.risk.form(PairwiseRisk)
     # Every pair is in the sample, so that the second derivative is exact.
-    objective = _SmoothedObjective(SmoothedLowRankNewton(sample_per_entry=100_000), problem, risk)
+    objective = _SmoothedObjective(SmoothedLowRank(sample_per_entry=100_000), problem, risk)
     rng = np.random.default_rng(0)
     C, E = 0.2 * rng.normal(size=(3, 8)), 0.2 * rng.normal(size=(3, 8))
     objective.at(C)
@@ -93,7 +93,7 @@ def test_gradient_and_second_derivative_are_those_of_the_objective():
 
 def test_rows_are_added_only_where_the_objective_falls():
     problem = labels()
-    objective = _SmoothedObjective(SmoothedLowRankNewton(), problem, problem.risk.form(PairwiseRisk))
+    objective = _SmoothedObjective(SmoothedLowRank(), problem, problem.risk.form(PairwiseRisk))
     C = 0.1 * np.eye(8)[:2]
     objective.at(C)
     here = objective.at(C)
@@ -106,7 +106,7 @@ def test_rows_are_added_only_where_the_objective_falls():
 
 def test_samples_are_solved_first_and_a_limit_cuts_them_short():
     problem = labels()
-    solver = SmoothedLowRankNewton(least_queries=10, samples=(0.3, 0.6))
+    solver = SmoothedLowRank(least_queries=10, samples=(0.3, 0.6))
     assert cm.solve(problem, solver=solver).status == "optimal"
     with pytest.warns(GapWarning):
         short = cm.solve(problem, 1e-9, solver, max_seconds=1e-6)
@@ -130,10 +130,10 @@ def test_what_it_refuses():
     squared = cm.TripletProblem.from_labels(data.X, data.y, reg=0.1)
     rankings = cm.RankingProblem.from_labels(data.X, data.y, measure="map")
     for problem, why in ((diagonal, "diagonal"), (squared, "linear"), (rankings, "hinges")):
-        assert why in SmoothedLowRankNewton().unsupported(problem)
+        assert why in SmoothedLowRank().unsupported(problem)
     falling = cm.MetricProblem(labels().risk, labels().regularizer, -2.0 * np.eye(8))
-    assert "grow" in SmoothedLowRankNewton().unsupported(falling)
+    assert "grow" in SmoothedLowRank().unsupported(falling)
     with pytest.raises(InputError, match="samples"):
-        SmoothedLowRankNewton(samples=())
+        SmoothedLowRank(samples=())
     with pytest.raises(InputError, match="grow"):
         FactorSettings(grow=0)

@@ -35,11 +35,11 @@ from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_p
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
 from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
 
-__all__ = ["SmoothedLowRankNewton"]
+__all__ = ["SmoothedLowRank"]
 
 
 @dataclass(frozen=True)
-class SmoothedLowRankNewton(Solver):
+class SmoothedLowRank(Solver):
     """Exact for rankings by a pairwise measure (AUC) with a trace, from some forty features to a thousand.
 
     Parameters
@@ -68,7 +68,7 @@ class SmoothedLowRankNewton(Solver):
         Looks in a row, none of which halves the gap, after which it gives up.
     """
 
-    name: ClassVar[str] = "smoothed-low-rank-newton"
+    name: ClassVar[str] = "smoothed-low-rank"
 
     max_looks: int = 300
     _: KW_ONLY
@@ -143,9 +143,7 @@ class SmoothedLowRankNewton(Solver):
 class _Path:
     """The state of a run on one problem: all queries, or a sample of them."""
 
-    def __init__(
-        self, settings: SmoothedLowRankNewton, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor
-    ) -> None:
+    def __init__(self, settings: SmoothedLowRank, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
         self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
         self.objective = _SmoothedObjective(settings, problem, risk)
 
@@ -216,7 +214,7 @@ class _Point(FactorPoint):
 class _SmoothedObjective(FactorObjective[_Point]):
     """Hinges smoothed over a width, and a trace."""
 
-    def __init__(self, settings: SmoothedLowRankNewton, problem: MetricProblem, risk: PairwiseRisk) -> None:
+    def __init__(self, settings: SmoothedLowRank, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(settings.factor, linear_part(problem))
         self.risk, self.least, self.per_entry = risk, settings.least_sample, settings.sample_per_entry
         self.width, self.stride = settings.first_width, np.inf

@@ -68,6 +68,28 @@ class SpannedProblem(MetricProblem):
             )
         return np.asarray(basis.T @ M @ basis)
 
+    def metric_from(self, other: MetricProblem, M: Array) -> Array:
+        """The variable M of another problem as this one's: its part on this problem's span.
+
+        Raises
+        ------
+        InputError
+            If it acts on other features, or under another kernel, or on other points under a kernel given as a matrix.
+        """
+        span, before = self.span, other.span if isinstance(other, SpannedProblem) else None
+        if span is before or other.cone.diagonal:
+            return super().metric_from(other, M)
+        if (self.embedding is None) != (before is None or before.kernel == "linear"):
+            raise InputError("it acts under a kernel, and only one of the problems has one")
+        if before is None or span is None:
+            full = other.full_matrix(M)
+            return self.metric(full if self._basis is None else self._basis @ full @ self._basis.T)
+        if span.kernel != before.kernel or span.kernel is None:
+            raise InputError("it acts under another kernel, or under a matrix of kernel values of other points")
+        # <e_k, e'_l>: coefficients add up to zero, so that the offset of coordinates drops out.
+        along = before.coefficients.T @ span.transform(before.points)
+        return self.metric(along.T @ M @ along)
+
     def as_stated(self, M: Array) -> Array:
         """The metric, or the matrix of a comparison, on the features, or on coordinates of :attr:`embedding`."""
         return M if self.span is None else self.full_matrix(M)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_count, is_real
 from convexmetric.certificates import Certificate
@@ -37,6 +38,7 @@ from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint
 from convexmetric.solvers.run.display import ProgressBar
+from convexmetric.solvers.run.start import start_from
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
 
@@ -80,6 +82,7 @@ def solve(
     constraints: Constraints | None = None,
     extra_objective: ExtraObjective | None = None,
     atol: float = 0.0,
+    start: Solution | Certificate | ArrayLike | None = None,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -120,6 +123,11 @@ def solve(
         Stop as well when ``upper - lower <= atol``. An optimum of zero has no relative gap: unless the metric zero is
         optimal, bounds of 0 and 1e-29 are ``"stalled"`` by ``tol`` alone. In units of the objective, so that no
         default but 0 fits every problem; with it ``"optimal"`` says nothing of optima below ``atol``.
+    start : Solution, Certificate or array, optional
+        Where to begin: what another problem of the same features was solved to (fewer queries, another C, other data),
+        or a metric. Its metric and its dual point, where that has the right shape, are evaluated anew, and the
+        certificate and the history are those of this problem alone: a start saves time and changes no bound beyond
+        ``tol``. A checkpoint that is taken up wins over it.
 
     Returns
     -------
@@ -160,6 +168,13 @@ def solve(
     >>> other = cm.solve(problem, solver="cutting-planes")
     >>> max(solution.lower_bound, other.lower_bound) <= min(solution.upper_bound, other.upper_bound)
     True
+
+    With more of the data a solve goes on from what fewer were solved to:
+
+    >>> begun = cm.solve(problem.with_queries(range(0, 150, 2)))
+    >>> again = cm.solve(problem, start=begun)
+    >>> max(solution.lower_bound, again.lower_bound) <= min(solution.upper_bound, again.upper_bound)
+    True
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
@@ -179,6 +194,7 @@ def solve(
     run = chosen.prepare(bare)
     if isinstance(run, Reason):
         raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
+    begun = None if start is None else start_from(bare, start)
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
@@ -190,9 +206,13 @@ def solve(
                 monitor.resume(bare, state)
             if bare.risk.nonnegative:
                 _start_from_nothing(bare, monitor)
+            if state is None and begun is not None:
+                monitor.begin(bare, begun)
             if not monitor.reached:
                 monitor.solver = chosen.name
                 run(monitor)
+            elif not monitor.history:
+                monitor.iterate()
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:
                 raise

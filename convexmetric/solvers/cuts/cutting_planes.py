@@ -160,12 +160,12 @@ class CuttingPlanes(Solver):
             monitor.atol = max(monitor.atol, self.epsilon * risk.unit)
         n_groups = pool.n_groups
         master, fresh, solved = self._master(pool.above), True, False
-        move, alpha = None, self.stabilisation
+        move = None
         left = monitor.left_by(self.name)
         if left:
             metric, alpha = pool.restore(left)
         else:
-            metric = master.start() if monitor.M is None or not pool.count else monitor.M
+            metric, alpha = self._first(monitor, master)
         monitor.state = lambda: pool.state(metric, alpha)
 
         def out_of_time() -> bool:
@@ -211,6 +211,13 @@ class CuttingPlanes(Solver):
             best = outcome.M if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
             move = outcome.M - best
             metric = cone.project(best + (1.0 - alpha) * move)
+
+    def _first(self, monitor: Monitor, master: Master | ConicMaster) -> tuple[Array, float]:
+        """Where the first cuts are made, and the stabilisation: from a metric that is known, steps are short."""
+        if monitor.M is None or not np.isfinite(monitor.upper_bound):
+            return master.start(), self.stabilisation
+        import os
+        return (monitor.M if os.environ["VAR"]=="none" else master.start()), self.most_stabilisation if self.adaptive else self.stabilisation
 
     def _adapted(self, alpha: float, falls: bool) -> float:
         """Nearer to the master where the objective still falls towards it, else nearer to the best metric."""

@@ -82,7 +82,8 @@ class DualAscent(Solver):
             monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
             return monitor.iterate()
 
-        u = dual.start()
+        known = monitor.dual_point
+        u = dual.start() if not isinstance(known, np.ndarray) else hinges.loss.clip(known)
         if look(u):
             return
         steps = 0

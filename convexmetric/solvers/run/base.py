@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +18,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, Reason
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.run.checkpoint import Checkpoint, State
+from convexmetric.solvers.run.start import Start
 
 __all__ = ["Display", "Monitor", "Run", "Solver"]
 
@@ -155,6 +157,16 @@ class Monitor:
         if not self._checked and self._problem is not None:
             self._checked = True
             self._problem.check_numbers()
+
+    def begin(self, problem: MetricProblem, start: Start) -> None:
+        """Take what a solve begins from as if a solver had found it: solvers go on from the best points so far."""
+        value = problem.objective(start.M)
+        if np.isfinite(value):
+            self.primal(start.M, value)
+        # Dual points of other data may have another shape, and say nothing here.
+        with suppress(DualError):
+            if start.dual is not None:
+                self.dual(problem.dual_bound(start.dual, hint=start.M), lambda: start.dual)
 
     def resume(self, problem: MetricProblem, state: State) -> None:
         """Go on from a checkpoint; its bounds are evaluated anew.

@@ -8,6 +8,7 @@ third-party solvers are caught and re-raised as :class:`SolverError`.
 from __future__ import annotations
 
 __all__ = [
+    "BackendError",
     "ContractError",
     "ConvexMetricError",
     "CrossedBoundsError",
@@ -16,6 +17,7 @@ __all__ = [
     "GapWarning",
     "InfeasibleError",
     "InputError",
+    "LostShardsWarning",
     "SolverError",
     "SolverNotInstalledError",
     "UnsupportedProblemError",
@@ -54,6 +56,10 @@ class SolverError(ConvexMetricError, RuntimeError):
     """A solver failed and left no usable point."""
 
 
+class BackendError(ConvexMetricError, RuntimeError):
+    """The engine that evaluates shards is gone; the message says how to go on."""
+
+
 class SolverNotInstalledError(SolverError, ImportError):
     """An optional solver was asked for but is not installed; the message has the install line."""
 
@@ -64,3 +70,7 @@ class UnsupportedProblemError(ConvexMetricError, TypeError):
 
 class GapWarning(UserWarning):
     """A solve ended with a certified gap above the tolerance asked for."""
+
+
+class LostShardsWarning(UserWarning):
+    """Some shards could not be evaluated in a pass: its lower bound is valid, and its upper bound has to wait."""

@@ -12,14 +12,12 @@ over C, whose solves share their cuts; starting each afresh can be faster where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rich.console import Console
-from rich.progress import Progress
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
@@ -31,6 +29,9 @@ from convexmetric.measures import Measure, MeasureAtK, measure_named
 from convexmetric.methods import RankingProblem
 from convexmetric.problem import checked_weight
 from convexmetric.solvers import solve, solve_path
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 __all__ = ["Validation", "cross_validate", "cross_validate_queries"]
 
@@ -238,8 +239,8 @@ def _validate(
     scores = {name: np.empty((len(values), folds)) for name in names}
     gaps = np.empty((len(values), folds))
     seconds = 0.0
-    with Progress(console=Console(stderr=True), transient=True) if progress else nullcontext() as bar:
-        task = bar.add_task("cross-validation", total=folds) if bar else None
+    with _bar(progress) as bar:
+        task = bar.add_task("cross-validation", total=folds)
         for fold in range(folds):
             problem, judge = split(fold)
             if share_cuts:
@@ -251,9 +252,15 @@ def _validate(
                     scores[name][c, fold] = value
                 gaps[c, fold] = solution.gap
                 seconds += solution.seconds
-            if bar and task is not None:
-                bar.advance(task)
+            bar.advance(task)
     return Validation(values, scores, names[0], gaps, seconds)
+
+
+def _bar(shown: bool) -> Bar:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    return Bar(console=Console(stderr=True), transient=True, disable=not shown)
 
 
 def _retrieval(rankings: Rankings, M: Array, names: Iterable[str]) -> dict[str, float]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
 
-__all__ = ["Checked", "as_points", "as_rows", "described_points", "rows_of", "translated"]
+__all__ = ["Checked", "as_points", "as_rows", "described_points", "large_offset", "rows_of", "translated"]
 
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
@@ -96,11 +96,16 @@ def translated(*sets: Any) -> tuple[Any, ...]:
         return sets
     low = np.min([points.min(axis=0) for points in sets], axis=0)
     high = np.max([points.max(axis=0) for points in sets], axis=0)
-    middle = 0.5 * (low + high)
-    shift = np.where((middle != 0.0) & (np.abs(middle) >= OFFSET * (high - low)), middle, 0.0)
+    shift = large_offset(low, high)
     if not shift.any():
         return sets
     return tuple(points - shift for points in sets)
+
+
+def large_offset(low: Array, high: Array) -> Array:
+    """What :func:`translated` subtracts from points between ``low`` and ``high``: zero where that is not large."""
+    middle = 0.5 * (low + high)
+    return np.where((middle != 0.0) & (np.abs(middle) >= OFFSET * (high - low)), middle, 0.0)
 
 
 def described_points(X: Any, name: str = "points") -> dict[str, np.ndarray]:

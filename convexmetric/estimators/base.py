@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import is_dataclass, replace
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_u
 from convexmetric.evaluation import listed_squared_distances
 from convexmetric.features import Embedding
 from convexmetric.problem import MetricProblem
+from convexmetric.shards import picklable
 from convexmetric.similarity import SimilarityOperator
 from convexmetric.solvers import SOLVERS, Solver, solve
 
@@ -54,6 +56,22 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     max_iter: int | None
     max_seconds: float | None
     verbose: bool | int
+    #: Estimators that can be evaluated elsewhere have it as a parameter.
+    backend: Any = None
+
+    def __getstate__(self) -> Any:
+        """Of a live backend what can go to a file: the address of a cluster, nothing of an executor."""
+        state = dict(super().__getstate__())
+        if "backend" in state:
+            state["backend"] = picklable(self.backend)
+        return state
+
+    def __sklearn_clone__(self) -> Any:
+        """A clone on the same backend, which is live and cannot be copied."""
+        other = super(CertifiedEstimator, copy(self)).__sklearn_clone__()
+        if "backend" in vars(self):
+            other.backend = self.backend
+        return other
 
     def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         """Solve, and set everything that is learned."""
@@ -64,6 +82,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
             progress=bool(self.verbose),
+            backend=self.backend,
         )
         self.certificate_ = self.solution_.certificate
         self.gap_ = self.certificate_.gap

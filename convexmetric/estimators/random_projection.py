@@ -42,7 +42,7 @@ class RandomProjectionMetric(TripletEstimator):
         Learn weights of the (projected) features.
     regularizer : str
         ``"squared-frobenius"``, or ``"trace"``.
-    solver, tol, max_iter, max_seconds, verbose, preprocessor
+    solver, tol, max_iter, max_seconds, verbose, preprocessor, backend
         As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
     random_state : int, RandomState, Generator or None
         Of the projection, and of stochastic solvers.
@@ -76,6 +76,7 @@ class RandomProjectionMetric(TripletEstimator):
         verbose: bool | int = False,
         random_state: Any = None,
         preprocessor: Any = None,
+        backend: Any = None,
     ) -> None:
         self.projection = projection
         self.n_components = n_components
@@ -94,6 +95,7 @@ class RandomProjectionMetric(TripletEstimator):
         self.verbose = verbose
         self.random_state = random_state
         self.preprocessor = preprocessor
+        self.backend = backend
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from triplets, or from points and labels.

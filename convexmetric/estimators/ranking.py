@@ -52,6 +52,9 @@ class MLR(MetricEstimator):
     short : str
         Loss of a query with p < k relevant points: ``"cut"`` to p places, or ``"printed"``, see
         :class:`~convexmetric.RankingProblem`; ``score`` keeps k in either case.
+    backend : Executor, callable, distributed.Client or str, optional
+        What evaluates the risk in ``fit``, as for :func:`~convexmetric.solve`. Pickled, a client becomes the address of
+        its scheduler, and an executor is left out.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class MLR(MetricEstimator):
         preprocessor: Any = None,
         kernel: Any = None,
         short: str = "cut",
+        backend: Any = None,
     ) -> None:
         self.measure = measure
         self.k = k
@@ -94,6 +98,7 @@ class MLR(MetricEstimator):
         self.preprocessor = preprocessor
         self.kernel = kernel
         self.short = short
+        self.backend = backend
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.

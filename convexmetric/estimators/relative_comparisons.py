@@ -32,7 +32,7 @@ class RelativeComparisonMetric(TripletEstimator):
     kernel : str or callable, optional
         ``"linear"``, ``"rbf"``, or a function of two point matrices: one weight for each point that was learned from.
         ``components_`` then act on the kernel values with these, which ``embedding_`` gives.
-    solver, tol, max_iter, max_seconds, verbose, preprocessor
+    solver, tol, max_iter, max_seconds, verbose, preprocessor, backend
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
         Of the draws, and of stochastic solvers.
@@ -51,6 +51,7 @@ class RelativeComparisonMetric(TripletEstimator):
         verbose: bool | int = False,
         random_state: Any = None,
         preprocessor: Any = None,
+        backend: Any = None,
     ) -> None:
         self.n_triplets = n_triplets
         self.C = C
@@ -63,6 +64,7 @@ class RelativeComparisonMetric(TripletEstimator):
         self.verbose = verbose
         self.random_state = random_state
         self.preprocessor = preprocessor
+        self.backend = backend
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from triplets, or from points and labels.

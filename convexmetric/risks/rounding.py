@@ -19,6 +19,7 @@ what is proven is proven by :mod:`convexmetric.certificates.checker`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -28,12 +29,33 @@ import scipy.sparse as sp
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 
-__all__ = ["error_of_distances", "error_of_sums", "largest_form", "lift", "reach", "sum_error"]
+__all__ = ["Extent", "error_of_distances", "error_of_sums", "largest_form", "lift", "reach", "sum_error"]
 
 #: Unit roundoff.
 U = 2.0**-53
 #: Rows of points whose forms are held at a time.
 BLOCK = 4_096
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Points that are elsewhere, by how far they reach: as if every one were at the corner of the box around its set.
+
+    Attributes
+    ----------
+    reaches : (sets, d) array
+        The largest size of every coordinate in a set of points.
+    count : int
+        Number of points in all sets.
+    """
+
+    reaches: Array
+    count: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of a matrix of these points."""
+        return self.count, self.reaches.shape[1]
 
 
 def sum_error(n: int) -> float:
@@ -43,16 +65,15 @@ def sum_error(n: int) -> float:
 
 def reach(points: tuple[Any, ...]) -> Array:
     """``r_j``: the largest size of every coordinate."""
-    return np.max(
-        [abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in points], 0
-    )
+    sets = (X.reaches if isinstance(X, Extent) else X for X in points)
+    return np.max([abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in sets], 0)
 
 
 def largest_form(points: tuple[Any, ...], M: Array) -> float:
     """``max_x |x|^T |M| |x|``, for weights of a diagonal metric too."""
     size, largest = np.abs(M), 0.0
     with np.errstate(over="ignore"):
-        for X in points:
+        for X in (X.reaches if isinstance(X, Extent) else X for X in points):
             for first in range(0, X.shape[0], BLOCK):
                 V = abs(X[first : first + BLOCK])
                 if size.ndim == 1:

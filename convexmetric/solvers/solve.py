@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,14 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_count, is_real
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
-from convexmetric.errors import ConvexMetricError, GapWarning, InputError, SolverError, UnsupportedProblemError
+from convexmetric.errors import (
+    BackendError,
+    ConvexMetricError,
+    GapWarning,
+    InputError,
+    SolverError,
+    UnsupportedProblemError,
+)
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import CutDual, DualPoint, Reason
@@ -30,17 +38,20 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint
-from convexmetric.solvers.run.display import ProgressBar
+from convexmetric.solvers.run.spread import spread
 from convexmetric.solvers.run.start import start_from
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
+
+if TYPE_CHECKING:
+    from convexmetric.solvers.run.display import ProgressBar
 
 __all__ = ["SOLVERS", "solve"]
 
@@ -57,6 +68,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "smoothed-newton": SmoothedNewton,
     "low-rank-newton": LowRankNewton,
     "proximal-gradient": ProximalGradient,
+    "sampled-cutting-planes": SampledCuttingPlanes,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "low-rank-descent": LowRankDescent,
@@ -82,6 +94,7 @@ def solve(
     constraints: Constraints | None = None,
     extra_objective: ExtraObjective | None = None,
     atol: float = 0.0,
+    backend: Any = None,
     start: Solution | Certificate | ArrayLike | None = None,
 ) -> Solution:
     """Solve to a certified relative gap.
@@ -93,10 +106,10 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next eleven;
+        ``"exact"``, which is the default and chooses among the next twelve;
         ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"column-generation"``,
-        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
-        ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
+        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
+        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"sampled-cutting-planes"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
         ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"stochastic-low-rank"``, ``"low-rank-descent"`` and
         ``"factored-descent"``; a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a
@@ -123,6 +136,11 @@ def solve(
         Stop as well when ``upper - lower <= atol``. An optimum of zero has no relative gap: unless the metric zero is
         optimal, bounds of 0 and 1e-29 are ``"stalled"`` by ``tol`` alone. In units of the objective, so that no
         default but 0 fits every problem; with it ``"optimal"`` says nothing of optima below ``atol``.
+    backend : Executor, callable, distributed.Client or str, optional
+        What evaluates the risk, shard by shard: an executor of ``concurrent.futures`` or a function that makes one, a
+        client of Dask ``distributed``, the address of its scheduler, or ``"dask"`` for the client that is current. The
+        solver stays here. A risk in memory is written to a temporary folder first; one that is in a folder
+        (:class:`~convexmetric.shards.ShardedRisk`) is evaluated where it is.
     start : Solution, Certificate or array, optional
         Where to begin: what another problem of the same features was solved to (fewer queries, another C, other data),
         or a metric. Its metric and its dual point, where that has the right shape, are evaluated anew, and the
@@ -146,6 +164,8 @@ def solve(
         If a lower bound comes out above an upper one by more than rounding explains.
     SolverError
         If a solver fails without leaving a point.
+    BackendError
+        If the backend breaks down for good; the checkpoint has what was found.
 
     Warns
     -----
@@ -189,6 +209,10 @@ def solve(
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
+    if backend is not None:
+        with spread(problem, backend) as there:
+            found = solve(there, tol, solver, max_iter, max_seconds, progress, callback, checkpoint, atol=atol)
+        return replace(found, problem=problem)
     chosen = _chosen(solver)
     bare = problem.without_constant()
     run = chosen.prepare(bare)
@@ -199,7 +223,7 @@ def solve(
     state = None if file is None else file.read()
 
     certifier = partial(certificate_of, problem)
-    with shared_cores(), ProgressBar(tol) if progress else nullcontext() as display:
+    with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
             if state is not None:
@@ -217,6 +241,9 @@ def solve(
             if monitor.M is None or monitor.dual_point is None:
                 raise
             monitor.status = "interrupted"
+        except BackendError:
+            monitor.save()
+            raise
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
         if monitor.M is not None and not monitor.reached:
@@ -225,6 +252,14 @@ def solve(
             if np.isfinite(nothing):
                 monitor.primal(bare.cone.zeros(), nothing)
     return concluded(problem, chosen, monitor)
+
+
+def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
+    if not shown:
+        return nullcontext()
+    from convexmetric.solvers.run.display import ProgressBar
+
+    return ProgressBar(tol)
 
 
 def _start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:

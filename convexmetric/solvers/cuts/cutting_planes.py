@@ -50,6 +50,8 @@ from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
 
+#: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
+LOST_PASSES = 3
 #: Relative gap of a master below which float64 does not go.
 FINEST = 1e-13
 
@@ -160,12 +162,12 @@ class CuttingPlanes(Solver):
             monitor.atol = max(monitor.atol, self.epsilon * risk.unit)
         n_groups = pool.n_groups
         master, fresh, solved = self._master(pool.above), True, False
-        move = None
+        move, alpha, idle = None, self.stabilisation, 0
         left = monitor.left_by(self.name)
         if left:
             metric, alpha = pool.restore(left)
         else:
-            metric, alpha = self._first(monitor, master)
+            metric = master.start() if monitor.M is None or not pool.count else monitor.M
         monitor.state = lambda: pool.state(metric, alpha)
 
         def out_of_time() -> bool:
@@ -196,6 +198,10 @@ class CuttingPlanes(Solver):
             improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
+            # Parts whose values are not known: a shard was lost. It may be back in the next pass, but not for ever.
+            idle = 0 if improved or np.isfinite(cuts.values).all() else idle + 1
+            if idle == LOST_PASSES:
+                return
             missing = outcome.upper_bound - outcome.lower_bound
             if not (improved or fell) and not missing <= monitor.upper_bound - monitor.lower_bound < np.inf:
                 # Float64 carries the master no further, from where it stood and from afresh.
@@ -211,13 +217,6 @@ class CuttingPlanes(Solver):
             best = outcome.M if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
             move = outcome.M - best
             metric = cone.project(best + (1.0 - alpha) * move)
-
-    def _first(self, monitor: Monitor, master: Master | ConicMaster) -> tuple[Array, float]:
-        """Where the first cuts are made, and the stabilisation: from a metric that is known, steps are short."""
-        if monitor.M is None or not np.isfinite(monitor.upper_bound):
-            return master.start(), self.stabilisation
-        import os
-        return (monitor.M if os.environ["VAR"]=="none" else master.start()), self.most_stabilisation if self.adaptive else self.stabilisation
 
     def _adapted(self, alpha: float, falls: bool) -> float:
         """Nearer to the master where the objective still falls towards it, else nearer to the best metric."""
@@ -345,8 +344,12 @@ class Pool:
 
     def dual_point(self) -> Callable[[], CutDual]:
         """The weighted cuts of the last master, made when asked for."""
-        used = np.flatnonzero(self.weights)
-        rows, columns, weights = self.witness[used], self.group[used], self.weights[used]
+        return self.weighted(self.weights)
+
+    def weighted(self, weights: Array) -> Callable[[], CutDual]:
+        """The cuts in hand with some weights as a dual point, made when asked for."""
+        used = np.flatnonzero(weights)
+        rows, columns, weights = self.witness[used], self.group[used], weights[used]
         metrics = {t: self.witnesses[t] for t in map(int, np.unique(rows))}
 
         def make() -> CutDual:

@@ -9,6 +9,7 @@ from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, Risk, SeparableRisk
 from convexmetric.risks.query import QueryRisk
+from convexmetric.risks.rounding import Extent
 
 __all__ = ["FLOAT", "metric_memory", "pass_memory", "row_width", "stated_entries"]
 
@@ -38,6 +39,9 @@ def pass_memory(problem: MetricProblem) -> float:
     matrices with a row and a column for each point, as for all pairs of labelled points.
     """
     risk, cone = problem.risk, problem.cone
+    if any(isinstance(points, Extent) for points in risk.points):
+        # They are elsewhere, and so are passes over them.
+        return 0.0
     queries, listed = risk.form(QueryRisk), risk.form(SeparableRisk)
     if not isinstance(queries, Reason):
         return _rankings_memory(queries.rankings)

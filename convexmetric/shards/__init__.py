@@ -1,0 +1,22 @@
+"""Data out of core and work on a cluster: risks in folders, evaluated shard by shard by any engine."""
+
+from convexmetric.shards.backends import Backend, Executors, Serial, as_backend, picklable
+from convexmetric.shards.cluster import DaskBackend
+from convexmetric.shards.dask_arrays import write_labels
+from convexmetric.shards.risk import ShardedRisk
+from convexmetric.shards.sums import Partial
+from convexmetric.shards.writing import write, write_pieces
+
+__all__ = [
+    "Backend",
+    "DaskBackend",
+    "Executors",
+    "Partial",
+    "Serial",
+    "ShardedRisk",
+    "as_backend",
+    "picklable",
+    "write",
+    "write_labels",
+    "write_pieces",
+]

@@ -1,0 +1,197 @@
+"""The seam between solvers and what evaluates shards: one operation, for any engine.
+
+A :class:`Backend` maps a function over shards with one argument for all and adds up what comes back. Shards are small
+descriptions, functions are those of a module: no engine ever sees an array of data, a closure or an actor, and any task
+can be done again anywhere. Whatever has ``submit`` as executors of ``concurrent.futures`` do is an engine already
+(threads, processes, MPI's ``mpi4py.futures``); any other one takes a subclass with one method.
+"""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from time import monotonic
+from typing import Any
+
+from convexmetric.arguments import check_positive_number
+from convexmetric.errors import BackendError, InputError
+from convexmetric.shards.sums import Partial, Terms, Tree, Unit, evaluate, evaluate_on_a_core, lost
+from convexmetric.threads import one_thread
+
+__all__ = ["Backend", "Executors", "Serial", "as_backend", "picklable"]
+
+Task = Callable[[Any, Any], Terms]
+"""A function of a module: of a shard and the argument that all shards share."""
+
+#: Seconds that one pass over the shards may take.
+PASS_SECONDS = 3600.0
+#: How often a shard is tried again within a pass after its process died.
+RETRIES = 2
+
+
+class Backend(ABC):
+    """What evaluates shards."""
+
+    @abstractmethod
+    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+        """Sum of ``task(shard, argument)`` over shards numbered 0, 1, 2, ...; lost ones are named in it.
+
+        The sum is that of :class:`~convexmetric.shards.sums.Tree`, whatever order tasks end in. A shard is lost when
+        its data cannot be read, when its process died again and again, or at the end of the time for a pass. Any
+        other error of the task is raised.
+
+        Raises
+        ------
+        BackendError
+            If the engine itself is gone.
+        """
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to release
+        """Release what was opened here; what a user opened stays open."""
+
+
+class Serial(Backend):
+    """One shard after the other, in this process."""
+
+    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+        """In order."""
+        tree = Tree(len(shards))
+        for shard in shards:
+            tree.put(shard.number, evaluate(shard, task, argument))
+        return tree.root
+
+
+class Executors(Backend):
+    """Any executor of ``concurrent.futures``; sums are made in this process as results come in.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor, or callable
+        A pool; or a function without arguments that makes one. A pool of processes breaks for good when one of them is
+        killed: a function is called for a new pool then.
+    seconds : float
+        Time for a pass: shards that are not done by then are lost to it.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+    """
+
+    def __init__(self, executor: Executor | Callable[[], Executor], *, seconds: float = PASS_SECONDS) -> None:
+        check_positive_number(seconds, "seconds")
+        self._make = None if isinstance(executor, Executor) else executor
+        self._pool = executor if isinstance(executor, Executor) else self._made()
+        self._seconds = float(seconds)
+
+    def _made(self) -> Executor:
+        assert self._make is not None
+        pool = self._make()
+        if not isinstance(pool, Executor):
+            raise InputError(f"backend: the function must return an executor, got {type(pool).__name__}")
+        return pool
+
+    def close(self) -> None:
+        """Shut down a pool that was made here."""
+        if self._make is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+        """A task a shard."""
+        tree, deadline = Tree(len(shards)), monotonic() + self._seconds
+        waiting: Sequence[Unit] = shards
+        for _ in range(RETRIES + 1):
+            with one_thread():
+                waiting = self._round(task, waiting, argument, tree, deadline)
+            if not waiting:
+                return tree.root
+            if self._make is None:
+                raise BackendError(
+                    "a process of the executor died, and with it the executor: processes may be short of memory, or "
+                    "were started by fork after threads (use ProcessPoolExecutor(mp_context="
+                    "multiprocessing.get_context('spawn'))). Give a function that makes an executor, and it is "
+                    "replaced: backend=lambda: ProcessPoolExecutor(...)"
+                )
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = self._made()
+        for shard in waiting:
+            tree.put(shard.number, lost(shard, f"its process died {RETRIES + 1} times"))
+        return tree.root
+
+    def _round(self, task: Task, shards: Sequence[Unit], argument: Any, tree: Tree, deadline: float) -> list[Unit]:
+        """Evaluate shards into the tree; those whose process died come back."""
+        shard_of: dict[Future[Partial], Unit] = {}
+        died: list[Unit] = []
+        try:
+            for shard in shards:
+                try:
+                    shard_of[self._pool.submit(evaluate_on_a_core, shard, task, argument)] = shard
+                except BrokenExecutor:
+                    died.append(shard)
+            while shard_of:
+                done, _ = wait(shard_of, max(0.0, deadline - monotonic()), FIRST_COMPLETED)
+                for future in done:
+                    shard = shard_of.pop(future)
+                    try:
+                        tree.put(shard.number, future.result())
+                    except BrokenExecutor:
+                        died.append(shard)
+                if not done:
+                    for shard in shard_of.values():
+                        tree.put(shard.number, lost(shard, f"not done within {self._seconds:g} s"))
+                    return died
+        finally:
+            for future in shard_of:
+                future.cancel()
+        return sorted(died, key=lambda shard: shard.number)
+
+
+def as_backend(engine: Any) -> Backend:
+    """A backend from what a user gives.
+
+    Parameters
+    ----------
+    engine : None, Backend, Executor, callable, Client or str
+        None for this process; an executor, or a function that makes one; a client of Dask ``distributed``, the
+        address of its scheduler, or ``"dask"`` for the client that is current.
+
+    Raises
+    ------
+    InputError
+        If it is none of these.
+    SolverNotInstalledError
+        If it is a text and Dask is not installed.
+    """
+    if engine is None:
+        return Serial()
+    if isinstance(engine, Backend):
+        return engine
+    if isinstance(engine, str) or type(engine).__module__.partition(".")[0] == "distributed":
+        from convexmetric.shards.cluster import DaskBackend
+
+        return DaskBackend(engine)
+    if isinstance(engine, Executor) or callable(engine):
+        return Executors(engine)
+    raise InputError(
+        "backend must be an executor of concurrent.futures or a function that makes one, a Client of dask.distributed, "
+        f"the address of its scheduler, or 'dask', got {type(engine).__name__}"
+    )
+
+
+def picklable(engine: Any) -> Any:
+    """What of an engine can go to a file or to another process.
+
+    A client of Dask becomes the address of its scheduler. An executor lives where it was made: None; and so does a
+    function that no module knows by its name.
+    """
+    if isinstance(engine, Backend | Executor):
+        return None
+    if type(engine).__module__.partition(".")[0] == "distributed":
+        return str(engine.scheduler.address)
+    try:
+        pickle.dumps(engine)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+    return engine

@@ -1,0 +1,198 @@
+"""Shards on a cluster of Dask ``distributed``.
+
+The argument of a pass is sent once, as a task of its own; every shard is a task, and so is every node of the tree of
+sums. One result comes back. All of them can be done again by any worker, the argument too: data that are scattered
+cannot, and are gone with the last worker that held them. When a worker dies the scheduler has done again what it held.
+What is left to do here: give up shards that kill their workers again and again or are not done in time, begin a pass
+anew when the scheduler was away, and say so when it does not come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from time import monotonic, sleep
+from typing import Any
+
+from convexmetric.arguments import check_positive_number
+from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
+from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend, Task
+from convexmetric.shards.sums import FAN, Partial, Unit, add, evaluate_on_a_core, lost
+
+__all__ = ["DaskBackend"]
+
+#: Seconds after which to look again whether the scheduler is back.
+PAUSE = 0.2
+#: Seconds after which to look whether anybody works, and for how long nobody may.
+LOOK, PATIENCE = 5.0, 300.0
+#: Seconds in which to add up what is there when the time for a pass is over.
+LAST_SUM = 60.0
+
+
+class DaskBackend(Backend):
+    """A cluster that runs already.
+
+    Parameters
+    ----------
+    client : distributed.Client or str
+        A client, the address of a scheduler, or ``"dask"`` for the client that is current. Workers need this package,
+        and the files of the shards under the same path.
+    seconds : float
+        Time for a pass: shards that are not done by then are lost to it.
+    patience : float
+        Seconds to wait for a worker where there is none that takes tasks.
+
+    Raises
+    ------
+    InputError
+        If there is no such client.
+    SolverNotInstalledError
+        If Dask is not installed.
+    """
+
+    def __init__(self, client: Any, *, seconds: float = PASS_SECONDS, patience: float = PATIENCE) -> None:
+        check_positive_number(seconds, "seconds")
+        check_positive_number(patience, "patience")
+        try:
+            import distributed
+        except ImportError as error:
+            raise SolverNotInstalledError("backend: pip install 'convexmetric[dask]'") from error
+        named = client
+        try:
+            if named == "dask":
+                client = distributed.get_client()
+            elif isinstance(named, str):
+                client = distributed.Client(named, set_as_default=False)
+        except (ValueError, OSError) as error:
+            raise InputError(f"backend: {named!r} leads to no Dask client or scheduler ({error})") from error
+        if not isinstance(client, distributed.Client) or client.asynchronous:
+            raise InputError("backend must be a distributed.Client that is not asynchronous, an address, or 'dask'")
+        self.client = client
+        self._opened = isinstance(named, str) and named != "dask"
+        self._seconds, self._patience = float(seconds), float(patience)
+
+    def close(self) -> None:
+        """Close a client that was opened here."""
+        if self._opened:
+            self.client.close()
+
+    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+        """A task a shard, a task a node of the tree."""
+        return _Pass(self.client, task, shards, argument, self._seconds, self._patience).total()
+
+
+class _Pass:
+    """One pass: the tasks of its shards, and what became of them."""
+
+    def __init__(
+        self, client: Any, task: Task, shards: Sequence[Unit], argument: Any, seconds: float, patience: float
+    ) -> None:
+        self.client, self.task, self.shards, self.argument = client, task, shards, argument
+        self.patience, self.seen_working = patience, monotonic()
+        self.seconds, self.deadline = seconds, monotonic() + seconds
+        #: By the number of a shard its future, or what it contributes if it is lost.
+        self.leaves: dict[int, Any] = {}
+        self.failures = {shard.number: 0 for shard in shards}
+        self.late = False
+
+    def total(self) -> Partial:
+        """Try until every shard is in or lost."""
+        while True:
+            try:
+                self._submit()
+                return self._result(self._root())
+            except Exception as error:
+                # TimeoutError is an OSError, and so is what distributed raises of its connections.
+                if isinstance(error, CancelledError | OSError) or self.client.status != "running":
+                    self._check_scheduler(error)
+                elif not self._forgive(error):
+                    raise
+            if monotonic() >= self.deadline:
+                self._give_up_late()
+
+    def _submit(self) -> None:
+        """Submit what is neither under way nor done nor lost."""
+        missing = [shard for shard in self.shards if shard.number not in self.leaves]
+        if missing:
+            sent = self.client.submit(_same, self.argument, pure=False)
+            futures = self.client.map(evaluate_on_a_core, missing, task=self.task, argument=sent, pure=False)
+            self.leaves |= {shard.number: future for shard, future in zip(missing, futures, strict=True)}
+
+    def _root(self) -> Any:
+        """The future of the sum."""
+        nodes = [self.leaves[shard.number] for shard in self.shards]
+        while True:
+            runs = [nodes[first : first + FAN] for first in range(0, len(nodes), FAN)]
+            nodes = [self.client.submit(add, run, pure=False) for run in runs]
+            if len(nodes) == 1:
+                return nodes[0]
+
+    def _result(self, root: Any) -> Partial:
+        """The sum, if it comes in time; now and then we look whether anybody works on it."""
+        while True:
+            left = self.deadline - monotonic()
+            try:
+                found = root.result(timeout=max(0.0, min(left, LOOK)))
+                assert isinstance(found, Partial)
+                return found
+            except TimeoutError:
+                if left <= LOOK:
+                    raise
+            self._check_workers()
+
+    def _check_workers(self) -> None:
+        """Workers that are paused, near their memory limit, take no tasks, and may stay so for ever."""
+        if self.client.sync(self.client.scheduler.ncores_running):
+            self.seen_working = monotonic()
+        elif monotonic() - self.seen_working > self.patience:
+            raise BackendError(
+                f"the Dask cluster has had no worker that takes tasks for {self.patience:g} s: none is left, or all "
+                "are paused because they are near their memory limit (then give workers more memory, or cut the risk "
+                "into more shards and keep less of it: ShardedRisk(folder, shards=..., cache=...))"
+            )
+
+    def _futures(self) -> dict[int, Any]:
+        return {number: leaf for number, leaf in self.leaves.items() if not isinstance(leaf, Partial)}
+
+    def _check_scheduler(self, error: BaseException) -> None:
+        """Wait for the scheduler to come back, and forget tasks that it does not know any more."""
+        while self.client.status == "connecting" and monotonic() < self.deadline:
+            sleep(PAUSE)
+        if self.client.status != "running":
+            raise BackendError(
+                "the scheduler of the Dask cluster is gone; start a cluster and call again, with checkpoint=path to go "
+                "on from where the solve stood"
+            ) from error
+        for number, future in self._futures().items():
+            if future.status in ("cancelled", "lost"):
+                del self.leaves[number]
+
+    def _give_up_late(self) -> None:
+        """Shards that are not done by now are lost to this pass."""
+        if self.late:
+            raise BackendError(f"the Dask cluster does not add up the sums of a pass within {LAST_SUM:g} s")
+        for shard in self.shards:
+            leaf = self.leaves.get(shard.number)
+            if not isinstance(leaf, Partial) and (leaf is None or leaf.status != "finished"):
+                self.leaves[shard.number] = lost(shard, f"not done within {self.seconds:g} s")
+        self.late, self.deadline = True, monotonic() + LAST_SUM
+
+    def _forgive(self, error: Exception) -> bool:
+        """Whether it was workers that failed and not the task; shards whose workers fail too often are lost."""
+        from distributed import KilledWorker
+
+        if not isinstance(error, KilledWorker):
+            return False
+        for shard in self.shards:
+            leaf = self.leaves[shard.number]
+            if not isinstance(leaf, Partial) and leaf.status == "error":
+                del self.leaves[shard.number]
+                self.failures[shard.number] += 1
+                if self.failures[shard.number] > RETRIES:
+                    self.leaves[shard.number] = lost(shard, error)
+        return True
+
+
+def _same(argument: Any) -> Any:
+    """The argument of a pass, as a task."""
+    return argument

@@ -1,0 +1,179 @@
+"""Folders of shards from Dask arrays, chunk by chunk: no process holds all data, and the driver none.
+
+Whatever Dask reads is a Dask array: ``dask.array.from_zarr(url)``, ``dask.array.from_array(numpy.memmap(...))``,
+``dask.dataframe.read_parquet(path)[columns].to_dask_array(lengths=True)``. Chunks are tasks of the scheduler that is
+current: a cluster's where there is a client, else threads here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexmetric.arguments import check_positive_number
+from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons.points import Checked, as_points, large_offset
+from convexmetric.comparisons.relevance import as_labels
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.cones.described import description
+from convexmetric.errors import InputError, SolverNotInstalledError
+from convexmetric.measures import Measure, measure_named
+from convexmetric.risks import RankingRisk
+from convexmetric.shards.folder import Piece, StoredArray
+from convexmetric.shards.kinds import measure_table, relevance_arrays
+from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
+from convexmetric.shards.writing import Written, finish, new_folder, piece_name, write_arrays, write_piece
+
+__all__ = ["write_labels"]
+
+
+def write_labels(
+    X: Any,
+    y: Any,
+    folder: str | os.PathLike[str],
+    measure: str = "auc",
+    C: float = 1.0,
+    k: int | None = None,
+    short: str = "cut",
+    diagonal: bool = False,
+    within_chunks: bool = False,
+    shards: int = SHARDS,
+    cache: int = CACHE_BYTES,
+) -> ShardedRisk:
+    """Write the risk of ranking labelled points that are a Dask array.
+
+    Every point is a query; relevant to it are the others of its label, as in
+    :meth:`RankingProblem.from_labels <convexmetric.RankingProblem.from_labels>`. Without ``within_chunks`` the risk is
+    that of this problem, and a worker reads all points to evaluate some of its queries. With it the points of a chunk
+    of rows rank one another only: a worker holds a chunk, however many there are.
+
+    Parameters
+    ----------
+    X : (n, d) dask.array.Array
+        Points in rows.
+    y : (n,) array or dask.array.Array
+        Labels.
+    folder : path
+        Empty or new, on a file system that all workers share.
+    measure, C, k, short, diagonal
+        As for :class:`~convexmetric.RankingProblem`.
+    within_chunks : bool
+        Whether points are ranked within their chunk of rows. Every chunk must have two classes or more, and of each two
+        points or more.
+    shards, cache
+        As for :class:`ShardedRisk`.
+
+    Returns
+    -------
+    ShardedRisk
+        ``C/n sum_q xi_q``.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, labels make no query, or the folder holds shards already or cannot be written.
+    SolverNotInstalledError
+        If Dask is not installed.
+    """
+    check_positive_number(C, "C")
+    learned = measure_named(measure, k, short)
+    blocks, lengths, d = _blocks(X)
+    n = sum(lengths)
+    cone: Cone = NonnegativeDiagonal(d) if diagonal else PSDCone(d)
+    labels = as_labels(np.asarray(y))
+    if len(labels) != n:
+        raise InputError(f"y must have one label a point: X has {n} rows, y has {len(labels)}")
+    path = new_folder(folder)
+    if within_chunks:
+        written = _chunks(path, blocks, np.split(labels, np.cumsum(lengths)[:-1]), learned, C / n, cone)
+    else:
+        written = [_corpus(path, blocks, lengths, labels, learned, C / n, cone)]
+    return finish(path, written, shards, cache)
+
+
+def _blocks(X: Any) -> tuple[list[Any], list[int], int]:
+    """Chunks of rows as delayed arrays, their lengths, and the number of features."""
+    if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
+        raise InputError(
+            "X must be a two-dimensional dask.array.Array; of points in memory write a problem's risk: "
+            "cm.shards.write(problem.risk, folder)"
+        )
+    X = X.rechunk({1: -1})
+    if any(np.isnan(length) for length in X.chunks[0]):
+        X = X.compute_chunk_sizes()
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise InputError(f"X is empty: its shape is {X.shape}")
+    return list(X.to_delayed().ravel()), [int(length) for length in X.chunks[0]], int(X.shape[1])
+
+
+def _computed(task: Any, rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """A function of a module for every row of arguments, among them a chunk."""
+    try:
+        import dask
+    except ImportError as error:
+        raise SolverNotInstalledError("X as a Dask array: pip install 'convexmetric[dask]'") from error
+    delayed = dask.delayed(task, pure=False)
+    return list(dask.compute(*[delayed(*row) for row in rows]))
+
+
+def _chunks(
+    folder: Path, blocks: list[Any], labels: list[np.ndarray], measure: Measure, weight: float, cone: Cone
+) -> list[Written]:
+    of = measure, weight, cone
+    rows = [(folder, number, block, own, *of) for number, (block, own) in enumerate(zip(blocks, labels, strict=True))]
+    return _computed(_write_chunk, rows)
+
+
+def _write_chunk(
+    folder: Path, number: int, block: Any, labels: np.ndarray, measure: Measure, weight: float, cone: Cone
+) -> Written:
+    """A chunk whose points rank one another, as a piece."""
+    try:
+        points = Checked(as_points(block))
+        rankings = Rankings(points, points, Relevance.from_labels(labels), cone)
+    except InputError as error:
+        raise InputError(f"chunk {number} of X: {error}") from error
+    return write_piece(folder, number, RankingRisk(rankings, measure, weight * len(labels)))
+
+
+def _corpus(
+    folder: Path, blocks: list[Any], lengths: list[int], labels: np.ndarray, measure: Measure, weight: float, cone: Cone
+) -> Written:
+    """All points as one piece: their file is filled by the chunks, after their common offset is known."""
+    relevance = Relevance.from_labels(labels)
+    n = len(labels)
+    ranges = _computed(_range, enumerate(blocks))
+    low, high = np.min([low for low, _ in ranges], axis=0), np.max([high for _, high in ranges], axis=0)
+    shift = large_offset(low, high)
+    file = folder / piece_name(0) / "points.npy"
+    try:
+        file.parent.mkdir(exist_ok=True)
+        np.lib.format.open_memmap(file, "w+", np.float64, (n, cone.d)).flush()
+    except OSError as error:
+        raise InputError(f"folder: cannot write {file}: {error.strerror or error}") from error
+    starts = (np.cumsum(lengths) - lengths).tolist()
+    reaches = _computed(_fill, ((file, start, block, shift) for start, block in zip(starts, blocks, strict=True)))
+    arrays = {"points": None, "anchors": np.arange(n), **relevance_arrays(relevance)}
+    piece = Piece(piece_name(0), n, n, weight, write_arrays(folder, 0, arrays))
+    return Written(piece, measure_table(measure), description(cone).table, np.max(reaches, axis=0))
+
+
+def _range(number: int, block: Any) -> tuple[Array, Array]:
+    """Least and largest entry of every column of a chunk."""
+    try:
+        points = as_points(block)
+    except InputError as error:
+        raise InputError(f"chunk {number} of X: {error}") from error
+    return points.min(axis=0), points.max(axis=0)
+
+
+def _fill(file: Path, start: int, block: Any, shift: Array) -> Array:
+    """Write a chunk into its rows of a file; the largest size of every column."""
+    stored, points = StoredArray(file), as_points(block) - shift
+    stored.fill(start, points)
+    return np.asarray(np.abs(points).max(axis=0))

@@ -1,0 +1,272 @@
+"""A risk in a folder: arrays by reference, cut into shards when it is opened.
+
+A folder holds ``shards.json`` and a folder for each *piece*, a risk over points of its own; the risk is the sum of its
+pieces. A piece is a set of ``.npy`` files without Python objects:
+
+=========================  ========================================================================================
+file                       what it holds
+=========================  ========================================================================================
+points                     corpus, ``(n, d)``
+queries                    points that ask, ``(m, d)``; without it they are rows of the corpus
+anchors                    the row of every query
+near, near_start, _stop    storage of the lists of relevant rows, and where every query's list is
+far, far_start, _stop      the same of irrelevant rows; or
+itself                     the row that every query leaves out (n: none), where all that are not relevant are irrelevant
+query_weights              weight of every query, of pairs of lists
+triplets                   ``(T, 3)`` rows of the corpus, of listed triplets
+=========================  ========================================================================================
+
+``shards.json`` has the cone, what the risk is made of, and size and SHA-256 of every file. A shard is a piece and a
+range of its parts: a path and two numbers. It reads of the corpus only the rows that its parts name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.fingerprint import fingerprint
+
+__all__ = [
+    "FORMAT",
+    "NAMES",
+    "REACH",
+    "TABLE",
+    "Piece",
+    "Shard",
+    "StoredArray",
+    "cone_of",
+    "digest",
+    "reach_of",
+    "read_table",
+]
+
+FORMAT = "convexmetric shards 1"
+TABLE, REACH = "shards.json", "reach.npy"
+#: Largest table that is read, and largest number of pieces.
+MAX_TABLE, MAX_PIECES = 2**28, 10**6
+#: Bytes read at a time where rows are gathered or hashed.
+BLOCK = 2**24
+NAMES = (
+    "points", "queries", "anchors", "near", "near_start", "near_stop", "far", "far_start", "far_stop", "itself",
+    "query_weights", "triplets",
+)  # fmt: skip
+CONES: dict[str, type[Cone]] = {"psd": PSDCone, "diagonal": NonnegativeDiagonal}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the sum that has points of its own.
+
+    Attributes
+    ----------
+    name : str
+        Its folder.
+    parts, points : int
+        Numbers of terms, and of points.
+    weight : float
+        Of a part; 1 where parts have weights of their own.
+    files : dict
+        By name of the array its size in bytes and its SHA-256.
+    """
+
+    name: str
+    parts: int
+    points: int
+    weight: float
+    files: dict[str, tuple[int, str]]
+
+    @property
+    def contents(self) -> str:
+        """One hash for all files."""
+        return fingerprint(sorted(self.files.items()))
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some parts of a piece: all that a task needs to make their risk, wherever the folder is mounted.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the sum of shards.
+    path : str
+        Folder of the piece.
+    start, stop : int
+        Range of the piece's parts.
+    first : int
+        Number of its first part among those of the risk.
+    cone : (str, int)
+        Name and number of features.
+    risk : dict
+        Kind and parameters.
+    weight : float
+        Of a part.
+    sizes : dict of int
+        Bytes of every file.
+    contents : str
+        One hash for all files: what is kept of them belongs to these contents, whatever lies under the path later.
+    cache : int
+        Bytes of data that a process may keep for later passes.
+    """
+
+    number: int
+    path: str
+    start: int
+    stop: int
+    first: int
+    cone: tuple[str, int]
+    risk: dict[str, Any]
+    weight: float
+    sizes: dict[str, int]
+    contents: str
+    cache: int
+
+    @property
+    def parts(self) -> slice:
+        """Its parts among those of the risk."""
+        return slice(self.first, self.first + self.stop - self.start)
+
+
+class StoredArray:
+    """An array in a ``.npy`` file, read by rows and never mapped: mapped pages count as memory of the process.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    InputError
+        If it is no such file, or not of the size stated.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], size: int | None = None) -> None:
+        self.path = str(path)
+        try:
+            header = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise InputError(f"{self.path} is no .npy file of numbers ({error})") from error
+        if not isinstance(header, np.memmap) or header.ndim not in (1, 2) or not header.flags.c_contiguous:
+            raise InputError(f"{self.path} must hold one array of one or two dimensions in C order")
+        self.shape, self.dtype, self._offset = header.shape, header.dtype, int(header.offset)
+        found = os.path.getsize(self.path)
+        if size is not None and found != size:
+            raise InputError(f"{self.path} has {found} bytes, but {size} when it was written")
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one row."""
+        return int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Rows from start to stop."""
+        if not 0 <= start <= stop <= len(self):
+            raise InputError(f"{self.path} has {len(self)} rows, not rows {start} to {stop}")
+        count = (stop - start) * (self.row_bytes // self.dtype.itemsize)
+        read = np.fromfile(self.path, self.dtype, count, offset=self._offset + start * self.row_bytes)
+        if read.size != count:
+            raise InputError(f"{self.path} ends early")
+        return read.reshape(stop - start, *self.shape[1:])
+
+    def fill(self, start: int, rows: np.ndarray) -> None:
+        """Write rows in their place."""
+        with open(self.path, "r+b") as file:
+            file.seek(self._offset + start * self.row_bytes)
+            np.ascontiguousarray(rows, self.dtype).tofile(file)
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows, in ascending order, read in blocks."""
+        if rows.size and not 0 <= rows[0] <= rows[-1] < len(self):
+            raise InputError(f"{self.path} has {len(self)} rows, not row {rows[-1]}")
+        found = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        step = max(1, BLOCK // self.row_bytes)
+        at = 0
+        while at < len(rows):
+            first = int(rows[at])
+            stop = int(np.searchsorted(rows, first + step))
+            found[at:stop] = self.rows(first, int(rows[stop - 1]) + 1)[rows[at:stop] - first]
+            at = stop
+        return found
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def reach_of(folder: Path, table: dict[str, Any]) -> Array:
+    """Of every piece the largest size of every coordinate, ``(pieces, d)``.
+
+    Raises
+    ------
+    InputError
+        If the file is not the one that was written.
+    """
+    path = folder / REACH
+    try:
+        if digest(path) != table["reach"]:
+            raise InputError(f"{path} is not the file that was written; write the shards again")
+        stored = StoredArray(path)
+        found = stored.rows(0, len(stored))
+    except (OSError, KeyError) as error:
+        raise InputError(f"{folder} is no folder of shards: {error}") from error
+    if found.shape != (len(table["pieces"]), int(table["cone"]["features"])) or found.dtype != np.float64:
+        raise InputError(f"{path} does not fit its table; write the shards again")
+    return found
+
+
+def cone_of(name: str, features: int) -> Cone:
+    """The cone of a folder."""
+    return CONES[name](features)
+
+
+def read_table(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Piece]]:
+    """The table of a folder, checked, and its pieces.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no shards, or its table is damaged.
+    """
+    path = Path(folder) / TABLE
+    try:
+        if path.stat().st_size > MAX_TABLE:
+            raise InputError(f"{path} is larger than {MAX_TABLE} bytes and was not read")
+        table = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{folder} is no folder of shards: {error}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}") from error
+    if not isinstance(table, dict) or table.get("format") != FORMAT:
+        raise InputError(f"{path} is not of the format {FORMAT!r}; write the shards again")
+    try:
+        pieces = [_piece(row) for row in table["pieces"]]
+        cone, kind = table["cone"], table["risk"]["kind"]
+        known = cone["cone"] in CONES and int(cone["features"]) >= 1 and isinstance(kind, str)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error!r}); write the shards again") from error
+    if not (known and 0 < len(pieces) <= MAX_PIECES):
+        raise InputError(f"{path} is damaged; write the shards again")
+    return table, pieces
+
+
+def _piece(row: Any) -> Piece:
+    files = {str(name): (int(size), str(sha256)) for name, (size, sha256) in row["files"].items()}
+    piece = Piece(str(row["name"]), int(row["parts"]), int(row["points"]), float(row["weight"]), files)
+    # A name is that of a folder here, and leads nowhere else.
+    named = piece.name.replace("-", "").isalnum() and set(files) <= set(NAMES)
+    if not (named and piece.parts >= 1 and piece.points >= 1 and 0.0 < piece.weight < np.inf):
+        raise ValueError(f"piece {piece.name!r}")
+    return piece

@@ -1,0 +1,227 @@
+"""Risks that can be cut into shards, as tables and arrays, and made again from a range of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from convexmetric.comparisons import Rankings, Relevance, Triplets
+from convexmetric.comparisons.points import Checked
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.losses import Hinge
+from convexmetric.measures import MEASURES, Measure, MeasureAtK, measure_named
+from convexmetric.risks import PairwiseRisk, RankingRisk, Risk, SeparableRisk
+
+__all__ = ["Made", "Source", "arrays_of", "made", "measure_table", "relevance_arrays", "table_of"]
+
+
+class Source(Protocol):
+    """Arrays by name, read by rows."""
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such an array."""
+
+    def length(self, name: str) -> int:
+        """Number of rows."""
+
+    def rows(self, name: str, start: int, stop: int) -> np.ndarray:
+        """Rows from start to stop."""
+
+    def points(self, rows: np.ndarray | None) -> np.ndarray:
+        """Rows of the corpus in ascending order; None for all."""
+
+    def once(self, M: Array, make: Callable[[], Array]) -> Array:
+        """What ``make`` gives for the whole corpus at a metric, made once for all shards of the piece in a process."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A risk made from a range of parts.
+
+    Attributes
+    ----------
+    risk : Risk
+    rows : array or None
+        The rows of the corpus that its points are; None for all.
+    first_query : int or None
+        The row that its first query is, where queries are no rows of the corpus.
+    """
+
+    risk: Risk
+    rows: np.ndarray | None
+    first_query: int | None = None
+
+    def rows_of(self, named: tuple[int, ...]) -> tuple[int, ...]:
+        """Rows of the risk's points as rows of the piece's; the first one is the query's."""
+        found = named if self.rows is None else tuple(int(self.rows[row]) for row in named)
+        return found if self.first_query is None else (named[0] + self.first_query, *found[1:])
+
+
+def table_of(risk: Risk) -> tuple[dict[str, Any], float]:
+    """Kind and parameters, and the weight of a part.
+
+    Raises
+    ------
+    InputError
+        If such a risk cannot be cut.
+    """
+    if isinstance(risk, RankingRisk) and type(risk.measure) is MEASURES.get(risk.measure.name):
+        return measure_table(risk.measure), risk.C / risk.parts
+    if isinstance(risk, PairwiseRisk):
+        return {"kind": "pairs of lists", "margin": float(risk.margin)}, 1.0
+    if isinstance(risk, SeparableRisk) and not risk.hard:
+        comparisons, loss = risk.comparisons, risk.loss
+        if isinstance(comparisons, Triplets) and isinstance(loss, Hinge):
+            return {"kind": "triplets", "margin": float(loss.margin)}, float(loss.C)
+    raise InputError(
+        f"{risk.words} cannot be cut into shards: rankings by a measure of the package, hinges over pairs of near and "
+        "far items, and soft hinges of listed triplets can"
+    )
+
+
+def arrays_of(risk: Risk) -> dict[str, np.ndarray]:
+    """The arrays of a risk that :func:`table_of` knows, by the names of files.
+
+    Raises
+    ------
+    InputError
+        If its points are sparse.
+    """
+    if isinstance(risk, SeparableRisk):
+        comparisons: Any = risk.comparisons
+        arrays = {"points": comparisons.X, "triplets": comparisons.triplets}
+    else:
+        assert isinstance(risk, RankingRisk | PairwiseRisk)
+        of = risk.rankings
+        arrays = {"points": of.X} if of.Q is of.X else {"points": of.X, "queries": of.Q}
+        arrays |= {"anchors": of.rows(np.arange(len(of))), **relevance_arrays(of.relevance)}
+        if isinstance(risk, PairwiseRisk):
+            arrays["query_weights"] = risk.weights
+    if not all(isinstance(arrays[name], np.ndarray) for name in ("points", "queries") if name in arrays):
+        raise InputError("sparse points cannot be cut into shards; pass X.toarray()")
+    return arrays
+
+
+def measure_table(measure: Measure) -> dict[str, Any]:
+    """Kind and parameters of rankings by a measure of the package."""
+    at_k = {"k": measure.k, "short": measure.short} if isinstance(measure, MeasureAtK) else {}
+    return {"kind": "rankings", "measure": measure.name, **at_k}
+
+
+def relevance_arrays(relevance: Relevance) -> dict[str, np.ndarray]:
+    """Who is near and who is far to every query."""
+    arrays = {"near": relevance.relevant}
+    arrays |= {"near_start": relevance.relevant_start, "near_stop": relevance.relevant_stop}
+    if relevance.complement:
+        nobody = np.full(len(relevance), relevance.n_corpus)
+        return arrays | {"itself": nobody if relevance.itself is None else relevance.itself}
+    arrays |= {"far": relevance.irrelevant}
+    return arrays | {"far_start": relevance.irrelevant_start, "far_stop": relevance.irrelevant_stop}
+
+
+def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
+    """The risk of the parts from start to stop, each of that weight.
+
+    Raises
+    ------
+    InputError
+        If the arrays do not fit together.
+    """
+    try:
+        return KINDS[table["kind"]](table, weight, source, cone, start, stop)
+    except (KeyError, TypeError, IndexError) as error:
+        raise InputError(f"the folder of shards is damaged ({error!r}); write it again") from error
+
+
+def _ranking_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
+    rankings, rows, first_query = _rankings(source, cone, start, stop)
+    measure = measure_named(table["measure"], table.get("k"), table.get("short", "cut"))
+    return Made(RankingRisk(rankings, measure, weight * len(rankings)), rows, first_query)
+
+
+def _pairwise_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
+    rankings, rows, first_query = _rankings(source, cone, start, stop)
+    return Made(
+        PairwiseRisk(rankings, source.rows("query_weights", start, stop), float(table["margin"])), rows, first_query
+    )
+
+
+def _triplet_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
+    triplets = source.rows("triplets", start, stop)
+    rows = _needed(source.length("points"), triplets)
+    comparisons = Triplets(Checked(source.points(rows)), _renumbered(rows, triplets), cone)
+    return Made(SeparableRisk(comparisons, Hinge(weight, float(table["margin"]))), rows)
+
+
+def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankings, np.ndarray | None, int | None]:
+    """The rankings of some queries over the rows that they name, these rows, and the first query's."""
+    near, near_start, near_stop = _lists(source, "near", start, stop)
+    anchors, n = source.rows("anchors", start, stop), source.length("points")
+    own = "queries" in source
+    if "itself" in source:
+        itself = source.rows("itself", start, stop)
+        none = np.zeros(len(anchors), dtype=np.int64)
+        nobody = None if (itself == n).all() else itself
+        relevance = Relevance(near, near_start, near_stop, near[:0], none, none, True, nobody, n)
+        X, rows = source.points(None), None
+    else:
+        far, far_start, far_stop = _lists(source, "far", start, stop)
+        rows = _needed(n, near, far, *([] if own else [anchors]))
+        near, far = _renumbered(rows, near).astype(np.int32), _renumbered(rows, far).astype(np.int32)
+        relevance = Relevance(near, near_start, near_stop, far, far_start, far_stop)
+        X = source.points(rows)
+        anchors = anchors if own else _renumbered(rows, anchors)
+    corpus = Checked(X)
+    if not own:
+        rankings, first = _Shared(corpus, corpus, relevance, cone, anchors), None
+    else:
+        first, last = int(anchors.min()), int(anchors.max()) + 1
+        asked = Checked(source.rows("queries", first, last))
+        rankings = _Shared(corpus, asked, relevance, cone, anchors - first)
+    if rows is None and rankings.X is X:
+        rankings.once = source.once
+    return rankings, rows, first
+
+
+class _Shared(Rankings):
+    """Some queries over a corpus that other shards rank as well: what is of the corpus alone is made once."""
+
+    once: Callable[[Array, Callable[[], Array]], Array] | None = None
+
+    def norms(self, M: Array) -> Array:
+        """``x^T M x`` of every item."""
+        return super().norms(M) if self.once is None else self.once(M, lambda: super(_Shared, self).norms(M))
+
+
+def _lists(source: Source, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The stretch of storage that some lists are in, and where they begin and end in it."""
+    begin, end = source.rows(f"{kind}_start", start, stop), source.rows(f"{kind}_stop", start, stop)
+    first, last = int(begin.min()), int(end.max())
+    return source.rows(kind, first, last), begin - first, end - first
+
+
+def _needed(n: int, *named: np.ndarray) -> np.ndarray | None:
+    """The rows that are named, in ascending order; None for all where most are."""
+    used = np.zeros(n, dtype=bool)
+    for rows in named:
+        if rows.size and not 0 <= rows.min() <= rows.max() < n:
+            raise InputError(f"the folder of shards names a row outside of its {n} points; write it again")
+        used[rows] = True
+    return None if 2 * np.count_nonzero(used) > n else np.flatnonzero(used)
+
+
+def _renumbered(rows: np.ndarray | None, named: np.ndarray) -> np.ndarray:
+    """Rows of the corpus as rows of what is read of it."""
+    return named if rows is None else np.searchsorted(rows, named)
+
+
+KINDS: dict[str, Callable[[dict[str, Any], float, Source, Cone, int, int], Made]] = {
+    "rankings": _ranking_risk,
+    "pairs of lists": _pairwise_risk,
+    "triplets": _triplet_risk,
+}

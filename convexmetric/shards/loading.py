@@ -1,0 +1,143 @@
+"""Shards become risks where they are evaluated, and stay for the next pass as far as memory goes.
+
+Passes go round and round. Of data that do not all fit, forgetting what was not used for longest would forget every
+shard just before its turn; forgetting any at random keeps about as large a share of them as there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from hashlib import sha256
+from random import Random
+from threading import Lock, RLock
+from typing import Any
+
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.shards.folder import Shard, StoredArray, cone_of
+from convexmetric.shards.kinds import Made, made
+
+__all__ = ["Cache", "load"]
+
+
+class Cache:
+    """What was loaded, up to a number of bytes. Threads share it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, tuple[Any, int]] = {}
+        #: What others refer to is forgotten last: else it would be loaded again beside itself.
+        self._shared: set[Hashable] = set()
+        self._guards: dict[Hashable, Lock] = {}
+        self._lock = RLock()
+        self._random = Random(0)
+        self.size = 0
+
+    def get(self, key: Hashable, load: Callable[[], tuple[Any, int]], limit: int, *, shared: bool = False) -> Any:
+        """What is kept under a key, or what ``load`` gives, with its bytes; kept if it fits."""
+        with self._lock:
+            guard = self._guards.setdefault(key, Lock())
+        # Two threads that want the same thing load it once.
+        with guard:
+            self._make_room(limit)
+            with self._lock:
+                if key in self._kept:
+                    return self._kept[key][0]
+            value, size = load()
+            with self._lock:
+                self._guards.pop(key, None)
+                if size <= limit:
+                    self._make_room(limit - size)
+                    self._kept[key] = value, size
+                    self.size += size
+                    if shared:
+                        self._shared.add(key)
+            return value
+
+    def _make_room(self, limit: int) -> None:
+        """Forget this and that until no more than the limit is kept."""
+        with self._lock:
+            while self.size > limit:
+                own = [key for key in self._kept if key not in self._shared]
+                key = self._random.choice(own or list(self._kept))
+                self.size -= self._kept.pop(key)[1]
+                self._shared.discard(key)
+
+
+_CACHE = Cache()
+#: Of whole corpora at metrics: that of this pass, and some of earlier ones.
+_AT_METRICS, AT_METRICS_BYTES = Cache(), 2**25
+
+
+def load(shard: Shard) -> Made:
+    """The risk of a shard.
+
+    Raises
+    ------
+    OSError, InputError
+        If its files are not there, or not what was written.
+    """
+    key = shard.contents, shard.start, shard.stop, shard.weight, repr((shard.cone, shard.risk))
+    found = _CACHE.get(key, lambda: _made(shard), shard.cache)
+    assert isinstance(found, Made)
+    return found
+
+
+def _made(shard: Shard) -> tuple[Made, int]:
+    files = _Files(shard)
+    return made(shard.risk, shard.weight, files, cone_of(*shard.cone), shard.start, shard.stop), files.read
+
+
+class _Files:
+    """The arrays of a shard's piece; counts the bytes that only the shard has."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+        self._arrays: dict[str, StoredArray] = {}
+        self.read = 0
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._shard.sizes
+
+    def _array(self, name: str) -> StoredArray:
+        if name not in self._arrays:
+            self._arrays[name] = StoredArray(f"{self._shard.path}/{name}.npy", self._shard.sizes[name])
+        return self._arrays[name]
+
+    def length(self, name: str) -> int:
+        """Number of rows."""
+        return len(self._array(name))
+
+    def rows(self, name: str, start: int, stop: int) -> np.ndarray:
+        """Rows from start to stop."""
+        found = self._array(name).rows(start, stop)
+        self.read += found.nbytes
+        return found
+
+    def points(self, rows: np.ndarray | None) -> np.ndarray:
+        """Rows of the corpus, which is kept for other shards where all of it is asked for."""
+        stored = self._array("points")
+        if rows is not None:
+            found = stored.take(rows)
+            self.read += found.nbytes
+            return found
+
+        def whole() -> tuple[np.ndarray, int]:
+            X = stored.rows(0, len(stored))
+            return X, X.nbytes
+
+        kept = _CACHE.get(self._shard.contents, whole, self._shard.cache, shared=True)
+        assert isinstance(kept, np.ndarray)
+        return kept
+
+    def once(self, M: Array, make: Callable[[], Array]) -> Array:
+        """What is made of the whole corpus at a metric, by the shard that comes first."""
+
+        def made() -> tuple[Array, int]:
+            found = make()
+            return found, found.nbytes
+
+        key = self._shard.contents, self._shard.cone, sha256(np.ascontiguousarray(M).data).digest()
+        found = _AT_METRICS.get(key, made, AT_METRICS_BYTES)
+        assert isinstance(found, np.ndarray)
+        return found

@@ -1,0 +1,333 @@
+r"""A risk whose data are elsewhere: the sum of shards, each evaluated by a task.
+
+.. math:: R(M) = \sum_s R_s(M), \qquad R_g(M) \ge \sum_s b_{s g} - \Big\langle \sum_s \Psi_{s g}, M \Big\rangle
+
+Values, supporting planes and what dual points say are sums over shards, and so is what is known of their rounding. No
+part is negative, so that a sum without some shards is still a lower bound: a lost shard costs tightness, not truth. Its
+cuts are :math:`R_g \ge 0`, and values of groups that lack a part are infinite: the upper bound waits for a pass that
+has them all.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from convexmetric.arguments import check_count
+from convexmetric.cones.base import Array
+from convexmetric.errors import BackendError, InputError, LostShardsWarning
+from convexmetric.risks import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation
+from convexmetric.risks.rounding import Extent
+from convexmetric.shards.backends import Backend, Serial, as_backend
+from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, digest, reach_of, read_table
+from convexmetric.shards.loading import load
+from convexmetric.shards.sums import Partial, Terms
+
+__all__ = ["CACHE_BYTES", "SHARDS", "ShardedRisk"]
+
+#: Bytes of data that a process keeps between passes, unless another number is given.
+CACHE_BYTES = 2**28
+#: Number of shards, unless another one is given: the same on any machine, as sums depend on it in their last bits.
+#: Every group of cuts is one shard then, of 32 groups.
+SHARDS = 32
+
+
+class ShardedRisk(Risk):
+    """The risk in a folder that :mod:`convexmetric.shards` wrote.
+
+    Parameters
+    ----------
+    folder : path
+        As every worker sees it: the folder is on a file system that all of them share.
+    shards : int
+        Into how many shards to cut it; pieces with points of their own are at least one each. Groups of cuts are 32 by
+        default, and a multiple of 32 cuts no group of one piece in two.
+    cache : int
+        Bytes of data that a process keeps between passes. What does not fit is read anew in every pass.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no shards, or an argument is malformed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="map", C=10.0)
+    >>> risk = cm.shards.write(problem.risk, tempfile.mkdtemp(), shards=8)
+    >>> solution = cm.solve(cm.MetricProblem(risk, problem.regularizer), backend=None)
+    >>> f"{solution.upper_bound:.4f}, {len(risk.shards)} shards"
+    '3.2647, 8 shards'
+    """
+
+    form_words: ClassVar[str] = "a sum of shards"
+
+    def __init__(self, folder: str | os.PathLike[str], shards: int = SHARDS, cache: int = CACHE_BYTES) -> None:
+        check_count(shards, "shards")
+        if isinstance(cache, bool) or not isinstance(cache, int) or cache < 0:
+            raise InputError(f"cache must be a number of bytes, 0 or more, got {cache!r}")
+        self.folder = Path(folder).absolute()
+        self.table, self.pieces = read_table(self.folder)
+        name, features = self.table["cone"]["cone"], int(self.table["cone"]["features"])
+        self.cone = cone_of(name, features)
+        self._parts = sum(piece.parts for piece in self.pieces)
+        self._extent = Extent(reach_of(self.folder, self.table), sum(piece.points for piece in self.pieces))
+        self.shards = _cut(self, shards, cache)
+        self.backend: Backend = Serial()
+
+    def on(self, engine: Any) -> ShardedRisk:
+        """The same risk, evaluated by an engine; see :func:`~convexmetric.shards.as_backend`."""
+        other = copy(self)
+        other.backend = as_backend(engine)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the engine, which lives where it was made."""
+        return vars(self) | {"backend": Serial()}
+
+    def contents(self) -> tuple[Any, ...]:
+        """Table and hashes; how it is cut is no part of it."""
+        pieces = [
+            (piece.parts, piece.weight, sorted((name, sha256) for name, (_, sha256) in piece.files.items()))
+            for piece in self.pieces
+        ]
+        return sorted(self.table["risk"].items()), self.cone, pieces
+
+    def check_files(self) -> None:
+        """Read all files on the workers, and hold them against their hashes.
+
+        Raises
+        ------
+        InputError
+            If a file is missing, or not the one that was written.
+        """
+        units = [_Files(k, str(self.folder / piece.name), piece) for k, piece in enumerate(self.pieces)]
+        found = self.backend.total(_changed, units, None)
+        if found.lost:
+            raise InputError(next(iter(found.lost.values())))
+
+    @property
+    def nonnegative(self) -> bool:
+        """Always: no other risk is written."""
+        return True
+
+    @property
+    def unit(self) -> float:
+        """What all rankings weigh together, as C does; 1 of other risks."""
+        if self.table["risk"]["kind"] != "rankings":
+            return 1.0
+        return sum(piece.weight * piece.parts for piece in self.pieces)
+
+    @property
+    def parts(self) -> int:
+        """Those of all pieces."""
+        return self._parts
+
+    @property
+    def part_kind(self) -> str:
+        """A query or a triplet."""
+        return "triplet" if self.table["risk"]["kind"] == "triplets" else "query"
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """How far they reach: they are not here."""
+        return (self._extent,)
+
+    @property
+    def words(self) -> str:
+        """With its kind and its folder."""
+        return f"{type(self).__name__} of {self.table['risk']['kind']} in {self.folder}"
+
+    def value(self, M: Array) -> float:
+        """The sum; infinite while a shard is missing."""
+        found = self._total(_value, M)
+        return np.inf if found.lost else float(found.terms[0][0])
+
+    def part_values(self, M: Array) -> Array:
+        """By shard; infinite for the parts of a lost one."""
+        values, found = np.full(self.parts, np.inf), self._total(_part_values, M)
+        for number, (part,) in found.terms.items():
+            values[self.shards[number].parts] = part
+        return values
+
+    def sensitivity(self, M: Array, error: float) -> float | None:
+        """The sum; infinite while a shard is missing."""
+        found = self._total(_sensitivity, (M, error))
+        if found.lost:
+            return np.inf
+        total = float(found.terms[0][0])
+        return None if np.isnan(total) else total
+
+    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+        """Sums by group; values of groups that lack a part are infinite, and their cuts lack it."""
+        n_groups = int(groups.max()) + 1
+        found = self._total(_cuts, (M, _Groups.of(groups)))
+        values, offsets, weights = np.zeros((3, n_groups))
+        normals = np.zeros((n_groups, self.cone.size))
+        for g, (value, offset, weight, normal) in found.terms.items():
+            values[g], offsets[g], weights[g], normals[g] = value, offset, weight, normal
+        for number in found.lost:
+            values[groups[self.shards[number].parts]] = np.inf
+        return Cuts(values, offsets, normals, weights if np.isfinite(weights).all() else None)
+
+    def dual_point(self, dual: Any) -> DualPoint | None:
+        """Of weighted cuts, the sum of what they say of every shard; a lost shard says that it is not negative."""
+        checked = self.checked_cuts(dual)
+        if checked is None:
+            return None
+        argument = checked.witnesses, checked.weights, _Groups.of(checked.groups)
+        found = self._total(_dual_point, argument)
+        if 0 not in found.terms:
+            return DualPoint(0.0, self.cone.zeros(), 0.0, 0.0)
+        value, S, weight, size = found.terms[0]
+        return DualPoint(float(value), S, float(weight) if np.isfinite(weight) else None, float(size))
+
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """Of each of some parts, by the shards that hold them; rows are those of the part's piece."""
+        found = self._total(_worst, (np.asarray(parts), M, other))
+        self._all_there(found)
+        return [found.terms[int(part)][0] for part in parts]
+
+    def statement(self, M: Any) -> RiskStatement:
+        """None.
+
+        Raises
+        ------
+        InputError
+            Always: nobody holds all data.
+        """
+        raise InputError("the parts of a sharded risk cannot be written out; state the problem for data in memory")
+
+    def _total(self, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+        """The sum over shards; warns of those that are lost."""
+        found = self.backend.total(task, self.shards, argument)
+        if len(found.lost) == len(self.shards):
+            raise BackendError(f"no shard could be evaluated: {next(iter(found.lost.values()))}")
+        if found.lost:
+            numbers = sorted(found.lost)
+            some = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
+            warnings.warn(
+                f"{len(numbers)} of {len(self.shards)} shards were lost in a pass ({some}): "
+                f"{found.lost[numbers[0]]}; the lower bound holds without them, the upper bound waits",
+                LostShardsWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def _all_there(self, found: Partial) -> None:
+        if found.lost:
+            raise BackendError(f"shards were lost: {next(iter(found.lost.values()))}")
+
+
+def _cut(risk: ShardedRisk, count: int, cache: int) -> list[Shard]:
+    """About ``count`` shards of about the same number of parts, none across two pieces."""
+    shards: list[Shard] = []
+    cone = risk.table["cone"]["cone"], int(risk.table["cone"]["features"])
+    first = 0
+    for piece in risk.pieces:
+        cuts = min(piece.parts, max(1, round(count * piece.parts / risk.parts)))
+        # Part p is in the cut p * cuts // parts, as in the groups of cutting planes.
+        ends = [-(-k * piece.parts // cuts) for k in range(cuts + 1)]
+        sizes, contents = {name: size for name, (size, _) in piece.files.items()}, piece.contents
+        for start, stop in pairwise(ends):
+            path = str(risk.folder / piece.name)
+            of = cone, risk.table["risk"], piece.weight, sizes, contents, cache
+            shards.append(Shard(len(shards), path, start, stop, first + start, *of))
+        first += piece.parts
+    return shards
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a piece, as a unit of work."""
+
+    number: int
+    path: str
+    piece: Piece
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Groups of parts as runs of the same number: short where parts are grouped in order."""
+
+    starts: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, groups: np.ndarray) -> _Groups:
+        """From the group of every part."""
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        return cls(starts, groups[starts])
+
+    def on(self, parts: slice) -> tuple[np.ndarray, np.ndarray]:
+        """The groups that some parts have, in ascending order, and the place of every part's group among them."""
+        places = np.searchsorted(self.starts, np.arange(parts.start, parts.stop), side="right") - 1
+        present, local = np.unique(self.numbers[places], return_inverse=True)
+        return present, local.ravel()
+
+
+# Tasks: functions of a shard and an argument.
+
+
+def _value(shard: Shard, M: Array) -> Terms:
+    return {0: (load(shard).risk.value(M),)}
+
+
+def _part_values(shard: Shard, M: Array) -> Terms:
+    return {shard.number: (load(shard).risk.part_values(M),)}
+
+
+def _sensitivity(shard: Shard, argument: tuple[Array, float]) -> Terms:
+    found = load(shard).risk.sensitivity(*argument)
+    return {0: (np.nan if found is None else found,)}
+
+
+def _cuts(shard: Shard, argument: tuple[Array, _Groups]) -> Terms:
+    M, groups = argument
+    present, local = groups.on(shard.parts)
+    cuts = load(shard).risk.separate(M, local)
+    weights = np.full(len(present), np.inf) if cuts.weights is None else cuts.weights
+    return {
+        int(g): (float(cuts.values[k]), float(cuts.offsets[k]), float(weights[k]), cuts.normals[k])
+        for k, g in enumerate(present)
+    }
+
+
+def _dual_point(shard: Shard, argument: tuple[Array, Array, _Groups]) -> Terms:
+    witnesses, weights, groups = argument
+    present, local = groups.on(shard.parts)
+    point = load(shard).risk.dual_point(CutDual(witnesses, weights[:, present], local))
+    assert point is not None
+    assert point.size is not None
+    return {0: (point.value, point.S, np.inf if point.weight is None else point.weight, point.size)}
+
+
+def _worst(shard: Shard, argument: tuple[np.ndarray, Array, Array | None]) -> Terms:
+    asked, M, other = argument
+    parts = asked[(asked >= shard.first) & (asked < shard.parts.stop)]
+    if not parts.size:
+        return {}
+    made = load(shard)
+    found = made.risk.worst_comparisons(parts - shard.first, M, other)
+    return {
+        int(part): (replace(worst, rows=made.rows_of(worst.rows)),) for part, worst in zip(parts, found, strict=True)
+    }
+
+
+def _changed(files: _Files, argument: None) -> Terms:
+    for name, (size, sha256) in files.piece.files.items():
+        path = f"{files.path}/{name}.npy"
+        StoredArray(path, size)
+        if digest(path) != sha256:
+            raise InputError(f"{path} is not the file that was written: its SHA-256 is another one")
+    return {0: (1,)}

@@ -1,0 +1,130 @@
+"""Sums over shards, in an order that is fixed by their numbers alone.
+
+Floats do not add up to the same number in every order. Here neighbours are added eight at a time, then their sums, and
+so on: a tree that depends on the number of shards and on nothing else, so that a pass gives the same bits whatever
+engine ran it, in whatever order its tasks ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from convexmetric.errors import InputError
+from convexmetric.threads import one_thread
+
+__all__ = ["FAN", "Partial", "Tree", "Unit", "add", "evaluate", "evaluate_on_a_core", "lost"]
+
+#: How many neighbours are added at a time.
+FAN = 8
+#: What may happen to a shard where it is evaluated, and is no mistake of the program: its data are not to be had.
+LOSSES = (OSError, InputError, MemoryError)
+
+Terms = dict[int, tuple[Any, ...]]
+"""Terms of several sums by number: tuples of floats and arrays."""
+
+
+class Unit(Protocol):
+    """A unit of work: a shard, or any small description that has a number."""
+
+    @property
+    def number(self) -> int:
+        """Its place in the sum, counted from zero."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """Sums over some shards.
+
+    Attributes
+    ----------
+    terms : dict of tuples
+        The sums by number; one that no shard contributes to is not there.
+    lost : dict of str
+        Shards that contributed nothing, by their numbers, and why.
+    """
+
+    terms: Terms = field(default_factory=dict)
+    lost: dict[int, str] = field(default_factory=dict)
+
+
+def evaluate(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+    """``task(shard, argument)``; of a shard whose data cannot be read, the reason."""
+    try:
+        return Partial(task(shard, argument))
+    except LOSSES as error:
+        return lost(shard, error)
+
+
+def evaluate_on_a_core(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+    """The same as a task beside others."""
+    with one_thread():
+        return evaluate(shard, task, argument)
+
+
+def lost(shard: Unit, why: BaseException | str) -> Partial:
+    """What a lost shard contributes."""
+    return Partial(lost={shard.number: why if isinstance(why, str) else f"{type(why).__name__}: {why}"})
+
+
+def add(partials: Sequence[Partial]) -> Partial:
+    """The sum, from the first to the last; nothing that is given is changed."""
+    terms: Terms = {}
+    missing: dict[int, str] = {}
+    own: set[int] = set()
+    for partial in partials:
+        missing |= partial.lost
+        for number, term in partial.terms.items():
+            if number not in terms:
+                terms[number] = term
+            elif number not in own:
+                terms[number] = tuple(a + b for a, b in zip(terms[number], term, strict=True))
+                own.add(number)
+            else:
+                terms[number] = tuple(_grown(a, b) for a, b in zip(terms[number], term, strict=True))
+    return Partial(terms, missing)
+
+
+def _grown(a: Any, b: Any) -> Any:
+    """``a + b``, in place of an array that is ours."""
+    if isinstance(a, np.ndarray) and a.shape:
+        a += b
+        return a
+    return a + b
+
+
+class Tree:
+    """Adds partial sums as they come, in the order of the tree.
+
+    Parameters
+    ----------
+    count : int
+        Number of leaves, at least one.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._widths = [count]
+        while self._widths[-1] > 1:
+            self._widths.append(-(-self._widths[-1] // FAN))
+        self._nodes: list[dict[int, Partial]] = [{} for _ in self._widths]
+
+    def put(self, leaf: int, partial: Partial) -> None:
+        """Take in a leaf; whoever is complete by that is added, and its terms are let go."""
+        place = leaf
+        for level, nodes in enumerate(self._nodes):
+            nodes[place] = partial
+            if level + 1 == len(self._nodes):
+                return
+            place //= FAN
+            children = range(FAN * place, min(FAN * (place + 1), self._widths[level]))
+            if not all(child in nodes for child in children):
+                return
+            partial = add([nodes.pop(child) for child in children])
+
+    @property
+    def root(self) -> Partial:
+        """The sum, once all leaves are in."""
+        return self._nodes[-1][0]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
@@ -68,8 +69,16 @@ class SpannedProblem(MetricProblem):
             )
         return np.asarray(basis.T @ M @ basis)
 
+    def nearest(self, M: ArrayLike) -> Array:
+        """The part on the span of a metric on the features."""
+        basis = self._basis
+        if basis is None:
+            return super().nearest(M)
+        metric = basis @ PSDCone(basis.shape[1]).element(M, self.letter) @ basis.T
+        return 0.5 * (metric + metric.T)
+
     def metric_from(self, other: MetricProblem, M: Array) -> Array:
-        """The variable M of another problem as this one's: its part on this problem's span.
+        """The variable ``M`` of another problem as this one's: its part on this problem's span.
 
         Raises
         ------
@@ -77,15 +86,13 @@ class SpannedProblem(MetricProblem):
             If it acts on other features, or under another kernel, or on other points under a kernel given as a matrix.
         """
         span, before = self.span, other.span if isinstance(other, SpannedProblem) else None
-        if span is before or other.cone.diagonal:
+        if span is before or other.cone.diagonal or self.cone.diagonal:
             return super().metric_from(other, M)
-        if (self.embedding is None) != (before is None or before.kernel == "linear"):
-            raise InputError("it acts under a kernel, and only one of the problems has one")
-        if before is None or span is None:
-            full = other.full_matrix(M)
-            return self.metric(full if self._basis is None else self._basis @ full @ self._basis.T)
-        if span.kernel != before.kernel or span.kernel is None:
+        kernel, kernel_before = ("linear" if one is None else one.kernel for one in (span, before))
+        if kernel is None or kernel != kernel_before:
             raise InputError("it acts under another kernel, or under a matrix of kernel values of other points")
+        if span is None or before is None:
+            return self.nearest(other.full_matrix(M))
         # <e_k, e'_l>: coefficients add up to zero, so that the offset of coordinates drops out.
         along = before.coefficients.T @ span.transform(before.points)
         return self.metric(along.T @ M @ along)

@@ -95,7 +95,7 @@ def solve(
     extra_objective: ExtraObjective | None = None,
     atol: float = 0.0,
     backend: Any = None,
-    start: Solution | Certificate | ArrayLike | None = None,
+    start: Solution | ArrayLike | None = None,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -211,7 +211,9 @@ def solve(
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
         with spread(problem, backend) as there:
-            found = solve(there, tol, solver, max_iter, max_seconds, progress, callback, checkpoint, atol=atol)
+            found = solve(
+                there, tol, solver, max_iter, max_seconds, progress, callback, checkpoint, atol=atol, start=start
+            )
         return replace(found, problem=problem)
     chosen = _chosen(solver)
     bare = problem.without_constant()
@@ -231,7 +233,7 @@ def solve(
             if bare.risk.nonnegative:
                 _start_from_nothing(bare, monitor)
             if state is None and begun is not None:
-                monitor.begin(bare, begun)
+                monitor.begin(bare, *begun)
             if not monitor.reached:
                 monitor.solver = chosen.name
                 run(monitor)

@@ -305,9 +305,9 @@ class _Run:
         if warm is not None:
             self.width = warm.width
             return self._pass(self.cone.projection(warm.W), warm.sigma)
-        known = self.monitor.M
-        if known is not None and known.any():
-            return self._near(known)
+        start = self.monitor.start
+        if start is not None:
+            return self._near(start)
         # With hardly any smoothing, so that all slopes at the zero metric are one.
         zero = self.risk.smoothed(self.cone.zeros(), self.width * 1e-3)
         S = zero.point.S

@@ -99,7 +99,15 @@ class SmoothedNewton(Solver):
 
     def __post_init__(self) -> None:
         check_counts(self, "max_passes", "most", "least_sample", "sample_per_coordinate", "centring_steps")
-        check_positive(self, "first_width", "first_barrier", "start_width", "start_decrement", "width_exponent", "centring_accuracy")
+        check_positive(
+            self,
+            "first_width",
+            "first_barrier",
+            "start_width",
+            "start_decrement",
+            "width_exponent",
+            "centring_accuracy",
+        )
         check_shares(self, "barrier_factor", "boundary_share", "sufficient_gain", "backtracking", "shortest_step")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -153,13 +161,25 @@ class _Path:
         self.done = False
 
     def follow(self) -> None:
-        """From where a checkpoint was left, from near the best metric so far, or from a multiple of the identity."""
+        """From where a checkpoint was left, from near the caller's metric, or from a multiple of the identity.
+
+        Should the path from the caller's metric end early, that metric was a poor start, and it begins afresh.
+        """
+        resumed = self._resumed()
+        place = resumed or self._near()
+        if place is not None:
+            self._go_on(place)
+        if resumed is None and not self.done:
+            self.stride = np.inf
+            place = self._afresh()
+            if place is not None:
+                self._go_on(place)
+
+    def _go_on(self, place: _Place) -> None:
+        """Along the path until the monitor says stop or it goes no further."""
         settings, cone = self.settings, self.cone
-        begun = self._resumed() or self._near() or self._afresh()
-        if begun is None:
-            return
         steps = 0
-        U, mu, width, here = begun
+        U, mu, width, here = place
         self.monitor.state = lambda: _state(U, mu, width)
         while not self.done:
             Z = self.C - here.point.S
@@ -207,14 +227,14 @@ class _Path:
         return self._at(U, mu, width)
 
     def _near(self) -> _Place | None:
-        """The furthest place of the path that is nearly central around the best metric so far; None if there is none.
+        """The furthest place of the path that is nearly central around the caller's metric; None if there is none.
 
         Metric and slack Z, the gradient without the barrier, are centred for one barrier after the other, as long as
         Newton's method would not go far from there. Without centring eigenvalues of M that are zero get the wrong size,
         and steps are short.
         """
-        settings, cone, M = self.settings, self.cone, self.monitor.M
-        if M is None or not M.any():
+        settings, cone, M = self.settings, self.cone, self.monitor.start
+        if M is None:
             return None
         mu, width = settings.first_barrier * self.monitor.upper_bound / cone.d, settings.first_width
         Z = cone.project(self.C - self._pass(M, settings.start_width).point.S)
@@ -229,7 +249,8 @@ class _Path:
             limit = settings.start_decrement
             found = _Place(U, mu, width, here)
             mu, width = self._further(*self._further(mu, width))
-        self.stride = np.inf if found is None else max(1.0, found.here.kinks / self.target)
+        if found is not None:
+            self.stride = max(1.0, found.here.kinks / self.target)
         return found
 
     def _afresh(self) -> _Place | None:
@@ -237,8 +258,7 @@ class _Path:
 
         None if the zero metric is the optimum, as it is where the penalty outweighs the risk: a pass proves it.
         """
-        if not self.done:
-            self._pass(self.cone.zeros(), self.settings.first_width)
+        self._pass(self.cone.zeros(), self.settings.first_width)
         if self.done:
             return None
         identity = self.cone.identity()

@@ -82,8 +82,7 @@ class DualAscent(Solver):
             monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
             return monitor.iterate()
 
-        known = monitor.dual_point
-        u = dual.start() if not isinstance(known, np.ndarray) else hinges.loss.clip(known)
+        u = dual.start()
         if look(u):
             return
         steps = 0

@@ -186,12 +186,10 @@ class _Run:
                 return
 
     def _start(self) -> _Point:
-        """The best multipliers so far, or the ends of their boxes, scaled such that the norm is somewhat too large."""
-        loss, settings, known = self.loss, self.settings, self.monitor.dual_point
+        """Multipliers at one share of their boxes, such that the norm is somewhat too large."""
+        loss, settings = self.loss, self.settings
         parabola = np.abs(loss.offset) / np.maximum(loss.curvature, np.finfo(float).tiny)
         size = np.where(np.isfinite(loss.high), loss.high, parabola)
-        if isinstance(known, np.ndarray):
-            size = loss.clip(known)
         least = loss.clip(np.zeros_like(loss.low))
         share, here = 1.0, self.at(size)
         for _ in range(settings.start_steps):

@@ -115,7 +115,9 @@ class FactoredLagrangian(Solver):
         check_positive(self, "first_width", "start_width", "last_width", "widest_last_width", "infeasible_factor")
         check_positive(self, "subproblem_accuracy", "finest_subproblem_accuracy", "new_row_eigenvalue")
         check_positive(self, "zero_size", "whitening_ridge")
-        check_shares(self, "width_factor", "start_share", "cg_accuracy", "shortest_step", "certificate_factor", "scale_accuracy")
+        check_shares(
+            self, "width_factor", "start_share", "cg_accuracy", "shortest_step", "certificate_factor", "scale_accuracy"
+        )
         check_shares(self, "negligible_row")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -249,7 +251,7 @@ class _Run:
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 
     def _start(self) -> Array:
-        """The factor of an earlier run, or of the best metric so far, or a fresh one."""
+        """The factor of an earlier run, or of the metric that the caller gave, or a fresh one."""
         left = self.monitor.left_by(FactoredLagrangian.name)
         if left:
             try:
@@ -259,12 +261,13 @@ class _Run:
             if B.ndim != 2 or B.shape[1] != self.cone.d or not (np.isfinite(B).all() and 0.0 < self.width < np.inf):
                 raise InputError("the checkpoint's factor is damaged; remove it to start again")
             return B
-        known = self.monitor.M
-        fresh = self._separating()
-        if known is None or not known.any():
+        start, fresh = self.monitor.start, self._separating()
+        if start is None:
+            return fresh
+        near = (self.cone.factor(start)[: self.rank] @ self.vectors) / self.scale
+        if not self.at(near).value < self.at(fresh).value:
             return fresh
         self.width = self.settings.start_width
-        near = (self.cone.factor(known)[: self.rank] @ self.vectors) / self.scale
         # Directions that this metric lacks may be needed, and rows join late.
         small = self.settings.start_share * np.linalg.norm(near) / np.linalg.norm(fresh) * fresh
         return np.ascontiguousarray(np.vstack([near, small])[: self.rank])

@@ -18,7 +18,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, Reason
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.run.checkpoint import Checkpoint, State
-from convexmetric.solvers.run.start import Start
 
 __all__ = ["Display", "Monitor", "Run", "Solver"]
 
@@ -78,6 +77,7 @@ class Monitor:
         self.resumed: dict[str, np.ndarray] = {}
         self.state: Callable[[], dict[str, np.ndarray]] = dict
         self._checkpoint = checkpoint
+        self._begun = False
         self._start = perf_counter()
 
     @property
@@ -158,15 +158,21 @@ class Monitor:
             self._checked = True
             self._problem.check_numbers()
 
-    def begin(self, problem: MetricProblem, start: Start) -> None:
-        """Take what a solve begins from as if a solver had found it: solvers go on from the best points so far."""
-        value = problem.objective(start.M)
-        if np.isfinite(value):
-            self.primal(start.M, value)
+    def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
+        """Take what the caller gave to begin from, unless the metric is no better than zero: bounds are made anew."""
+        value = problem.objective(M)
+        if not value < problem.objective(problem.cone.zeros()):
+            return
+        self._begun = self.primal(M, value)
         # Dual points of other data may have another shape, and say nothing here.
         with suppress(DualError):
-            if start.dual is not None:
-                self.dual(problem.dual_bound(start.dual, hint=start.M), lambda: start.dual)
+            if dual is not None:
+                self.dual(problem.dual_bound(dual, hint=M), lambda: dual)
+
+    @property
+    def start(self) -> Array | None:
+        """The best metric so far, where the caller gave one to begin from; None where solvers choose their own."""
+        return self.M if self._begun else None
 
     def resume(self, problem: MetricProblem, state: State) -> None:
         """Go on from a checkpoint; its bounds are evaluated anew.

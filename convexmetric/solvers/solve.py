@@ -141,11 +141,12 @@ def solve(
         client of Dask ``distributed``, the address of its scheduler, or ``"dask"`` for the client that is current. The
         solver stays here. A risk in memory is written to a temporary folder first; one that is in a folder
         (:class:`~convexmetric.shards.ShardedRisk`) is evaluated where it is.
-    start : Solution, Certificate or array, optional
-        Where to begin: what another problem of the same features was solved to (fewer queries, another C, other data),
-        or a metric. Its metric and its dual point, where that has the right shape, are evaluated anew, and the
-        certificate and the history are those of this problem alone: a start saves time and changes no bound beyond
-        ``tol``. A checkpoint that is taken up wins over it.
+    start : Solution or array, optional
+        Where to begin: what a problem with the same features was solved to (fewer queries, another C, other data), or a
+        metric, as ``Solution.M`` or ``Solution.w`` has it. It is evaluated anew, and the certificate and the history
+        are those of this problem alone. Left alone where it is no better than the metric zero. Cutting planes, sampled
+        or not, column generation, semismooth and smoothed Newton and the factored Lagrangian go on from it; other
+        solvers only keep it as the best metric so far. A checkpoint that is taken up wins over it.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def solve(
     Raises
     ------
     InputError
-        If an argument is malformed.
+        If an argument is malformed, or the start is of other features, or of weights where a matrix is learned.
     UnsupportedProblemError
         If the solver asked for cannot handle the problem.
     ContractError

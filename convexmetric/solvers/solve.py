@@ -145,8 +145,8 @@ def solve(
         Where to begin: what a problem with the same features was solved to (fewer queries, another C, other data), or a
         metric, as ``Solution.M`` or ``Solution.w`` has it. It is evaluated anew, and the certificate and the history
         are those of this problem alone. Left alone where it is no better than the metric zero. Cutting planes, sampled
-        or not, column generation, semismooth and smoothed Newton and the factored Lagrangian go on from it; other
-        solvers only keep it as the best metric so far. A checkpoint that is taken up wins over it.
+        or not, column generation, semismooth Newton and the factored Lagrangian go on from it; other solvers only keep
+        it as the best metric so far. A checkpoint that is taken up wins over it.
 
     Returns
     -------

@@ -19,13 +19,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array, norm_of
+from convexmetric.cones.base import Array
 from convexmetric.cones.scaling import Scaling
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
@@ -54,11 +54,6 @@ class SmoothedNewton(Solver):
         First width of the smoothed hinges.
     first_barrier : float
         First mu, as a share of the objective for each dimension.
-    start_width : float
-        Width with which the slack Z is made where a metric is known already.
-    start_decrement : float
-        Where a metric is known already, the path begins at the smallest mu for which the Newton decrement near it is
-        at most this many mu. With 200 paths from solutions for another C ended in short steps.
     barrier_factor : float
         Factor by which mu shrinks at a centred point.
     width_exponent : float
@@ -86,8 +81,6 @@ class SmoothedNewton(Solver):
     sample_per_coordinate: int = 8
     first_width: float = 0.5
     first_barrier: float = 0.3
-    start_width: float = 0.2
-    start_decrement: float = 30.0
     barrier_factor: float = 0.15
     width_exponent: float = 0.45
     centring_accuracy: float = 0.3
@@ -99,15 +92,7 @@ class SmoothedNewton(Solver):
 
     def __post_init__(self) -> None:
         check_counts(self, "max_passes", "most", "least_sample", "sample_per_coordinate", "centring_steps")
-        check_positive(
-            self,
-            "first_width",
-            "first_barrier",
-            "start_width",
-            "start_decrement",
-            "width_exponent",
-            "centring_accuracy",
-        )
+        check_positive(self, "first_width", "first_barrier", "width_exponent", "centring_accuracy")
         check_shares(self, "barrier_factor", "boundary_share", "sufficient_gain", "backtracking", "shortest_step")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -139,15 +124,6 @@ class SmoothedNewton(Solver):
             _Path(self, problem, risk, monitor).follow()
 
 
-class _Place(NamedTuple):
-    """A metric with the barrier and the width that belong to it, and its pass."""
-
-    U: Array
-    mu: float
-    width: float
-    here: Smoothed
-
-
 class _Path:
     """The state of one run."""
 
@@ -161,26 +137,20 @@ class _Path:
         self.done = False
 
     def follow(self) -> None:
-        """From where a checkpoint was left, from near the caller's metric, or from a multiple of the identity.
-
-        Should the path from the caller's metric end early, that metric was a poor start, and it begins afresh.
-        """
-        resumed = self._resumed()
-        place = resumed or self._near()
-        if place is not None:
-            self._go_on(place)
-        if resumed is None and not self.done:
-            self.stride = np.inf
-            place = self._afresh()
-            if place is not None:
-                self._go_on(place)
-
-    def _go_on(self, place: _Place) -> None:
-        """Along the path until the monitor says stop or it goes no further."""
+        """From the best multiple of the identity on, or from where a checkpoint was left."""
         settings, cone = self.settings, self.cone
+        left = self._left()
+        if left is None:
+            # The zero metric is the optimum where the penalty outweighs the risk; this pass proves it.
+            self._pass(cone.zeros(), settings.first_width)
+            if self.done:
+                return
         steps = 0
-        U, mu, width, here = place
-        self.monitor.state = lambda: _state(U, mu, width)
+        U, mu, width = left or self._start()
+        self.monitor.state = lambda: {"U": U, "mu": np.array(mu), "width": np.array(width)}
+        # Twice: the first pass counts the kinks, so that the second can sample them.
+        self._pass(U, width, count=False)
+        here = self._pass(U, width)
         while not self.done:
             Z = self.C - here.point.S
             scaling, V, decrement = self._direction(U, Z, here, mu)
@@ -189,7 +159,10 @@ class _Path:
             centred = decrement <= settings.centring_accuracy * mu and cone.smallest(Z) > 0.0
             if centred or steps > settings.centring_steps:
                 steps = 0
-                mu, width = self._further(mu, width)
+                mu *= settings.barrier_factor
+                narrower = settings.barrier_factor**settings.width_exponent
+                width *= narrower
+                self.stride = max(1.0, self.stride * narrower)
                 here = self._pass(U, width)
                 continue
             step = min(1.0, settings.boundary_share * scaling.longest(V))
@@ -206,14 +179,8 @@ class _Path:
                     return
             U, here = trial, there
 
-    def _further(self, mu: float, width: float) -> tuple[float, float]:
-        """The next barrier and width of the path; of fewer pairs on the kink a larger share is sampled."""
-        narrower = self.settings.barrier_factor**self.settings.width_exponent
-        self.stride = max(1.0, self.stride * narrower)
-        return mu * self.settings.barrier_factor, width * narrower
-
-    def _resumed(self) -> _Place | None:
-        """Where an earlier run stood, if there was one."""
+    def _left(self) -> tuple[Array, float, float] | None:
+        """Point, barrier and width of an earlier run, if there was one."""
         left = self.monitor.left_by(SmoothedNewton.name)
         if not left:
             return None
@@ -224,43 +191,10 @@ class _Path:
             raise InputError(f"the checkpoint's path is damaged ({error}); remove it to start again") from error
         if not (self.cone.smallest(U) > 0.0 and 0.0 < mu < np.inf and 0.0 < width < np.inf):
             raise InputError("the checkpoint's path is damaged (a point outside the cone); remove it to start again")
-        return self._at(U, mu, width)
+        return U, mu, width
 
-    def _near(self) -> _Place | None:
-        """The furthest place of the path that is nearly central around the caller's metric; None if there is none.
-
-        Metric and slack Z, the gradient without the barrier, are centred for one barrier after the other, as long as
-        Newton's method would not go far from there. Without centring eigenvalues of M that are zero get the wrong size,
-        and steps are short.
-        """
-        settings, cone, M = self.settings, self.cone, self.monitor.start
-        if M is None:
-            return None
-        mu, width = settings.first_barrier * self.monitor.upper_bound / cone.d, settings.first_width
-        Z = cone.project(self.C - self._pass(M, settings.start_width).point.S)
-        ratio, found = norm_of(Z) / norm_of(M), None
-        # With the first barrier a fresh start is further from the path than that, and comes near it in a few steps.
-        limit = 10.0 * settings.start_decrement
-        while not self.done and 0.0 < ratio < np.inf:
-            U, _ = cone.centred_pair(ratio * M - Z, ratio, mu)
-            here = self._pass(U, width)
-            if self._direction(U, self.C - here.point.S, here, mu)[2] > limit * mu:
-                break
-            limit = settings.start_decrement
-            found = _Place(U, mu, width, here)
-            mu, width = self._further(*self._further(mu, width))
-        if found is not None:
-            self.stride = max(1.0, found.here.kinks / self.target)
-        return found
-
-    def _afresh(self) -> _Place | None:
-        """The best multiple of the identity among powers of ten, by their objectives, with a barrier to suit.
-
-        None if the zero metric is the optimum, as it is where the penalty outweighs the risk: a pass proves it.
-        """
-        self._pass(self.cone.zeros(), self.settings.first_width)
-        if self.done:
-            return None
+    def _start(self) -> tuple[Array, float, float]:
+        """The best multiple of the identity among powers of ten, by their objectives, with a barrier to suit."""
         identity = self.cone.identity()
         values = {}
         for t in 10.0 ** np.arange(-4.0, 2.1, 0.5):
@@ -269,13 +203,7 @@ class _Path:
                 break
         best = min(values, key=values.__getitem__)
         barrier = self.settings.first_barrier * values[best] / self.cone.d
-        return self._at(best * identity, barrier, self.settings.first_width)
-
-    def _at(self, U: Array, mu: float, width: float) -> _Place:
-        """A place of the path. Two passes: the first counts the kinks, so that the second can sample them."""
-        self.monitor.state = lambda: _state(U, mu, width)
-        self._pass(U, width, count=False)
-        return _Place(U, mu, width, self._pass(U, width))
+        return best * identity, barrier, self.settings.first_width
 
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate, offer what it proves, and count the pass."""
@@ -324,11 +252,6 @@ class _Path:
         rows = scaling.outer_rows(far) - scaling.outer_rows(near)
         rows *= np.sqrt(here.curvature)[:, None]
         return rows
-
-
-def _state(U: Array, mu: float, width: float) -> dict[str, np.ndarray]:
-    """For a checkpoint."""
-    return {"U": U, "mu": np.array(mu), "width": np.array(width)}
 
 
 def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:

@@ -40,7 +40,6 @@ def families() -> Iterator[tuple[str, str, str, Maker]]:
     """Data, what is learned, solver, and how problems are made."""
     for data in ("wine", "breast-cancer"):
         yield data, "MAP", "cutting-planes", ranking("map", 30.0)
-        yield data, "AUC", "smoothed-newton", ranking("auc", 100.0)
         yield data, "triplets", "semismooth-newton", triplets
     yield "digits", "triplets", "semismooth-newton", triplets
     yield "digits", "pairs", "factored-lagrangian", pairs

@@ -231,6 +231,32 @@ class MetricProblem:
         """
         return self.metric(M)
 
+    def nearest(self, M: ArrayLike) -> Array:
+        """The variable nearest to a metric as :attr:`Solution.M <convexmetric.Solution.M>` has it, to begin a solve.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
+        """
+        return self.from_features(M)
+
+    def metric_from(self, other: MetricProblem, M: Array) -> Array:
+        """The variable ``M`` of another problem as this one's: the same metric on the same features.
+
+        Raises
+        ------
+        InputError
+            If it acts on other features, or one metric is diagonal and the other is not.
+        """
+        if other.cone.diagonal != self.cone.diagonal:
+            kinds = "weights of features", "a full matrix"
+            has, learns = kinds if other.cone.diagonal else kinds[::-1]
+            raise InputError(f"it is {has}, and this problem learns {learns}")
+        if not (self.in_other_coordinates or other.in_other_coordinates):
+            return self.metric(M)
+        return self.nearest(other.weights(M) if other.cone.diagonal else other.full_matrix(M))
+
     def on_features(self, M: cp.Expression) -> cp.Expression:
         """The metric as users have it, from the problem's variable: linear, the inverse of :meth:`from_features`."""
         return M

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
@@ -67,6 +68,34 @@ class SpannedProblem(MetricProblem):
                 f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
             )
         return np.asarray(basis.T @ M @ basis)
+
+    def nearest(self, M: ArrayLike) -> Array:
+        """The part on the span of a metric on the features."""
+        basis = self._basis
+        if basis is None:
+            return super().nearest(M)
+        metric = basis @ PSDCone(basis.shape[1]).element(M, self.letter) @ basis.T
+        return 0.5 * (metric + metric.T)
+
+    def metric_from(self, other: MetricProblem, M: Array) -> Array:
+        """The variable ``M`` of another problem as this one's: its part on this problem's span.
+
+        Raises
+        ------
+        InputError
+            If it acts on other features, or under another kernel, or on other points under a kernel given as a matrix.
+        """
+        span, before = self.span, other.span if isinstance(other, SpannedProblem) else None
+        if span is before or other.cone.diagonal or self.cone.diagonal:
+            return super().metric_from(other, M)
+        kernel, kernel_before = ("linear" if one is None else one.kernel for one in (span, before))
+        if kernel is None or kernel != kernel_before:
+            raise InputError("it acts under another kernel, or under a matrix of kernel values of other points")
+        if span is None or before is None:
+            return self.nearest(other.full_matrix(M))
+        # <e_k, e'_l>: coefficients add up to zero, so that the offset of coordinates drops out.
+        along = before.coefficients.T @ span.transform(before.points)
+        return self.metric(along.T @ M @ along)
 
     def as_stated(self, M: Array) -> Array:
         """The metric, or the matrix of a comparison, on the features, or on coordinates of :attr:`embedding`."""

@@ -51,7 +51,7 @@ def solve_path(
     solver : Solver, optional
         For C, cutting planes with settings of your own reuse their cuts, and are the default but for listed
         comparisons. For reg, semismooth Newton goes on from the last solve, and is the default where it fits. Any
-        other solver starts afresh for each weight.
+        other solver begins from the last solution, as ``solve(start=)`` does.
     reg : iterable of float, optional
         Weights of the regularizer, instead of ``C``.
 
@@ -83,10 +83,11 @@ def solve_path(
     solutions: dict[float, Solution] = {}
     pool: Pool | None = None
     before: tuple[float, Solution] | None = None
+    last: Solution | None = None
     for weight in sorted(set(weights)):
         this = problem.with_C(weight)
         if planes is None:
-            solutions[weight] = limits.solve(this, solver)
+            last = solutions[weight] = limits.solve(this, solver, last)
             continue
         monitor, bare = limits.monitor(this), this.without_constant()
         monitor.solver = planes.name
@@ -106,11 +107,12 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
     newton = SemismoothNewton() if solver is None else solver
     solutions: dict[float, Solution] = {}
     warm: Warm | None = None
+    last: Solution | None = None
     for weight in sorted(set(weights), reverse=True):
         this = problem.with_reg(weight)
         follow = newton.prepare(this.without_constant()) if isinstance(newton, SemismoothNewton) else None
         if follow is None or isinstance(follow, Reason):
-            solutions[weight] = limits.solve(this, solver)
+            last = solutions[weight] = limits.solve(this, solver, last)
             continue
         monitor = limits.monitor(this)
         monitor.solver = newton.name
@@ -132,7 +134,7 @@ class _Limits:
         certifier = partial(certificate_of, problem)
         return Monitor(self.tol, self.max_iter, self.max_seconds, self.callback, problem=problem, certifier=certifier)
 
-    def solve(self, problem: MetricProblem, solver: Solver | None) -> Solution:
+    def solve(self, problem: MetricProblem, solver: Solver | None, start: Solution | None) -> Solution:
         return solve(
             problem,
             tol=self.tol,
@@ -140,6 +142,7 @@ class _Limits:
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
             callback=self.callback,
+            start=start,
         )
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_count, is_real
 from convexmetric.certificates import Certificate
@@ -45,6 +46,7 @@ from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint
 from convexmetric.solvers.run.spread import spread
+from convexmetric.solvers.run.start import start_from
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
 
@@ -94,6 +96,7 @@ def solve(
     extra_objective: ExtraObjective | None = None,
     atol: float = 0.0,
     backend: Any = None,
+    start: Solution | ArrayLike | None = None,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -140,6 +143,12 @@ def solve(
         client of Dask ``distributed``, the address of its scheduler, or ``"dask"`` for the client that is current. The
         solver stays here. A risk in memory is written to a temporary folder first; one that is in a folder
         (:class:`~convexmetric.shards.ShardedRisk`) is evaluated where it is.
+    start : Solution or array, optional
+        Where to begin: what a problem with the same features was solved to (fewer queries, another C, other data), or a
+        metric, as ``Solution.M`` or ``Solution.w`` has it. It is evaluated anew, and the certificate and the history
+        are those of this problem alone. Left alone where it is no better than the metric zero. Cutting planes, sampled
+        or not, column generation, semismooth Newton and the factored Lagrangian go on from it; other solvers only keep
+        it as the best metric so far. A checkpoint that is taken up wins over it.
 
     Returns
     -------
@@ -149,7 +158,7 @@ def solve(
     Raises
     ------
     InputError
-        If an argument is malformed.
+        If an argument is malformed, or the start is of other features, or of weights where a matrix is learned.
     UnsupportedProblemError
         If the solver asked for cannot handle the problem.
     ContractError
@@ -182,6 +191,13 @@ def solve(
     >>> other = cm.solve(problem, solver="cutting-planes")
     >>> max(solution.lower_bound, other.lower_bound) <= min(solution.upper_bound, other.upper_bound)
     True
+
+    With more of the data a solve goes on from what fewer were solved to:
+
+    >>> begun = cm.solve(problem.with_queries(range(0, 150, 2)))
+    >>> again = cm.solve(problem, start=begun)
+    >>> max(solution.lower_bound, again.lower_bound) <= min(solution.upper_bound, again.upper_bound)
+    True
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
@@ -198,13 +214,16 @@ def solve(
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
         with spread(problem, backend) as there:
-            found = solve(there, tol, solver, max_iter, max_seconds, progress, callback, checkpoint, atol=atol)
+            found = solve(
+                there, tol, solver, max_iter, max_seconds, progress, callback, checkpoint, atol=atol, start=start
+            )
         return replace(found, problem=problem)
     chosen = _chosen(solver)
     bare = problem.without_constant()
     run = chosen.prepare(bare)
     if isinstance(run, Reason):
         raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
+    begun = None if start is None else start_from(bare, start)
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
@@ -216,9 +235,13 @@ def solve(
                 monitor.resume(bare, state)
             if bare.risk.nonnegative:
                 _start_from_nothing(bare, monitor)
+            if state is None and begun is not None:
+                monitor.begin(bare, *begun)
             if not monitor.reached:
                 monitor.solver = chosen.name
                 run(monitor)
+            elif not monitor.history:
+                monitor.iterate()
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:
                 raise

@@ -167,7 +167,8 @@ class CuttingPlanes(Solver):
         if left:
             metric, alpha = pool.restore(left)
         else:
-            metric = master.start() if monitor.M is None or not pool.count else monitor.M
+            known = pool.count > 0 or monitor.start is not None
+            metric = monitor.M if known and monitor.M is not None else master.start()
         monitor.state = lambda: pool.state(metric, alpha)
 
         def out_of_time() -> bool:

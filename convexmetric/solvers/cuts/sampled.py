@@ -105,6 +105,8 @@ class SampledCuttingPlanes(Solver):
             return Reason("its penalty is a full quadratic form")
         if self._first(risk) > self.largest_share * self.pieces:
             return Reason(f"it has too few queries for a sample of {self.least:,}")
+        if risk.parts < self.pieces:
+            return Reason(f"it has fewer queries than {self.pieces} pieces")
         return lambda monitor: _Rounds(self, problem, risk, quadratic, monitor).follow()
 
     def _first(self, risk: QueryRisk) -> int:

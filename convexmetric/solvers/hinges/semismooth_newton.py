@@ -34,7 +34,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.cones.projection import Projection
 from convexmetric.cones.scaling import longest_step
 from convexmetric.errors import InputError
@@ -63,6 +63,10 @@ class SemismoothNewton(Solver):
         out of the last phase; the number is the entry "decided" of the history.
     first_width : float
         First width of the smoothed hinges, in margins.
+    start_width : float
+        First width where a metric is known already, in margins.
+    start_balance : float
+        Sigma there: of the first W, the part in Z is this many times smaller than sigma M.
     width_factor : float
         Factor by which the width shrinks once its problem is solved.
     subproblem_accuracy : float
@@ -116,6 +120,8 @@ class SemismoothNewton(Solver):
     screen: bool = False
     _: KW_ONLY
     first_width: float = 20.0
+    start_width: float = 1.0
+    start_balance: float = 100.0
     width_factor: float = 0.4
     subproblem_accuracy: float = 0.3
     sample_size: int = 20_000
@@ -143,7 +149,8 @@ class SemismoothNewton(Solver):
         check_counts(self, "max_steps", "sample_size", "short_steps", "retry_after", "most_free")
         check_counts(self, "interior_rounds", "interior_steps")
         check_flags(self, "screen")
-        check_positive(self, "first_width", "subproblem_accuracy", "balance", "balance_tolerance", "largest_sigma")
+        check_positive(self, "first_width", "start_width", "start_balance", "subproblem_accuracy")
+        check_positive(self, "balance", "balance_tolerance", "largest_sigma")
         check_positive(self, "interior_accuracy", "first_barrier", "screening_gap", "warm_gap")
         check_shares(self, "width_factor", "sufficient_gain", "backtracking", "shortest_step", "boundary_share")
         check_shares(self, "least_slope", "screening_factor")
@@ -298,6 +305,9 @@ class _Run:
         if warm is not None:
             self.width = warm.width
             return self._pass(self.cone.projection(warm.W), warm.sigma)
+        start = self.monitor.start
+        if start is not None:
+            return self._near(start)
         # With hardly any smoothing, so that all slopes at the zero metric are one.
         zero = self.risk.smoothed(self.cone.zeros(), self.width * 1e-3)
         S = zero.point.S
@@ -305,6 +315,15 @@ class _Run:
         square = self.reg * self.cone.inner(M, M)
         size = min(1.0, zero.point.value / square) if square > 0.0 else 1.0
         return self._pass(self.cone.projection(size * S - self.G), self.reg)
+
+    def _near(self, M: Array) -> _Point:
+        """A projected gradient step from a metric, short enough to stay near it, with hinges smoothed over a margin."""
+        self.width = self.settings.start_width * self.risk.margin
+        slopes = self.risk.smoothed(M, self.width)
+        E = self.reg * M + self.G - slopes.point.S
+        size = norm_of(self.cone.project(E)) / norm_of(M)
+        sigma = min(max(self.reg, self.settings.start_balance * size), self.settings.largest_sigma * self.reg)
+        return self._pass(self.cone.projection(sigma * M - E), sigma)
 
     def _pass(self, projection: Projection, sigma: float) -> _Point:
         M = projection.positive / sigma

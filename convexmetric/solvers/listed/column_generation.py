@@ -157,7 +157,9 @@ class ColumnGeneration(Solver):
         """Smoothed hinges first, then working sets until the certified gap closes."""
         run = _Run(self, problem, hinges, quadratic, monitor)
         few = run.s.size <= self.rows
-        if few and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
+        if monitor.start is not None:
+            run.move(monitor.start)
+        if few and monitor.start is None and monitor.M is not None and isinstance(monitor.dual_point, np.ndarray):
             run.move(monitor.M)
             run.a = hinges.loss.clip(monitor.dual_point)
         elif _follow_smoothing(run):

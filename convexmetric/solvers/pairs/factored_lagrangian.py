@@ -49,6 +49,9 @@ class FactoredLagrangian(Solver):
         Rounds after which it gives up; what it found is kept.
     first_width : float
         First width of the smoothed hinges, in margins.
+    start_width, start_share : float
+        Where a metric is known already: the first width, in margins, and the size, as a share of the metric's factor,
+        of the rows that are added to that.
     width_factor : float
         Factor by which the width shrinks from round to round.
     last_width, widest_last_width : float
@@ -88,6 +91,8 @@ class FactoredLagrangian(Solver):
     max_rounds: int = 500
     _: KW_ONLY
     first_width: float = 1.0
+    start_width: float = 0.1
+    start_share: float = 0.01
     width_factor: float = 0.4
     last_width: float = 0.01
     widest_last_width: float = 0.3
@@ -107,10 +112,12 @@ class FactoredLagrangian(Solver):
 
     def __post_init__(self) -> None:
         check_counts(self, "rank", "max_rounds", "newton_steps", "cg_steps")
-        check_positive(self, "first_width", "last_width", "widest_last_width", "infeasible_factor")
+        check_positive(self, "first_width", "start_width", "last_width", "widest_last_width", "infeasible_factor")
         check_positive(self, "subproblem_accuracy", "finest_subproblem_accuracy", "new_row_eigenvalue")
         check_positive(self, "zero_size", "whitening_ridge")
-        check_shares(self, "width_factor", "cg_accuracy", "shortest_step", "certificate_factor", "scale_accuracy")
+        check_shares(
+            self, "width_factor", "start_share", "cg_accuracy", "shortest_step", "certificate_factor", "scale_accuracy"
+        )
         check_shares(self, "negligible_row")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -244,7 +251,7 @@ class _Run:
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 
     def _start(self) -> Array:
-        """The factor of an earlier run, or the directions that separate dissimilar pairs most, at their best scale."""
+        """The factor of an earlier run, or of the metric that the caller gave, or a fresh one."""
         left = self.monitor.left_by(FactoredLagrangian.name)
         if left:
             try:
@@ -254,6 +261,19 @@ class _Run:
             if B.ndim != 2 or B.shape[1] != self.cone.d or not (np.isfinite(B).all() and 0.0 < self.width < np.inf):
                 raise InputError("the checkpoint's factor is damaged; remove it to start again")
             return B
+        start, fresh = self.monitor.start, self._separating()
+        if start is None:
+            return fresh
+        near = (self.cone.factor(start)[: self.rank] @ self.vectors) / self.scale
+        if not self.at(near).value < self.at(fresh).value:
+            return fresh
+        self.width = self.settings.start_width
+        # Directions that this metric lacks may be needed, and rows join late.
+        small = self.settings.start_share * np.linalg.norm(near) / np.linalg.norm(fresh) * fresh
+        return np.ascontiguousarray(np.vstack([near, small])[: self.rank])
+
+    def _separating(self) -> Array:
+        """The directions that separate dissimilar pairs most, at their best scale."""
         apart = self.images.at(np.zeros((len(self.X), 1)), 0.0)
         # Zero is optimal where the regularizer outweighs everything, and no step ends exactly there.
         self.monitor.primal(self.cone.zeros(), apart.exact)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, ClassVar, Protocol
 
@@ -76,6 +77,7 @@ class Monitor:
         self.resumed: dict[str, np.ndarray] = {}
         self.state: Callable[[], dict[str, np.ndarray]] = dict
         self._checkpoint = checkpoint
+        self._begun = False
         self._start = perf_counter()
 
     @property
@@ -155,6 +157,22 @@ class Monitor:
         if not self._checked and self._problem is not None:
             self._checked = True
             self._problem.check_numbers()
+
+    def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
+        """Take what the caller gave to begin from, unless the metric is no better than zero: bounds are made anew."""
+        value = problem.objective(M)
+        if not value < problem.objective(problem.cone.zeros()):
+            return
+        self._begun = self.primal(M, value)
+        # Dual points of other data may have another shape, and say nothing here.
+        with suppress(DualError):
+            if dual is not None:
+                self.dual(problem.dual_bound(dual, hint=M), lambda: dual)
+
+    @property
+    def start(self) -> Array | None:
+        """The best metric so far, where the caller gave one to begin from; None where solvers choose their own."""
+        return self.M if self._begun else None
 
     def resume(self, problem: MetricProblem, state: State) -> None:
         """Go on from a checkpoint; its bounds are evaluated anew.

@@ -154,3 +154,8 @@ def test_the_default_takes_it_where_passes_are_long_and_masters_short():
     assert names(5_100, 4) == ["sampled-cutting-planes", "cutting-planes"]
     assert names(4_900, 4) == ["cutting-planes"]
     assert names(5_100, 71) == ["cutting-planes"]
+
+
+def test_fewer_queries_than_pieces_are_refused():
+    problem = cm.RankingProblem.from_labels(*labelled(45), "auc", C=10.0)
+    assert "64 pieces" in cm.SampledCuttingPlanes(least=12).unsupported(problem)

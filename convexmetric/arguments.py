@@ -9,7 +9,7 @@ import numpy as np
 
 from convexmetric.errors import InputError
 
-__all__ = ["check_count", "check_flag", "check_positive_number", "check_share", "is_real"]
+__all__ = ["check_count", "check_flag", "check_positive_number", "check_seconds", "check_share", "is_real"]
 
 
 def check_count(value: object, name: str, otherwise: str = "") -> None:
@@ -31,6 +31,12 @@ def check_positive_number(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a positive finite number."""
     if not is_real(value) or not 0.0 < float(value) < np.inf:
         raise InputError(f"{name} must be a positive finite number, got {value!r}")
+
+
+def check_seconds(value: object, name: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a limit on time: positive, or None."""
+    if value is not None and not (is_real(value) and value > 0.0):
+        raise InputError(f"{name} must be positive or None, got {value!r}")
 
 
 def check_share(value: object, name: str) -> None:

@@ -187,12 +187,15 @@ def solve(
 def explain(
     name: Name,
     measure: Annotated[
-        bool, typer.Option(help="Evaluate the objective twice, and say how long the second time took.")
+        bool, typer.Option(help="Measure an evaluation of the objective, and forecast how long a solve takes.")
     ] = True,
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Say what a solve with this limit begins with.", show_default=False)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which solvers the default takes for an instance, in which order, why, and what they cost; solve nothing."""
-    explanation = explain_problem(load_instance(name).problem(), measure)
+    explanation = explain_problem(load_instance(name).problem(), measure, max_seconds)
     if as_json:
         _print_json(explanation_record(name, explanation))
     else:

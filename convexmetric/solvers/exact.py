@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
-from convexmetric.solvers.routes import legs, refusal
+from convexmetric.solvers.forecast import legs_within
+from convexmetric.solvers.routes import Leg, legs, refusal
 from convexmetric.solvers.run import Monitor, Run, Solver
 
 __all__ = ["Exact"]
@@ -22,7 +23,8 @@ class Exact(Solver):
     ----------
     stages : tuple of Solver, optional
         Take these, in this order. Default: those of the table in ``convexmetric/solvers/routes.py``;
-        :func:`~convexmetric.explain` says which they are for a problem, and why.
+        :func:`~convexmetric.explain` says which they are for a problem, and why. Before them, where recorded solves
+        say that the first has no certificate to show within the time limit, sampled cutting planes.
     """
 
     name: ClassVar[str] = "exact"
@@ -34,13 +36,24 @@ class Exact(Solver):
 
         The run begins with the one that left a checkpoint.
         """
-        if self.stages is None:
-            prepared = [(leg.route.solver.name, leg.run) for leg in legs(problem)]
-        else:
+        if self.stages is not None:
             prepared = [(stage.name, stage.prepare(problem)) for stage in self.stages]
-        if all(isinstance(found, Reason) for _, found in prepared):
-            return refusal(prepared)
-        return partial(_run_in_order, prepared)
+            return _refused(prepared) or partial(_run_in_order, prepared)
+        found = legs(problem)
+        return _refused(_named(found)) or partial(_run_in_time, problem, found)
+
+
+def _named(found: list[Leg]) -> list[tuple[str, Run | Reason]]:
+    return [(leg.route.solver.name, leg.run) for leg in found]
+
+
+def _refused(prepared: list[tuple[str, Run | Reason]]) -> Reason | None:
+    return refusal(prepared) if all(isinstance(run, Reason) for _, run in prepared) else None
+
+
+def _run_in_time(problem: MetricProblem, found: list[Leg], monitor: Monitor) -> None:
+    """Run the table's solvers, or one before them that suits the time limit better."""
+    _run_in_order(_named(legs_within(problem, monitor.seconds_left, found)), monitor)
 
 
 def _run_in_order(prepared: list[tuple[str, Run | Reason]], monitor: Monitor) -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import fill
-from time import perf_counter
 
+from convexmetric.arguments import check_seconds
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
-from convexmetric.solvers.routes import ADVICE, Leg, legs
+from convexmetric.solvers.forecast import WIDTH, Costs, costs_of, legs_within
+from convexmetric.solvers.routes import ADVICE, Leg
 from convexmetric.solvers.run import Solver
-from convexmetric.threads import shared_cores
 
 __all__ = ["Explanation", "Step", "explain"]
-
-#: Characters of a line.
-WIDTH = 118
 
 
 @dataclass(frozen=True)
@@ -54,11 +51,17 @@ class Explanation:
     others : tuple of Step
         Those that are not, with the reasons.
     pass_seconds : float or None
-        Time of one evaluation of the objective at the Euclidean metric, measured after another one that loads compiled
-        code; None if it was not to be measured.
+        Time of one evaluation of the objective at the Euclidean metric, measured; on some of the parts only, and scaled
+        to all of them, where it is long. None if it was not to be measured.
     memory : float or None
         Bytes that the first solver holds at its peak beside the problem, estimated by
         :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`; None where there is no estimate.
+    forecast : dict of float to (float, float)
+        Seconds, least and most, to certified gaps of 1e-1, 1e-2, 1e-3 and 1e-6: what recorded solves that the same
+        solver began cost, the few that are nearest in number of parts and of coordinates, in evaluations of the
+        objective, times ``pass_seconds``. The most is infinite where one of them did not reach the gap in the time it
+        had; gaps that most of them did not reach are left out. Empty where there are no such records, or nothing was
+        measured.
     """
 
     title: str
@@ -66,6 +69,7 @@ class Explanation:
     others: tuple[Step, ...]
     pass_seconds: float | None
     memory: float | None
+    forecast: dict[float, tuple[float, float]]
 
     @property
     def chosen(self) -> str | None:
@@ -77,20 +81,12 @@ class Explanation:
         others = [f"     {step.name:<23}{step.why}" for step in self.others]
         if not steps:
             return "\n".join([self.title, "No solver of the default can solve it:", *others, fill(ADVICE, WIDTH)])
-        return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *self._costs()])
-
-    def _costs(self) -> list[str]:
-        """What is known of them, in a line."""
-        costs = []
-        if self.pass_seconds is not None:
-            costs.append(f"one evaluation of the objective takes {_seconds(self.pass_seconds)} (measured)")
-        if self.memory is not None:
-            costs.append(f"{self.chosen} needs about {_bytes(self.memory)} beside the data (estimated)")
-        return ["; ".join(costs)] if costs else []
+        costs = str(Costs(self.steps[0].name, self.pass_seconds, self.memory, self.forecast)).splitlines()
+        return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *costs])
 
 
-def explain(problem: MetricProblem, measure: bool = True) -> Explanation:
-    """Which solvers the default takes for a problem, in which order and why, and why it does not take the others.
+def explain(problem: MetricProblem, measure: bool = True, max_seconds: float | None = None) -> Explanation:
+    """Which solvers the default takes for a problem, in which order and why, why not the others, and what it will cost.
 
     Nothing is solved.
 
@@ -99,7 +95,10 @@ def explain(problem: MetricProblem, measure: bool = True) -> Explanation:
     problem : MetricProblem
         What would be solved.
     measure : bool
-        Evaluate the objective twice at the Euclidean metric, and say how long the second one took.
+        Measure an evaluation of the objective at the Euclidean metric; without it there is no forecast of time.
+    max_seconds : float, optional
+        A limit as for :func:`~convexmetric.solve`: where recorded solves say that the first solver has no certificate
+        to show by then, another comes before it. To know that, a pass may be measured whatever ``measure`` says.
 
     Returns
     -------
@@ -109,7 +108,7 @@ def explain(problem: MetricProblem, measure: bool = True) -> Explanation:
     Raises
     ------
     InputError
-        If ``problem`` is not a :class:`MetricProblem`.
+        If ``problem`` is not a :class:`MetricProblem`, or ``max_seconds`` is not positive.
 
     Examples
     --------
@@ -124,15 +123,18 @@ def explain(problem: MetricProblem, measure: bool = True) -> Explanation:
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    check_seconds(max_seconds, "max_seconds")
     bare = problem.without_constant()
-    found = legs(bare)
+    found = legs_within(bare, max_seconds)
     steps = tuple(Step(leg.route.solver, leg.route.why) for leg in found if not isinstance(leg.run, Reason))
+    costs = costs_of(bare, steps[0].solver if steps else None, measure)
     return Explanation(
         title=_title(problem),
         steps=steps,
         others=_not_taken(found),
-        pass_seconds=_pass_seconds(bare) if measure else None,
-        memory=steps[0].solver.memory(bare) if steps else None,
+        pass_seconds=costs.pass_seconds,
+        memory=costs.memory,
+        forecast=costs.forecast,
     )
 
 
@@ -154,20 +156,3 @@ def _not_taken(found: list[Leg]) -> tuple[Step, ...]:
             if leg.run not in said:
                 said.append(str(leg.run))
     return tuple(Step(solver, "; ".join(reasons[name])) for name, solver in solvers.items())
-
-
-def _pass_seconds(problem: MetricProblem) -> float:
-    identity = problem.cone.identity()
-    with shared_cores():
-        problem.objective(identity)
-        start = perf_counter()
-        problem.objective(identity)
-        return perf_counter() - start
-
-
-def _seconds(seconds: float) -> str:
-    return f"{1e3 * seconds:.2g} ms" if seconds < 0.1 else f"{seconds:.2g} s"
-
-
-def _bytes(size: float) -> str:
-    return f"{size / 1e9:.2g} GB" if size >= 1e9 else f"{max(1.0, size / 1e6):.0f} MB"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, is_real
+from convexmetric.arguments import check_count, check_seconds, is_real
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
 from convexmetric.errors import (
@@ -40,6 +40,7 @@ from convexmetric.solvers.approximate import (
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.forecast import costs_of, legs_within, some_parts
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SOLVERS", "solve"]
 
+#: Parts that tell which simple metric is best, and the share of the upper bound from which it may be better still.
+SIMPLE_PARTS, SIMPLE_SHARE = 32, 1.5
 #: Solvers by the name a user types.
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
@@ -119,9 +122,10 @@ def solve(
     max_iter : int, optional
         Limit on iterations: oracle passes for cutting planes, looks at the certified gap for approximate solvers.
     max_seconds : float, optional
-        Limit on wall time, checked between iterations.
+        Limit on wall time, checked between iterations: the pass that runs is finished, and the certificate takes two
+        more. Where it is too short for the first solver of the default, another begins (see :func:`explain`).
     progress : bool
-        Show a progress bar on standard error.
+        Show a progress bar on standard error, below what a pass, memory and gaps will cost, as by :func:`explain`.
     callback : callable, optional
         Called with a :class:`Progress` after every iteration; returning a true value stops the solve.
     checkpoint : path, optional
@@ -207,8 +211,7 @@ def solve(
         raise InputError(f"atol must be an absolute gap, 0 or larger, got {atol!r}")
     if max_iter is not None:
         check_count(max_iter, "max_iter", " or None")
-    if max_seconds is not None and not (is_real(max_seconds) and max_seconds > 0.0):
-        raise InputError(f"max_seconds must be positive or None, got {max_seconds!r}")
+    check_seconds(max_seconds, "max_seconds")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
@@ -231,6 +234,8 @@ def solve(
     with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
+            if display is not None:
+                display.say(str(costs_of(bare, _first(chosen, bare, max_seconds))))
             if state is not None:
                 monitor.resume(bare, state)
             if bare.risk.nonnegative:
@@ -252,10 +257,7 @@ def solve(
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
         if monitor.M is not None and not monitor.reached:
-            # Of a solve that was cut short, or whose optimum is zero, the metric zero may be the best one known.
-            nothing = bare.objective(bare.cone.zeros())
-            if np.isfinite(nothing):
-                monitor.primal(bare.cone.zeros(), nothing)
+            _offer_simple(bare, monitor)
     return concluded(problem, chosen, monitor)
 
 
@@ -267,6 +269,13 @@ def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
     return ProgressBar(tol)
 
 
+def _first(chosen: Solver, problem: MetricProblem, max_seconds: float | None) -> Solver:
+    """The solver that begins: of the default the first that it takes."""
+    if chosen != Exact():
+        return chosen
+    return next(leg.route.solver for leg in legs_within(problem, max_seconds) if not isinstance(leg.run, Reason))
+
+
 def _start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
     """Where every nonnegative risk starts: no cut has any weight, and the risk is at least zero."""
     zero, parts = problem.cone.zeros(), problem.risk.parts
@@ -275,6 +284,25 @@ def _start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
     bound = problem.bound(0.0, zero, zero)
     if bound > monitor.lower_bound:
         monitor.dual(bound, lambda: dual, point)
+
+
+def _offer_simple(problem: MetricProblem, monitor: Monitor) -> None:
+    """Of a solve that was cut short, or whose optimum is zero, the best metric known may be zero, or Euclidean.
+
+    Where some of the parts can tell which of them is best, and that it is no better than what the solver found, no pass
+    is spent on it.
+    """
+    zero, identity = problem.cone.zeros(), problem.cone.identity()
+    metric, promising = zero, not monitor.zero_offered
+    some = some_parts(problem, SIMPLE_PARTS)
+    if some is not None:
+        found = [(some.objective(t * identity), t) for t in (0.0, *10.0 ** np.arange(-4.0, 1.1, 0.5))]
+        value, t = min(found)
+        metric, promising = t * identity, value < SIMPLE_SHARE * monitor.upper_bound and (t > 0.0 or promising)
+    if promising:
+        value = problem.objective(metric)
+        if np.isfinite(value):
+            monitor.primal(metric, value)
 
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:

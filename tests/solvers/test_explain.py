@@ -70,12 +70,15 @@ def test_every_solver_of_the_table_is_said_once(name):
 def test_it_prints_a_short_table(name):
     explanation = cm.explain(cm.load_problem(name))
     lines = str(explanation).splitlines()
-    assert len(lines) <= 17
+    assert len(lines) <= 19
     assert max(map(len, lines)) <= 125
     assert lines[1].startswith(f"  1. {explanation.chosen} ")
-    assert "(measured)" in lines[-1]
-    assert "(estimated)" in lines[-1]
+    costs = " ".join(lines[-3:])
+    assert "(measured)" in costs
+    assert "(estimated)" in costs
+    assert "recorded solves of this shape" in costs
     assert 0.0 < explanation.pass_seconds < 10.0
+    assert all(0.0 < least <= most for least, most in explanation.forecast.values())
 
 
 def test_nothing_is_evaluated_where_nothing_is_to_be_measured(monkeypatch):
@@ -83,7 +86,9 @@ def test_nothing_is_evaluated_where_nothing_is_to_be_measured(monkeypatch):
     monkeypatch.setattr(problem.risk, "value", None)
     explanation = cm.explain(problem, measure=False)
     assert explanation.pass_seconds is None
+    assert explanation.forecast == {}
     assert "measured" not in str(explanation)
+    assert "recorded" not in str(explanation)
 
 
 def test_a_constant_changes_nothing():
@@ -112,6 +117,8 @@ def test_a_problem_that_nothing_solves_is_refused_with_the_reasons(hopeless):
 def test_only_problems_can_be_explained():
     with pytest.raises(InputError, match="problem must be a MetricProblem, got str"):
         cm.explain("ranking-auc-wine-c1")
+    with pytest.raises(InputError, match="max_seconds must be positive or None, got 0"):
+        cm.explain(cm.load_problem("ranking-auc-wine-c1"), max_seconds=0)
 
 
 def test_the_table_of_the_page_is_that_of_the_default():

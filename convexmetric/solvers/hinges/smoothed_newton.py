@@ -149,7 +149,8 @@ class _Path:
         U, mu, width = left or self._start()
         self.monitor.state = lambda: {"U": U, "mu": np.array(mu), "width": np.array(width)}
         # Twice: the first pass counts the kinks, so that the second can sample them.
-        self._pass(U, width, count=False)
+        if not self.monitor.out_of_time:
+            self._pass(U, width, count=False)
         here = self._pass(U, width)
         while not self.done:
             Z = self.C - here.point.S
@@ -200,6 +201,8 @@ class _Path:
         for t in 10.0 ** np.arange(-4.0, 2.1, 0.5):
             values[t] = self.problem.objective(t * identity)
             if self.monitor.primal(t * identity, values[t]) is False and values[t] > 10.0 * min(values.values()):
+                break
+            if self.monitor.out_of_time:
                 break
         best = min(values, key=values.__getitem__)
         barrier = self.settings.first_barrier * values[best] / self.cone.d

@@ -67,6 +67,8 @@ class Monitor:
         self.M: Array | None = None
         self.upper_bound = np.inf
         self.lower_bound = -np.inf
+        #: Whether the metric zero has been offered.
+        self.zero_offered = False
         self._callback = callback
         self._display = display
         self._dual: Callable[[], Any] | None = None
@@ -112,9 +114,14 @@ class Monitor:
         return perf_counter() - self._start
 
     @property
+    def seconds_left(self) -> float | None:
+        """Wall time until the limit, not less than 0; None without one."""
+        return None if self.max_seconds is None else max(0.0, self.max_seconds - self.seconds)
+
+    @property
     def out_of_time(self) -> bool:
         """Whether the time limit has passed."""
-        return self.max_seconds is not None and self.seconds >= self.max_seconds
+        return self.seconds_left == 0.0
 
     @property
     def dual_point(self) -> Any:
@@ -125,6 +132,7 @@ class Monitor:
         """Offer a metric of the cone with its objective; True if it is the best so far."""
         if np.isnan(value):
             self._check_numbers()
+        self.zero_offered = self.zero_offered or not M.any()
         if np.isnan(value) or (self.M is not None and not value < self.upper_bound):
             return False
         self.M, self.upper_bound = M, value

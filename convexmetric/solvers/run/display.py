@@ -38,6 +38,10 @@ class ProgressBar:
     ) -> None:
         self._progress.stop()
 
+    def say(self, text: str) -> None:
+        """Print above the bar."""
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
     def update(self, progress: SolveProgress) -> None:
         """Move the bar to the gap reached."""
         digits = -np.log10(progress.gap) if 0.0 < progress.gap < np.inf else 0.0

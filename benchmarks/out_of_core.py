@@ -47,9 +47,7 @@ def main():
     count = round(arguments.times * arguments.limit * 2**20 / (POINTS * arguments.d * 8))
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         start = time.perf_counter()
-        risk = write_pieces(
-            (piece(number, arguments.d, 10.0 / count) for number in range(count)), folder, cache=64 * 2**20
-        )
+        risk = write_pieces((piece(number, arguments.d, 10.0 / count) for number in range(count)), folder, cache=0)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.npy"))
         print(
             f"{count} pieces, {size / 2**20:,.0f} MiB, written in {time.perf_counter() - start:.0f} s; "
@@ -62,7 +60,7 @@ def main():
             threads_per_worker=1,
             memory_limit=f"{arguments.limit}MiB",
             dashboard_address=":0",
-            silence_logs="WARNING",
+            silence_logs="ERROR",
         )
         with cluster, Client(cluster) as client:
             workers = sorted(nanny.pid for nanny in cluster.workers.values())

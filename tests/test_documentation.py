@@ -24,7 +24,7 @@ WITH_EXAMPLES = [
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts and ">>> " in page.read_text("utf-8"))
 #: What a user calls by its name in the package, or imports from the packages below it.
 PACKAGES = ["", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures", ".methods"]
-PACKAGES += [".regularizers", ".risks", ".solvers"]
+PACKAGES += [".regularizers", ".risks", ".shards", ".solvers"]
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

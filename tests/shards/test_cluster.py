@@ -5,8 +5,10 @@ import pickle
 import signal
 import time
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 from tasks import count, kill_always, kill_once, slow, wrong
 from test_backends import UNITS, WHOLE, problem
 
@@ -83,6 +85,20 @@ def test_a_problem_in_memory_is_solved_on_a_cluster(client):
     here, there = cm.solve(problem()), cm.solve(problem(), backend=client)
     assert there.gap <= 1e-6
     assert max(here.lower_bound, there.lower_bound) <= min(here.upper_bound, there.upper_bound)
+
+
+def test_grids_and_folds_go_to_the_cluster_as_joblib_sends_them(client):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 12)
+    X = rng.standard_normal((36, 4)) + y[:, None]
+    here = cm.cross_validate(X, y, C=[1.0, 10.0], folds=2), GridSearchCV(cm.MLR(), {"C": [1.0, 10.0]}, cv=2).fit(X, y)
+    with joblib.parallel_config(backend="dask", n_jobs=2):
+        there = (
+            cm.cross_validate(X, y, C=[1.0, 10.0], folds=2),
+            GridSearchCV(cm.MLR(), {"C": [1.0, 10.0]}, cv=2).fit(X, y),
+        )
+    assert there[0].mean() == pytest.approx(here[0].mean())
+    assert there[1].cv_results_["mean_test_score"] == pytest.approx(here[1].cv_results_["mean_test_score"])
 
 
 def test_tasks_are_small_and_hold_no_arrays(client, tmp_path, monkeypatch):

@@ -18,8 +18,8 @@ from convexmetric.losses import Hinge
 from convexmetric.measures import AveragePrecision
 from convexmetric.regularizers import Trace
 from convexmetric.risks import CutDual, RankingRisk, SeparableRisk
-from convexmetric.shards import Partial, Serial, ShardedRisk, write, write_pieces
-from convexmetric.shards.folder import TABLE
+from convexmetric.shards import Partial, Serial, ShardedRisk, corpus, write, write_pieces
+from convexmetric.shards.folder import TABLE, StoredArray
 from convexmetric.shards.sums import Tree, add
 
 
@@ -87,11 +87,12 @@ def written(tmp_path_factory):
 
 @pytest.mark.parametrize("name", RISKS)
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(count=st.integers(1, 60), seed=st.integers(0, 2**31))
-def test_shards_add_up_to_the_risk(written, name, count, seed):
+@given(count=st.integers(1, 60), seed=st.integers(0, 2**31), cache=st.sampled_from([0, 2**28]))
+def test_shards_add_up_to_the_risk(written, name, count, seed, cache):
+    """Also of a corpus that is read in blocks, as there is no room for it."""
     risk, folder = written[name]
     rng = np.random.default_rng(seed)
-    sharded = ShardedRisk(folder, shards=count)
+    sharded = ShardedRisk(folder, shards=count, cache=cache)
     assert sharded.parts == risk.parts
     assert sharded.part_kind == risk.part_kind
     assert sharded.unit == pytest.approx(risk.unit)
@@ -338,3 +339,23 @@ def test_contracts_hold(written):
         problem = cm.MetricProblem(ShardedRisk(folder, shards=3), Trace(1.0))
         problem.check_numbers()
         assert add([Partial()]).terms == {}
+
+
+def test_a_corpus_without_room_is_read_in_blocks(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    risk = cm.RankingProblem.from_labels(rng.standard_normal((400, 6)) + y[:, None], y, "map", C=3.0).risk
+    write(risk, tmp_path)
+    monkeypatch.setattr(corpus, "BLOCK", 50 * 6 * 8)
+    reads = []
+    rows = StoredArray.rows
+    monkeypatch.setattr(StoredArray, "rows", lambda self, *r: reads.append((self.path, r[1] - r[0])) or rows(self, *r))
+    streamed = ShardedRisk(tmp_path, shards=3, cache=0)
+    M, groups = random_metric(rng, risk.cone), np.arange(400) * 8 // 400
+    here, there = streamed.separate(M, groups), risk.separate(M, groups)
+    assert here.normals == pytest.approx(there.normals, rel=1e-9, abs=1e-12)
+    assert here.values == pytest.approx(there.values, rel=1e-11)
+    points = [count for path, count in reads if path.endswith("points.npy")]
+    # 134 rows are queries of a shard.
+    assert max(points) <= 134
+    assert points.count(50) > 3 * 8

@@ -21,7 +21,7 @@ from convexmetric.comparisons.rankings import DENSE_FROM, DenseBlock
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.shards.folder import BLOCK, StoredArray
+from convexmetric.shards.folder import BLOCK
 
 __all__ = ["Once", "SharedRankings", "StreamedRankings"]
 

@@ -8,6 +8,9 @@
 True
 """
 
+import typing as _typing
+from importlib import import_module as _import_module
+
 from convexmetric import datasets, errors, moved, shards
 from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
 from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs
@@ -19,14 +22,6 @@ from convexmetric.certificates import (
     check_problem,
     verify,
     write_certificate,
-)
-from convexmetric.estimators import (
-    MLR,
-    CrossModalMetric,
-    LearnedDistance,
-    OperatorMarginMetric,
-    RandomProjectionMetric,
-    RelativeComparisonMetric,
 )
 from convexmetric.evaluation import (
     RetrievalCurve,
@@ -95,6 +90,7 @@ from convexmetric.solvers import (
     LowRankNewton,
     ProjectedSubgradient,
     ProximalGradient,
+    SampledCuttingPlanes,
     Screened,
     SemismoothNewton,
     SmoothedNewton,
@@ -108,6 +104,17 @@ from convexmetric.solvers import (
     solve_path,
 )
 from convexmetric.version import __version__ as __version__
+
+if _typing.TYPE_CHECKING:
+    from convexmetric import estimators as estimators
+    from convexmetric.estimators import (
+        MLR,
+        CrossModalMetric,
+        LearnedDistance,
+        OperatorMarginMetric,
+        RandomProjectionMetric,
+        RelativeComparisonMetric,
+    )
 
 moved.tell()
 
@@ -160,6 +167,7 @@ __all__ = [
     "RiskBound",
     "RocCurve",
     "Run",
+    "SampledCuttingPlanes",
     "Screened",
     "SemismoothNewton",
     "SimilarityOperator",
@@ -219,3 +227,14 @@ __all__ = [
     "verify",
     "write_certificate",
 ]
+
+if not _typing.TYPE_CHECKING:
+    # Estimators are loaded when they are first asked for: scikit-learn takes longer to import than all else.
+    def __getattr__(name: str) -> _typing.Any:
+        if name != "estimators" and name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = _import_module("convexmetric.estimators")
+        return module if name == "estimators" else getattr(module, name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "estimators"})

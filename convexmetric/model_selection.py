@@ -12,15 +12,12 @@ over C, whose solves share their cuts; starting each afresh can be faster where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from rich.console import Console
-from rich.progress import Progress
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
@@ -32,6 +29,9 @@ from convexmetric.measures import Measure, MeasureAtK, measure_named
 from convexmetric.methods import RankingProblem
 from convexmetric.problem import checked_weight
 from convexmetric.solvers import solve, solve_path
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 __all__ = ["Validation", "cross_validate", "cross_validate_queries"]
 
@@ -240,6 +240,8 @@ def _validate(
     share_cuts: bool,
     n_jobs: int | None,
 ) -> Validation:
+    from joblib import Parallel, delayed
+
     values = _checked_grid(C)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(f"n_jobs must be an integer other than 0, or None, got {n_jobs!r}")
@@ -247,16 +249,15 @@ def _validate(
     gaps = np.empty((len(values), folds))
     seconds = 0.0
     tasks = (delayed(_fold)(split, fold, values, names, tol, max_seconds, share_cuts) for fold in range(folds))
-    with Progress(console=Console(stderr=True), transient=True) if progress else nullcontext() as bar:
-        task = bar.add_task("cross-validation", total=folds) if bar else None
+    with _bar(progress) as bar:
+        task = bar.add_task("cross-validation", total=folds)
         for fold, found in enumerate(Parallel(n_jobs, return_as="generator")(tasks)):
             for c, (scored, gap, spent) in enumerate(found):
                 for name, value in scored.items():
                     scores[name][c, fold] = value
                 gaps[c, fold] = gap
                 seconds += spent
-            if bar and task is not None:
-                bar.advance(task)
+            bar.advance(task)
     return Validation(values, scores, names[0], gaps, seconds)
 
 
@@ -276,6 +277,13 @@ def _fold(
     else:
         solutions = [solve(problem.with_C(value), tol=tol, max_seconds=max_seconds) for value in values]
     return [(judge(solution.certificate.M, names), solution.gap, solution.seconds) for solution in solutions]
+
+
+def _bar(shown: bool) -> Bar:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    return Bar(console=Console(stderr=True), transient=True, disable=not shown)
 
 
 def _retrieval(rankings: Rankings, M: Array, names: Iterable[str]) -> dict[str, float]:

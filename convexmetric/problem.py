@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -21,10 +20,13 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
-from convexmetric.program import Program
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import DualPoint, Ranking, Risk, RiskStatement
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
 
 __all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
 
@@ -351,6 +353,8 @@ class MetricProblem:
         InputError
             If there are too many comparisons to write them out.
         """
+        from convexmetric.program import Program
+
         written = self.statement()
         return Program(written.problem.objective.expr, written.problem.constraints, written.metric, self.latex())
 
@@ -378,6 +382,8 @@ class MetricProblem:
         users: cp.Expression | None = None,
     ) -> Program:
         """A paper's program with the constant, and with what users added: functions of ``users``, or of the metric."""
+        from convexmetric.program import Program
+
         extra, added = self.regularizer.added(metric if users is None else users)
         if extra is not None:
             objective = objective + extra

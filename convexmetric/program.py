@@ -1,24 +1,17 @@
 """A paper's program in plain CVXPY, printed as it is read.
 
-The programs are made of these three words: :func:`given` names a number of the data, :func:`inner` is the inner product
-of two metrics, and :class:`Program` is the CVXPY problem. All else in them is CVXPY.
+Import this module where a program is made: it imports CVXPY, whose problem is the base class here.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
-from convexmetric.errors import InputError
+__all__ = ["Program"]
 
-__all__ = ["COMPARISONS_LIMIT", "Program", "check_size", "given", "inner"]
-
-#: Comparisons, or rankings, up to which a program is written out: CVXPY takes some milliseconds for each.
-COMPARISONS_LIMIT = 1_000
 #: What CVXPY prints, and how it is read.
 SPELLING = (
     (re.compile(r", None, False\)"), ")"),
@@ -88,32 +81,6 @@ class Program(cp.Problem):
             f"           {variable.name()} >= 0" for variable in self.variables() if variable.attributes["nonneg"]
         ]
         return "\n".join(lines).replace("+ -", "- ")
-
-
-def given(name: str, value: Any, **attributes: bool) -> cp.Parameter:
-    """A number, a vector or a matrix of the data as a CVXPY parameter with the name that it has in the paper."""
-    array = np.asarray(value, dtype=np.float64)
-    return cp.Parameter(array.shape, name=name, value=array, **attributes)
-
-
-def inner(D: cp.Expression, M: cp.Expression) -> cp.Expression:
-    """``<D, M>``, the sum of the entries of ``D * M``: ``tr(D M)`` of symmetric matrices."""
-    return cp.sum(cp.multiply(D, M))
-
-
-def check_size(count: int, what: str, otherwise: str = "") -> None:
-    """Refuse to write out more than ``COMPARISONS_LIMIT`` of something.
-
-    Raises
-    ------
-    InputError
-        If there are more.
-    """
-    if count > COMPARISONS_LIMIT:
-        raise InputError(
-            f"the program has {count} {what}, too many to write out one by one (at most {COMPARISONS_LIMIT}): take "
-            f"fewer points, {otherwise}or the compiled statement(), in which all of them are one constraint"
-        )
 
 
 _Sum = type(cp.Variable() + cp.Variable())

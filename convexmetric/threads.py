@@ -7,15 +7,25 @@ product: at d = 13, four threads take five times as long as one, and far longer 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numba
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["THREAD_VARIABLES", "blas_threads_for", "limit_threads", "one_thread", "openmp_threads_for", "shared_cores"]
+__all__ = [
+    "THREAD_VARIABLES",
+    "blas_threads_for",
+    "limit_threads",
+    "one_thread",
+    "openmp_threads_for",
+    "over_rows",
+    "shared_cores",
+]
 
 #: Variables that say how many threads a library takes; read when it is loaded.
 THREAD_VARIABLES = (
@@ -27,6 +37,10 @@ THREAD_VARIABLES = (
 
 #: Multiplications in one product from which a second thread pays, and from which all do.
 TWO_THREADS, ALL_THREADS = 2e7, 2e9
+#: Numbers that a compiled loop goes through from which threads are worth starting: some milliseconds of work.
+LOOP_THREADS = 400_000
+#: Blocks of rows for each of these threads, so that none waits long for the last.
+BLOCKS_A_THREAD = 8
 #: Numbers that a loop of OpenMP reads over and over from which more than one thread pays.
 OPENMP_THREADS = 1_000_000
 
@@ -73,6 +87,32 @@ def shared_cores() -> Iterator[None]:
             yield
     finally:
         numba.set_num_threads(loops)
+
+
+def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments: Any) -> None:
+    """``compiled(begin, end, *arguments)`` for all rows: at once, or block by block in numba's number of threads.
+
+    A loop that numba itself is to share among threads takes several times as long to compile.
+
+    Parameters
+    ----------
+    compiled : callable
+        Releases the interpreter's lock. What it does to a row must not depend on other rows: then the result does not
+        depend on threads.
+    rows, numbers : int
+        How many rows there are, and how many numbers are gone through.
+    *arguments
+        Passed on.
+    """
+    threads = numba.get_num_threads() if numbers >= LOOP_THREADS else 1
+    blocks = min(rows, BLOCKS_A_THREAD * threads)
+    if threads == 1 or blocks < 2:
+        compiled(0, rows, *arguments)
+        return
+    starts = [rows * block // blocks for block in range(blocks + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(compiled, *ends, *arguments) for ends in pairwise(starts)]:
+            done.result()
 
 
 @contextmanager

@@ -21,12 +21,9 @@ from fnmatch import fnmatchcase
 from numbers import Real
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from convexmetric.arguments import check_count
 from convexmetric.audit import audit
@@ -41,6 +38,9 @@ from convexmetric.solution import Progress
 from convexmetric.solvers import SOLVERS, Solver, solve
 from convexmetric.solvers.conic import Conic
 from convexmetric.version import __version__
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 __all__ = ["QUICK", "RUNS_FILE", "benchmark", "chosen_instances", "loaded_solver"]
 
@@ -375,5 +375,9 @@ def _processor() -> str:
 
 
 def _bar(shown: bool) -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     return Bar(*columns, TextColumn("{task.description}"), console=Console(stderr=True), disable=not shown)

@@ -43,7 +43,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
@@ -51,6 +50,7 @@ from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import ContractError, InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated

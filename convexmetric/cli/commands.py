@@ -52,7 +52,6 @@ from convexmetric.cli.reports import (
 )
 from convexmetric.datasets import Dataset, preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.estimators import MLR, OperatorMarginMetric, RandomProjectionMetric, RelativeComparisonMetric
 from convexmetric.files import check_solution_path, write_arrays
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
@@ -64,12 +63,12 @@ __all__ = ["app", "main"]
 
 NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 PICTURES = (".png", ".pdf", ".svg")
-#: What ``fit`` can learn from points with labels.
+#: What ``fit`` can learn from points with labels, and the estimator that does.
 METHODS = {
-    "mlr": MLR,
-    "relative": RelativeComparisonMetric,
-    "projection": RandomProjectionMetric,
-    "operator": OperatorMarginMetric,
+    "mlr": "MLR",
+    "relative": "RelativeComparisonMetric",
+    "projection": "RandomProjectionMetric",
+    "operator": "OperatorMarginMetric",
 }
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
@@ -360,7 +359,9 @@ def fit(
         raise InputError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
     if save is not None:
         check_solution_path(save)
-    estimator = METHODS[method](tol=tol, max_seconds=max_seconds, verbose=not quiet)
+    from convexmetric import estimators
+
+    estimator = getattr(estimators, METHODS[method])(tol=tol, max_seconds=max_seconds, verbose=not quiet)
     chosen = dict(_setting(text, estimator.get_params()) for text in settings or [])
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")

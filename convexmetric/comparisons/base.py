@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.lazy import cvxpy as cp
 
 __all__ = ["Comparisons"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 import scipy.sparse as sp
-from scipy.optimize import linprog
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from convexmetric.comparisons.triplets import Triplets
@@ -84,7 +84,7 @@ def _in_units(comparisons: Triplets) -> Any:
 def _game(D: Any) -> tuple[float, np.ndarray]:
     """Value of the game, and the column player's weights ``u`` on the comparisons."""
     T, d = D.shape
-    result = linprog(
+    result = scipy.optimize.linprog(
         np.append(np.zeros(d), -1.0),
         A_ub=sp.hstack([-D, np.ones((T, 1))], format="csr"),
         b_ub=np.zeros(T),

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
+from convexmetric.threads import over_rows
 
 __all__ = ["DenseTriplets", "DiagonalTriplets", "SparseTriplets"]
 
@@ -43,13 +44,13 @@ class DenseTriplets:
     def forward(self, w: Array) -> Array:
         """``s``, one margin a triplet."""
         s = np.empty(len(self.triplets))
-        _dense_forward(self.X, self.triplets, w, s)
+        over_rows(_dense_forward, len(s), self.entries, self.X, self.triplets, w, s)
         return s
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t d_t``."""
         sums = np.zeros((_chunks(self.triplets), self.X.shape[1]))
-        _dense_adjoint(self.X, self.triplets, u, sums)
+        over_rows(_dense_adjoint, len(sums), self.entries, self.X, self.triplets, u, sums)
         return sums.sum(axis=0)
 
     def block(self, rows: Any, columns: Any) -> Array:
@@ -87,14 +88,16 @@ class SparseTriplets:
         """``s``, one margin a triplet."""
         s = np.empty(len(self.triplets))
         X, chunks = self.X, _chunks(self.triplets)
-        _sparse_forward(X.indptr, X.indices, X.data, self.triplets, *self.visits, w, s, chunks)
+        arguments = X.indptr, X.indices, X.data, self.triplets, *self.visits, w, s, chunks
+        over_rows(_sparse_forward, chunks, self._work(len(s)), *arguments)
         return s
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t d_t``."""
         sums = np.zeros((_chunks(self.triplets), self.X.shape[1]))
         X = self.X
-        _sparse_adjoint(X.indptr, X.indices, X.data, self.triplets, *self.visits, u, sums)
+        arguments = X.indptr, X.indices, X.data, self.triplets, *self.visits, u, sums
+        over_rows(_sparse_adjoint, len(sums), self._work(len(u)), *arguments)
         return sums.sum(axis=0)
 
     def block(self, rows: Any, columns: Any) -> sp.csr_array:
@@ -104,20 +107,29 @@ class SparseTriplets:
             X = X[:, columns]
             X.sort_indices()
         triplets = self.triplets[rows]
-        indptr = np.zeros(len(triplets) + 1, dtype=np.int64)
-        _count_entries(X.indptr, X.indices, X.data, triplets, indptr[1:])
-        np.cumsum(indptr, out=indptr)
-        indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        _fill_entries(X.indptr, X.indices, X.data, triplets, indptr, indices, data)
-        return sp.csr_array((data, indices, indptr), shape=(len(triplets), X.shape[1]))
+        start, counts = np.zeros(len(triplets) + 1, dtype=np.int64), np.empty(len(triplets), dtype=np.int64)
+        # Where there is no room, entries are only counted.
+        self._write(X, triplets, start, counts, np.empty(0, dtype=np.int32), np.empty(0))
+        np.cumsum(counts, out=start[1:])
+        indices, data = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+        self._write(X, triplets, start, counts, indices, data)
+        return sp.csr_array((data, indices, start), shape=(len(triplets), X.shape[1]))
+
+    def _write(self, X: sp.csr_array, triplets: np.ndarray, *places: np.ndarray) -> None:
+        arguments = X.indptr, X.indices, X.data, triplets, *places
+        over_rows(_entries, len(triplets), self._work(len(triplets)), *arguments)
+
+    def _work(self, triplets: int) -> int:
+        """Entries that so many triplets have, about."""
+        return 2 * triplets * self.X.nnz // self.X.shape[0]
 
 
 DiagonalTriplets = DenseTriplets | SparseTriplets
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _dense_forward(X, triplets, w, s):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in numba.prange(triplets.shape[0]):
+@numba.njit(cache=True, nogil=True)
+def _dense_forward(begin, end, X, triplets, w, s):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in range(begin, end):
         x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
         total = 0.0
         for f in range(w.size):
@@ -125,23 +137,25 @@ def _dense_forward(X, triplets, w, s):  # type: ignore[no-untyped-def] # pragma:
         s[t] = total
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _dense_adjoint(X, triplets, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True)
+def _dense_adjoint(begin, end, X, triplets, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     chunks = sums.shape[0]
-    for chunk in numba.prange(chunks):
+    for chunk in range(begin, end):
         total = sums[chunk]
         for t in range(chunk * u.size // chunks, (chunk + 1) * u.size // chunks):
-            if u[t] != 0.0:
-                x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
-                for f in range(total.size):
-                    total[f] += u[t] * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
+            weight = u[t]
+            if weight == 0.0:
+                continue
+            x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
+            for f in range(total.size):
+                total[f] += weight * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _sparse_forward(indptr, indices, data, triplets, order, start, w, s, chunks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True)
+def _sparse_forward(begin, end, indptr, indices, data, triplets, order, start, w, s, chunks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     groups = start.size - 1
-    for chunk in numba.prange(chunks):
-        anchor = np.zeros(w.size)
+    anchor = np.zeros(w.size)
+    for chunk in range(begin, end):
         for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
             i = triplets[order[start[group]], 0]
             for entry in range(indptr[i], indptr[i + 1]):
@@ -160,12 +174,12 @@ def _sparse_forward(indptr, indices, data, triplets, order, start, w, s, chunks)
                 anchor[indices[entry]] = 0.0
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _sparse_adjoint(indptr, indices, data, triplets, order, start, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True)
+def _sparse_adjoint(begin, end, indptr, indices, data, triplets, order, start, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     groups, chunks = start.size - 1, sums.shape[0]
-    for chunk in numba.prange(chunks):
+    anchor = np.zeros(sums.shape[1])
+    for chunk in range(begin, end):
         total = sums[chunk]
-        anchor = np.zeros(total.size)
         for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
             i = triplets[order[start[group]], 0]
             for entry in range(indptr[i], indptr[i + 1]):
@@ -183,48 +197,34 @@ def _sparse_adjoint(indptr, indices, data, triplets, order, start, u, sums):  # 
                 anchor[indices[entry]] = 0.0
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _walk(indptr, indices, data, i, j, k, out_indices, out_data):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Entries of ``d_t`` that are not zero, in order of columns; written where there is room for them, and counted."""
+@numba.njit(cache=True, nogil=True)
+def _entries(begin, end, indptr, indices, data, triplets, start, counts, out_indices, out_data):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Count the entries of every ``d_t`` that are not zero; write them from ``start[t]`` on as far as there is room."""
     last = np.iinfo(np.int32).max
-    a, b, c = indptr[i], indptr[j], indptr[k]
-    count = 0
-    while b < indptr[j + 1] or c < indptr[k + 1]:
-        near = indices[b] if b < indptr[j + 1] else last
-        far = indices[c] if c < indptr[k + 1] else last
-        f = min(near, far)
-        difference, total = 0.0, 0.0
-        if near == f:
-            difference += data[b]
-            total -= data[b]
-            b += 1
-        if far == f:
-            difference -= data[c]
-            total -= data[c]
-            c += 1
-        while a < indptr[i + 1] and indices[a] < f:
-            a += 1
-        if a < indptr[i + 1] and indices[a] == f:
-            total += 2.0 * data[a]
-        value = difference * total
-        if value != 0.0:
-            if count < out_data.size:
-                out_indices[count] = f
-                out_data[count] = value
-            count += 1
-    return count
-
-
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _count_entries(indptr, indices, data, triplets, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in numba.prange(triplets.shape[0]):
-        i, j, k = triplets[t]
-        counts[t] = _walk(indptr, indices, data, i, j, k, np.empty(0, np.int32), np.empty(0))
-
-
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _fill_entries(indptr, indices, data, triplets, start, out_indices, out_data):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in numba.prange(triplets.shape[0]):
-        i, j, k = triplets[t]
-        first, stop = start[t], start[t + 1]
-        _walk(indptr, indices, data, i, j, k, out_indices[first:stop], out_data[first:stop])
+    for t in range(begin, end):
+        i, j, k = triplets[t, 0], triplets[t, 1], triplets[t, 2]
+        a, b, c = indptr[i], indptr[j], indptr[k]
+        at = start[t]
+        while b < indptr[j + 1] or c < indptr[k + 1]:
+            near = indices[b] if b < indptr[j + 1] else last
+            far = indices[c] if c < indptr[k + 1] else last
+            f = min(near, far)
+            difference, total = 0.0, 0.0
+            if near == f:
+                difference += data[b]
+                total -= data[b]
+                b += 1
+            if far == f:
+                difference -= data[c]
+                total -= data[c]
+                c += 1
+            while a < indptr[i + 1] and indices[a] < f:
+                a += 1
+            if a < indptr[i + 1] and indices[a] == f:
+                total += 2.0 * data[a]
+            value = difference * total
+            if value != 0.0:
+                if at < out_data.size:
+                    out_indices[at], out_data[at] = f, value
+                at += 1
+        counts[t] = at - start[t]

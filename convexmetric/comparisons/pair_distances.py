@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
@@ -21,6 +20,7 @@ from convexmetric.cones import Cone, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 
 __all__ = ["PairDistances", "symmetric"]
 

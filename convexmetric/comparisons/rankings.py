@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -31,6 +32,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import InputError
+from convexmetric.threads import over_rows
 
 __all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]
 
@@ -114,6 +116,13 @@ class Rankings:
             near, far = self.relevance.of(q)
             for i, j in product(near.tolist(), far.tolist()):
                 yield row, i, j
+
+    def subset(self, queries: np.ndarray) -> Rankings:
+        """Rankings of some of the queries, sharing the points."""
+        part = copy(self)
+        part.relevance = self.relevance.subset(queries)
+        part.anchors, part.sizes = self.rows(queries), self.sizes[queries]
+        return part
 
     def rows(self, queries: np.ndarray) -> np.ndarray:
         """The rows of ``Q`` that some queries are."""
@@ -224,10 +233,9 @@ class Block(ABC):
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
             yield int(group_of[start]), start, stop
 
+    @abstractmethod
     def bring_nearer(self, by: float) -> None:
         """Subtract a number from the distances of irrelevant items."""
-        first, dense = self.layout
-        _bring_nearer(self.values.reshape(-1), dense, first, self.lists, by)
 
     @abstractmethod
     def part(self, start: int, stop: int) -> Array:
@@ -250,6 +258,12 @@ class DenseBlock(Block):
         """Whole rows of the corpus."""
         return np.arange(len(self) + 1) * self.values.shape[1], True
 
+    def bring_nearer(self, by: float) -> None:
+        """Row by row."""
+        _, _, _, irrelevant, start, stop = self.lists
+        for values, first, last in zip(self.values, start, stop, strict=True):
+            values[irrelevant[first:last]] -= by
+
     def part(self, start: int, stop: int) -> Array:
         """A slice of the matrix."""
         return self.values[start:stop]
@@ -269,14 +283,18 @@ class ListedBlock(Block):
         self.start = np.concatenate([[0], np.cumsum(rankings.sizes[queries])])
         self.items = np.empty(self.start[-1], dtype=np.int32)
         self.values = np.empty(self.start[-1])
-        _listed_distances(
-            rankings.Q, rankings.rows(queries), self.lists, norms, images, self.start, self.items, self.values
-        )
+        arguments = rankings.Q, rankings.rows(queries), self.lists, norms, images, self.start, self.items, self.values
+        over_rows(_listed_distances, len(queries), self.items.size * rankings.Q.shape[1], *arguments)
 
     @property
     def layout(self) -> tuple[np.ndarray, bool]:
         """Listed items only."""
         return self.start, False
+
+    def bring_nearer(self, by: float) -> None:
+        """All at once: the list of a query is its relevant items, then the others."""
+        sizes = np.column_stack([self.n_relevant, np.diff(self.start) - self.n_relevant])
+        self.values -= np.repeat(np.tile([0.0, by], len(self)), sizes.ravel())
 
     def part(self, start: int, stop: int) -> Array:
         """A slice of the list."""
@@ -292,11 +310,11 @@ class ListedBlock(Block):
         return self.rankings.adjoint(T, self.queries[start:stop])
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _listed_distances(Q, rows_of_queries, lists, norms, images, start, items, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True)
+def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, start, items, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """``x^T M x - 2 q^T M x`` for the listed items x of every query."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    for row in numba.prange(rows_of_queries.size):
+    for row in range(begin, end):
         q = Q[rows_of_queries[row]]
         place = start[row]
         for source in range(2):
@@ -310,12 +328,3 @@ def _listed_distances(Q, rows_of_queries, lists, norms, images, start, items, va
                 items[place] = item
                 values[place] = norms[item] - 2.0 * dot
                 place += 1
-
-
-@numba.njit(cache=True, nogil=True)
-def _bring_nearer(values, dense, first, lists, by):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    _, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    for row in range(irrelevant_start.size):
-        listed = first[row] + relevant_stop[row] - relevant_start[row]
-        for j in range(irrelevant_stop[row] - irrelevant_start[row]):
-            values[first[row] + irrelevant[irrelevant_start[row] + j] if dense else listed + j] -= by

@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -23,6 +22,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 
 __all__ = ["Triplets", "checked_triplets"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 
 if TYPE_CHECKING:
     from convexmetric.cones.projection import Projection

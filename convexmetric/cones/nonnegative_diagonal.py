@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +12,7 @@ from convexmetric.cones.described import Described
 from convexmetric.cones.projection import DiagonalProjection
 from convexmetric.cones.scaling import DiagonalScaling
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 
 __all__ = ["NonnegativeDiagonal"]
 

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
+from convexmetric.threads import over_rows
 
 __all__ = ["DiagonalProjection", "ListedDifferences", "MatrixProjection", "Projection"]
 
@@ -183,7 +184,7 @@ class MatrixProjection(Projection):
         """From vectors in the eigenbasis."""
         near, far = (vectors @ self.vectors for vectors in listed.differences())
         rows = np.empty((len(near), self.size))
-        _outer_differences(near, far, self.i, self.j, self.scale * self.root, rows)
+        over_rows(_outer_differences, len(rows), rows.size, near, far, self.i, self.j, self.scale * self.root, rows)
         return rows
 
     def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
@@ -192,9 +193,9 @@ class MatrixProjection(Projection):
         return lambda v: turned.margins(self._matrix(v)), lambda u: self._entries(turned.adjoint(u))
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _outer_differences(near, far, i, j, scale, rows):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True)
+def _outer_differences(begin, end, near, far, i, j, scale, rows):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Entries (i, j) of ``f f^T - n n^T``, times the scale, for the rows of near and far."""
-    for t in numba.prange(len(near)):
+    for t in range(begin, end):
         for k in range(i.size):
             rows[t, k] = scale[k] * (far[t, i[k]] * far[t, j[k]] - near[t, i[k]] * near[t, j[k]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import ArrayLike
@@ -14,6 +13,7 @@ from convexmetric.cones.described import Described
 from convexmetric.cones.projection import MatrixProjection
 from convexmetric.cones.scaling import MatrixScaling
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 
 __all__ = ["PSDCone"]
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric.cones.base import Array
+from convexmetric.threads import over_rows
 
 __all__ = ["listed_squared_distances", "squared_distances", "verdicts"]
 
@@ -23,22 +24,22 @@ def squared_distances(A: Array, B: Array) -> Array:
     the distance from x to x' is that from x' to x, ties are ties, and nothing is lost far from the origin.
     """
     D = np.empty((len(A), len(B)))
-    _fill(np.ascontiguousarray(A), np.ascontiguousarray(B), D)
+    over_rows(_fill, len(A), D.size * A.shape[1], np.ascontiguousarray(A), np.ascontiguousarray(B), D)
     return D
 
 
 def listed_squared_distances(Z: Array, pairs: np.ndarray) -> Array:
     """``||z_i - z_j||^2`` of listed pairs: the same numbers as :func:`squared_distances`."""
     found = np.empty(len(pairs))
-    _fill_listed(np.ascontiguousarray(Z), pairs, found)
+    over_rows(_fill_listed, len(pairs), len(pairs) * Z.shape[1], np.ascontiguousarray(Z), pairs, found)
     return found
 
 
-@numba.njit(parallel=True, cache=True, nogil=True, fastmath=FASTMATH)
-def _fill(A, B, D):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for tile in numba.prange((A.shape[0] + TILE - 1) // TILE):
+@numba.njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _fill(begin, end, A, B, D):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for tile in range(begin, end, TILE):
         for j in range(B.shape[0]):
-            for i in range(tile * TILE, min((tile + 1) * TILE, A.shape[0])):
+            for i in range(tile, min(tile + TILE, end)):
                 total = 0.0
                 for k in range(A.shape[1]):
                     difference = A[i, k] - B[j, k]
@@ -46,9 +47,9 @@ def _fill(A, B, D):  # type: ignore[no-untyped-def] # pragma: no cover - compile
                 D[i, j] = total
 
 
-@numba.njit(parallel=True, cache=True, nogil=True, fastmath=FASTMATH)
-def _fill_listed(Z, pairs, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in numba.prange(found.size):
+@numba.njit(cache=True, nogil=True, fastmath=FASTMATH)
+def _fill_listed(begin, end, Z, pairs, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in range(begin, end):
         i, j = pairs[t, 0], pairs[t, 1]
         total = 0.0
         for k in range(Z.shape[1]):

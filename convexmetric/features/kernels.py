@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import cdist
 
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones.base import Array
@@ -45,7 +45,7 @@ def linear(X: Any, Y: Any) -> Array:
 
 def rbf(X: Any, Y: Any) -> Array:
     """``exp(-||x - y||^2 / d)``."""
-    return np.asarray(np.exp(-cdist(_dense(X), _dense(Y), "sqeuclidean") / X.shape[1]))
+    return np.asarray(np.exp(-scipy.spatial.distance.cdist(_dense(X), _dense(Y), "sqeuclidean") / X.shape[1]))
 
 
 def unit_rbf(X: Any, Y: Any) -> Array:

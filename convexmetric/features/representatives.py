@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans, MeanShift, estimate_bandwidth
-from sklearn.exceptions import ConvergenceWarning
 
 from convexmetric.comparisons import Relevance
 from convexmetric.comparisons.label_graphs import sharing
@@ -143,6 +141,9 @@ class _Items:
 
 def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Centroids, fewer where points repeat."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     distinct = min(n_clusters, len(np.unique(points, axis=0)))
     model = KMeans(distinct, n_init=STARTS, random_state=int(rng.integers(2**31)))
     with warnings.catch_warnings(), openmp_threads_for(points.size):
@@ -152,6 +153,8 @@ def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
 
 def _mean_shift(points: Array) -> list[np.ndarray]:
     """Rows of every cluster."""
+    from sklearn.cluster import MeanShift, estimate_bandwidth
+
     bandwidth = float(estimate_bandwidth(points)) if len(points) > 1 else 0.0
     if bandwidth == 0.0:
         # Few points, or most of them the same: each stands for itself.

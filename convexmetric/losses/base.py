@@ -9,9 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-import cvxpy as cp
-
 from convexmetric.cones.base import Array
+from convexmetric.lazy import cvxpy as cp
 
 if TYPE_CHECKING:
     from convexmetric.losses.box import BoxLoss

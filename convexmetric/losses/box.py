@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses.base import Loss
 
 __all__ = ["BoxLoss"]

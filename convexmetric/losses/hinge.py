@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses.base import Loss
 from convexmetric.losses.box import BoxLoss
 

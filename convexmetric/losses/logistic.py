@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
-import cvxpy as cp
 import numpy as np
-from scipy.special import entr, expit
+import scipy
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses.base import SmoothLoss
 
 __all__ = ["Logistic"]
@@ -56,11 +56,11 @@ class Logistic(SmoothLoss):
 
     def subgradient(self, s: Array) -> Array:
         """Multipliers ``C / (1 + exp(s))``: minus the derivative."""
-        return np.asarray(self.C * expit(-s))
+        return np.asarray(self.C * scipy.special.expit(-s))
 
     def curvature(self, s: Array) -> Array:
         """Second derivative, ``C p (1 - p)`` with ``p = 1 / (1 + exp(s))``."""
-        return np.asarray(self.C * expit(s) * expit(-s))
+        return np.asarray(self.C * scipy.special.expit(s) * scipy.special.expit(-s))
 
     def clip(self, u: Array) -> Array:
         """Nearest feasible multipliers."""
@@ -69,7 +69,7 @@ class Logistic(SmoothLoss):
     def dual_values(self, u: Array) -> Array:
         """``C H(u / C)``."""
         p = u / self.C
-        return np.asarray(self.C * (entr(p) + entr(1.0 - p)))
+        return np.asarray(self.C * (scipy.special.entr(p) + scipy.special.entr(1.0 - p)))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the sum over margins ``t``, exponential cones, and the constraint ``s >= t``."""

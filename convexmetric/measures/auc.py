@@ -18,6 +18,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
+from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import place
 
 __all__ = ["AUC"]
@@ -43,7 +44,19 @@ class AUC(Measure):
 
 
 @numba.njit(cache=True, nogil=True)
+def every_auc(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The most violated rankings of the block's rows from begin to end."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        losses[row] = worst_auc(sorted_x, z, v, b)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+
+
+@numba.njit(cache=True, nogil=True)
 def worst_auc(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Invert every pair with ``z_j < x_i + 1/2``; returns the loss."""
     place(x, z, 0.5, v, b)
-    return b.sum() / (x.size * z.size)
+    total = 0
+    for i in range(x.size):
+        total += b[i]
+    return total / (x.size * z.size)

@@ -21,6 +21,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.precision import push, pushed, relevant_in_head
+from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
 __all__ = ["NearestNeighbours"]
@@ -49,6 +50,15 @@ class NearestNeighbours(MeasureAtK):
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0: are more than k / 2 of the first k relevant?"""
         return ((i == self.k // 2 + 1) & (i + b <= self.k)).astype(np.float64)
+
+
+@numba.njit(cache=True, nogil=True)
+def every_knn(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The most violated rankings of the block's rows from begin to end."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        losses[row] = worst_knn(sorted_x, z, k, cut, v, b)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
 @numba.njit(cache=True, nogil=True)

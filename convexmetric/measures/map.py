@@ -23,6 +23,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
+from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells
 
 __all__ = ["AveragePrecision"]
@@ -51,15 +52,30 @@ class AveragePrecision(Measure):
 
 
 @numba.njit(cache=True, nogil=True)
+def every_map(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The most violated rankings of the block's rows from begin to end."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        losses[row] = worst_map(sorted_x, z, v, b)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+
+
+@numba.njit(cache=True, nogil=True)
 def worst_map(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Place the irrelevant items one chunk after the other; returns the loss."""
     p, n = x.size, z.size
     items, start = distribute(z)
-    inverse = 1.0 / np.arange(1.0, p + n + 1.0)
-    placed = np.zeros(p + 2, dtype=np.int64)
-    v[:] = 0
+    inverse = np.empty(p + n)
+    for i in range(p + n):
+        inverse[i] = 1.0 / (i + 1.0)
+    placed = np.empty(p + 2, dtype=np.int64)
+    for i in range(p + 2):
+        placed[i] = 0
+    for j in range(n):
+        v[j] = 0
     best = np.empty(n, dtype=np.int64)
-    done, lowest, size, cell = 0, 1, FIRST, 0
+    # Typed: for a plain 0 and 1 all would be compiled once more.
+    done, lowest, size, cell = np.int64(0), np.int64(1), FIRST, np.int64(0)
     while done < n:
         after = cell
         while start[after] < min(n, done + size):
@@ -97,7 +113,8 @@ def conquer(x, z, items, inverse, best, start, stop, lowest):  # type: ignore[no
         depth -= 1
         f, e, least, h = first[depth], last[depth], low[depth], high[depth]
         if least == h:
-            best[f:e] = least
+            for at in range(f, e):
+                best[at] = least
             continue
         c = (f + e) // 2
         j, distance = c + 1, z[items[c]]

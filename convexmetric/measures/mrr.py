@@ -18,6 +18,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
+from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells, place
 
 __all__ = ["ReciprocalRank"]
@@ -39,6 +40,15 @@ class ReciprocalRank(Measure):
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``1 / (1 + b)`` for the first relevant item, else 0."""
         return np.where(i == 1, 1.0 / (1.0 + b), 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def every_mrr(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The most violated rankings of the block's rows from begin to end."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        losses[row] = worst_mrr(sorted_x, z, v, b)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
 @numba.njit(cache=True, nogil=True)

@@ -26,6 +26,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.precision import push, pushed, relevant_in_head
+from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
 __all__ = ["NDCG"]
@@ -67,6 +68,15 @@ class NDCG(MeasureAtK):
 def discount(place: np.ndarray) -> Array:
     """``D(1) = 1``, ``D(t) = 1 / log2 t``."""
     return 1.0 / np.log2(np.maximum(place, 2.0))
+
+
+@numba.njit(cache=True, nogil=True)
+def every_ndcg(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The most violated rankings of the block's rows from begin to end."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        losses[row] = worst_ndcg(sorted_x, z, k, cut, v, b)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
 @numba.njit(cache=True, nogil=True)

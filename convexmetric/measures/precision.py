@@ -27,6 +27,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
+from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
 __all__ = ["PrecisionAtK"]
@@ -53,6 +54,15 @@ class PrecisionAtK(MeasureAtK):
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``[i + b <= k] / k``: relevant items among the first k, over k, also where there are fewer items."""
         return np.asarray((i + b <= self.k) / self.k)
+
+
+@numba.njit(cache=True, nogil=True)
+def every_precision(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The most violated rankings of the block's rows from begin to end."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        losses[row] = worst_precision(sorted_x, z, k, cut, v, b)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
 @numba.njit(cache=True, nogil=True)

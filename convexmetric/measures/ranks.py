@@ -10,7 +10,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from convexmetric.comparisons import Block, ListedBlock
+from convexmetric.comparisons import Block
+from convexmetric.measures.sorting import ascending, count_below
+from convexmetric.threads import over_rows
 
 __all__ = ["irrelevant_above"]
 
@@ -28,59 +30,59 @@ def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
     sizes = block.rankings.relevance.n_relevant[block.queries]
     start = np.concatenate([[0], np.cumsum(sizes)])
     above = np.empty(start[-1], dtype=np.int64)
-    if isinstance(block, ListedBlock):
-        _place_listed(block.values, block.items, block.start, start, above)
-    else:
-        _place_dense(block.values, block.lists, start, above)
+    first, dense = block.layout
+    arguments = block.values.reshape(-1), dense, first, block.lists, start, above
+    over_rows(_place, len(block), block.values.size, *arguments)
     return above, start
 
 
 @numba.njit(cache=True, nogil=True)
-def _place(x, x_items, z, z_items, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Count the irrelevant items (z) above each relevant one (x): sort x, find each z among them by bisection."""
-    p = x.size
-    order = np.argsort(x, kind="mergesort")
-    x, x_items = x[order], x_items[order]
-    first = 0
-    for i in range(1, p + 1):
-        if i == p or x[i] != x[first]:
-            if i - first > 1:
-                x_items[first:i] = np.sort(x_items[first:i])
-            first = i
-    above[:] = 0
-    for j in range(z.size):
-        low, high = 0, p
-        while low < high:
-            middle = (low + high) // 2
-            if x[middle] < z[j] or (x[middle] == z[j] and x_items[middle] < z_items[j]):
-                low = middle + 1
-            else:
-                high = middle
-        if low < p:
-            above[low] += 1
-    for i in range(1, p):
-        above[i] += above[i - 1]
-
-
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _place_dense(D, lists, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _place(begin, end, values, dense, first, lists, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Count the irrelevant items above each relevant one: sort the relevant ones and find the others' places."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    for row in numba.prange(len(D)):
-        wanted = relevant[relevant_start[row] : relevant_stop[row]]
-        unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
-        distances = D[row]
-        _place(distances[wanted], wanted, distances[unwanted], unwanted, above[start[row] : start[row + 1]])
+    for row in range(begin, end):
+        near = relevant[relevant_start[row] : relevant_stop[row]]
+        far = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+        p = near.size
+        # By item first: then equal distances stay in that order.
+        items, x, by_item, in_order = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64), True
+        for i in range(p):
+            items[i], by_item[i] = near[i], i
+            in_order = in_order and (i == 0 or near[i - 1] < near[i])
+        if not in_order:
+            by_item = ascending(items)
+        for i in range(p):
+            x[i] = values[first[row] + (near[by_item[i]] if dense else by_item[i])]
+        order = ascending(x)
+        sorted_x = np.empty(p)
+        for i in range(p):
+            sorted_x[i] = x[order[i]]
+            items[i] = near[by_item[order[i]]]
+        count = above[start[row] : start[row + 1]]
+        for i in range(p):
+            count[i] = 0
+        z, places = np.empty(far.size), np.empty(far.size, dtype=np.int32)
+        for j in range(far.size):
+            z[j] = values[first[row] + (far[j] if dense else p + j)]
+        count_below(sorted_x, z, 0.0, places)
+        for j in range(far.size):
+            place = places[j]
+            if place > 0 and sorted_x[place - 1] == z[j]:
+                place = _among_ties(sorted_x, items, z[j], far[j])
+            if place < p:
+                count[place] += 1
+        for i in range(1, p):
+            count[i] += count[i - 1]
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _place_listed(values, items, block_start, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for row in numba.prange(start.size - 1):
-        first, last = block_start[row], block_start[row + 1]
-        middle = first + start[row + 1] - start[row]
-        _place(
-            values[first:middle],
-            items[first:middle],
-            values[middle:last],
-            items[middle:last],
-            above[start[row] : start[row + 1]],
-        )
+@numba.njit(cache=True, nogil=True)
+def _among_ties(x, items, z, item):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """How many relevant items stand above an irrelevant one, by (distance, item)."""
+    low, high = 0, x.size
+    while low < high:
+        middle = (low + high) // 2
+        if x[middle] < z or (x[middle] == z and items[middle] < item):
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from convexmetric.errors import InputError
 from convexmetric.measures.base import Measure, MeasureAtK
-from convexmetric.measures.oracle import CODES
+from convexmetric.measures.oracle import COMPILED
 
 __all__ = ["MEASURES", "measure_named"]
 
 #: Ranking measures by the name a user types.
-MEASURES: dict[str, type[Measure]] = {measure.name: measure for measure in CODES}
+MEASURES: dict[str, type[Measure]] = {measure.name: measure for measure in COMPILED}
 
 
 def measure_named(name: str, k: int | None = None, short: str = "cut") -> Measure:

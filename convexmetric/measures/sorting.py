@@ -16,12 +16,60 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-__all__ = ["distribute", "nearest", "order_cells", "place"]
+__all__ = ["ascending", "count_below", "distribute", "nearest", "order_cells", "place"]
 
 #: Intervals of the table for each relevant item.
-FINENESS = 4
+FINENESS = 8
 #: Relevant items in an interval from which it is halved.
 CROWDED = 8
+
+
+@numba.njit(cache=True, nogil=True)
+def count_below(x, z, shift, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``#{x_i <= z_j - shift}`` for all z_j; ``x`` is sorted. NaN and infinity are at an end.
+
+    What is looked up in a table of equal intervals is nearly always at most two steps off.
+    """
+    p, low = x.size, x[0]
+    cells = FINENESS * p
+    width = x[p - 1] - low
+    scale = cells / width if width > 0.0 else 0.0
+    if not 0.0 < scale < np.inf:
+        cells, scale = 0, 0.0
+    table, ends = np.empty(cells + 1, dtype=np.int32), np.empty(p + 1)
+    # No number is below this one: no count goes beyond p.
+    ends[p] = np.nan
+    for i in range(p):
+        ends[i] = x[i]
+    i = 0
+    for cell in range(cells + 1):
+        # A little below the interval's lower end, so that rounding in the division cannot overshoot.
+        start = low + (cell - 1e-6) / scale if cells else -np.inf
+        while i < p and x[i] < start:
+            i += 1
+        table[cell] = i
+    # Loops without branches are done for several numbers at once, which is worth going over them four times.
+    for j in range(z.size):
+        at = (z[j] - shift - low) * scale
+        # NaN compares as false.
+        at = at if at > 0.0 else 0.0
+        counts[j] = np.int32(at if at < cells else cells)
+    for j in range(z.size):
+        counts[j] = table[counts[j]]
+    for _ in range(2):
+        for j in range(z.size):
+            counts[j] += np.int32(ends[counts[j]] <= z[j] - shift)
+    for j in range(z.size):
+        key = z[j] - shift
+        if ends[counts[j]] <= key:
+            first, last = np.int64(counts[j]), p
+            while first < last:
+                middle = (first + last) // 2
+                if x[middle] <= key:
+                    first = middle + 1
+                else:
+                    last = middle
+            counts[j] = first
 
 
 @numba.njit(cache=True, nogil=True)
@@ -30,43 +78,14 @@ def place(x, z, margin, v, b):  # type: ignore[no-untyped-def] # pragma: no cove
 
     ``x`` is sorted; NaN and infinite distances are placed at an end.
     """
-    p, n = x.size, z.size
-    low, high = x[0], x[p - 1]
-    cells = FINENESS * p
-    width = high - low
-    table = np.full(cells + 2, p, dtype=np.int64)
-    placed = np.zeros(p + 1, dtype=np.int64)
-    scale = cells / width if width > 0.0 else 0.0
-    regular = 0.0 < scale < np.inf
-    if regular:
-        i = 0
-        for cell in range(cells + 1):
-            # A little below the interval's lower end, so that rounding in the division cannot overshoot.
-            start = low + (cell - 1e-6) / scale
-            while i < p and x[i] < start:
-                i += 1
-            table[cell] = i
-    for j in range(n):
-        key = z[j] - margin
-        if key >= high:
-            first = p
-        elif not key >= low:
-            first = 0
-        elif regular:
-            cell = min(cells, int((key - low) * scale))
-            first, last = table[cell], table[cell + 1]
-            while last - first > CROWDED:
-                middle = (first + last) // 2
-                if x[middle] <= key:
-                    first = middle + 1
-                else:
-                    last = middle
-            while first < p and x[first] <= key:
-                first += 1
-        else:
-            first = np.searchsorted(x, key, side="right")
-        placed[first] += 1
-        v[j] = p - first
+    p = x.size
+    count_below(x, z, margin, v)
+    placed = np.empty(p + 1, dtype=np.int64)
+    for i in range(p + 1):
+        placed[i] = 0
+    for j in range(z.size):
+        placed[v[j]] += 1
+        v[j] = p - v[j]
     above = 0
     for i in range(p):
         above += placed[i]
@@ -109,8 +128,9 @@ def distribute(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     scale = cells / width if cells > 1 else 0.0
     if not 0.0 < scale < np.inf:
         cells, scale = 1, 0.0
-    start = np.zeros(cells + 1, dtype=np.int64)
-    cell = np.zeros(n, dtype=np.int64)
+    start, cell = np.empty(cells + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for c in range(cells + 1):
+        start[c] = 0
     if cells > 1:
         for j in range(n):
             # NaN compares as false and goes to the last cell.
@@ -123,8 +143,12 @@ def distribute(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
             start[c + 1] += start[c]
     else:
         start[1] = n
+        for j in range(n):
+            cell[j] = 0
     items = np.empty(n, dtype=np.int64)
-    place = start[:cells].copy()
+    place = np.empty(cells, dtype=np.int64)
+    for c in range(cells):
+        place[c] = start[c]
     for j in range(n):
         items[place[cell[j]]] = j
         place[cell[j]] += 1
@@ -133,18 +157,36 @@ def distribute(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
 
 @numba.njit(cache=True, nogil=True)
 def order_cells(z, items, start, first, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Put the items of the cells from first to last in order by (value, index)."""
+    """Put the items of the cells from first to last in order by (value, index), no numbers last, by Shell's sort.
+
+    In a cell that is not crowded that is insertion, item by item.
+    """
     for c in range(first, last):
         a, e = start[c], start[c + 1]
-        if e - a > CROWDED:
-            part = items[a:e].copy()
-            items[a:e] = part[np.argsort(z[part], kind="mergesort")]
-        else:
-            for at in range(a + 1, e):
+        if e - a < 2:
+            continue
+        gap = 1
+        while gap * CROWDED < e - a:
+            gap = 3 * gap + 1
+        while gap:
+            for at in range(a + gap, e):
                 item = items[at]
                 value = z[item]
                 hole = at
-                while hole > a and value < z[items[hole - 1]]:
-                    items[hole] = items[hole - 1]
-                    hole -= 1
+                while hole >= a + gap:
+                    other = items[hole - gap]
+                    if (z[other] <= value and (z[other] < value or other < item)) or value != value:
+                        break
+                    items[hole] = other
+                    hole -= gap
                 items[hole] = item
+            gap //= 3
+
+
+@numba.njit(cache=True, nogil=True)
+def ascending(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Indices of ``z`` in order of (value, index)."""
+    items, start = distribute(z)
+    # Typed: for a plain 0 all would be compiled once more.
+    order_cells(z, items, start, np.int64(0), start.size - 1)
+    return items

@@ -40,9 +40,8 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -56,11 +55,15 @@ from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import MEAN_SHIFT, Representatives, all_items, representatives
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk
 from convexmetric.solution import Solution
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
 
 __all__ = ["CrossModalProblem", "Factors", "factor_analysis"]
 

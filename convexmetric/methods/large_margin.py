@@ -26,9 +26,8 @@ refused. They have fewer points than features as a rule, for which the paper too
 from __future__ import annotations
 
 from functools import cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -40,10 +39,14 @@ from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Trace
 from convexmetric.risks import PairwiseRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
 
 __all__ = ["LargeMarginProblem"]
 

@@ -32,9 +32,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -48,12 +47,16 @@ from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import BoxLoss
 from convexmetric.methods.spanned import SpannedProblem
+from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import MetricProblem, checked_margins, checked_weight
-from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Frobenius, Regularizer, Trace
 from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
 
 __all__ = ["PairMarginProblem", "SimilarityRegressionProblem", "balanced_pairs"]
 

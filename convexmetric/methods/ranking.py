@@ -30,9 +30,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -43,12 +42,16 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.measures import Measure, measure_named
 from convexmetric.methods.spanned import SpannedProblem
+from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import checked_weight
-from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, Ranking, RankingRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
 
 __all__ = ["RankingProblem"]
 

@@ -21,9 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -34,12 +33,16 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.features import kernel_matrix
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import Hinge
+from convexmetric.methods.words import check_size, given
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.program import Program, check_size, given
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius
 from convexmetric.regularizers.quadratic_form import is_positive_semidefinite
 from convexmetric.risks import SeparableRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
 
 __all__ = ["RelativeComparisonProblem"]
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import KernelSpan
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem
 
 __all__ = ["SpannedProblem"]

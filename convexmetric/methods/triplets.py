@@ -29,9 +29,8 @@ import difflib
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -46,10 +45,14 @@ from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.program import Program, check_size, given, inner
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import PairwiseRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
 
 __all__ = ["VARIANTS", "TripletProblem", "Variant"]
 

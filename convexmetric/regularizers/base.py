@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, Literal
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 
 __all__ = ["Grade", "NormWeights", "Regularizer"]
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.cones.described import Described
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from copy import copy
 from typing import Self
 
-import cvxpy as cp
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, finite_array, real_array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["QuadraticForm"]

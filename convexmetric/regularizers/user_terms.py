@@ -26,19 +26,19 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError, SolverError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
 
 __all__ = ["ATTEMPTS", "TOLERANCE", "Constraints", "ExtraObjective", "SubjectTo", "solve_conic"]
 
-Constraints = Callable[[cp.Expression], Any]
-ExtraObjective = Callable[[cp.Expression], Any]
+Constraints = Callable[["cp.Expression"], Any]
+ExtraObjective = Callable[["cp.Expression"], Any]
 
 #: By how much a metric may violate a constraint, relative to the numbers compared or to 1.
 TOLERANCE = 1e-7

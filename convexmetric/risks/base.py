@@ -19,13 +19,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described
 from convexmetric.errors import DualError, InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form, Reason
 
@@ -277,6 +277,10 @@ class Risk(ABC):
     def value(self, M: Array) -> float:
         """``R(M)``; infinite where a constraint of a hard risk fails."""
 
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Risk | None:
+        """The sum of some parts, in the order given, times a factor; None of a risk that is not taken apart."""
+        return None
+
     @property
     @abstractmethod
     def part_kind(self) -> str:
@@ -320,8 +324,9 @@ class Risk(ABC):
         groups = checked.groups
         value, size, weight_of_distances, S = 0.0, 0.0, 0.0, np.zeros(self.cone.size)
         for witness, weight in zip(checked.witnesses, checked.weights, strict=True):
-            if weight.any():
-                cuts = self.separate(witness, groups)
+            parts = np.flatnonzero(weight[groups])
+            if parts.size:
+                cuts = self._cuts_of(parts, witness, groups)
                 present = len(cuts.offsets)
                 value += float(weight[:present] @ cuts.offsets)
                 size += float(weight[:present] @ np.abs(cuts.offsets))
@@ -371,6 +376,11 @@ class Risk(ABC):
                 return None
             weights = weights / np.where(sums > 0.0, sums, 1.0)
         return CutDual(witnesses, weights, groups)
+
+    def _cuts_of(self, parts: np.ndarray, M: Array, groups: np.ndarray) -> Cuts:
+        """As :meth:`separate`; the cuts of groups without any of ``parts`` need not be made."""
+        some = None if len(parts) == self.parts else self.subset(parts)
+        return self.separate(M, groups) if some is None else some.separate(M, groups[parts])
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:

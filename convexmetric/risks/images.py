@@ -29,6 +29,7 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.cones.base import Array
 from convexmetric.losses import BoxLoss
+from convexmetric.threads import over_rows
 
 __all__ = ["ImagePass", "ImageRisk", "ListedImages"]
 
@@ -90,8 +91,8 @@ class ImagePass:
         """The second derivative along H, in single precision."""
         G, weights, degrees, curvature = self._single
         H = np.ascontiguousarray(H, dtype=np.float32)
-        out = np.empty_like(H)
-        _curved(G, H, self.start, self.other, curvature, out)
+        out = np.zeros_like(H)
+        over_rows(_curved, len(G), self.other.size * G.shape[1], G, H, self.start, self.other, curvature, out)
         return out - np.float32(2.0) * (degrees * H - weights @ H)
 
     def sides(self, X: Array) -> tuple[Array, Array]:
@@ -197,11 +198,10 @@ def _scatter(X: Array, weights: Any) -> Array:
     return np.asarray(0.5 * (S + S.T))
 
 
-@numba.njit(parallel=True, cache=True, nogil=True, fastmath=True)
-def _curved(G, H, start, other, curvature, out):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for i in numba.prange(len(G)):
-        g, h = G[i], H[i]
-        total = np.zeros(g.size, dtype=G.dtype)
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _curved(begin, end, G, H, start, other, curvature, out):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in range(begin, end):
+        g, h, total = G[i], H[i], out[i]
         for at in range(start[i], start[i + 1]):
             j = other[at]
             dot = np.float32(0.0)
@@ -210,4 +210,3 @@ def _curved(G, H, start, other, curvature, out):  # type: ignore[no-untyped-def]
             weight = np.float32(4.0) * curvature[at] * dot
             for k in range(g.size):
                 total[k] += weight * (g[k] - G[j, k])
-        out[i] = total

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import cvxpy as cp
 import numba
 import numpy as np
 
@@ -23,11 +22,12 @@ from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import BoxLoss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.images import ImagePass, ImageRisk
 from convexmetric.risks.separable import SeparableRisk
-from convexmetric.threads import blas_threads_for
+from convexmetric.threads import blas_threads_for, over_rows
 
 __all__ = ["LabelledPairRisk", "PairHinge"]
 
@@ -209,14 +209,15 @@ class LabelledPairRisk(Risk, ImageRisk):
         start = np.concatenate([[0], np.cumsum(counts)])
         other, curvature = np.empty(start[-1], dtype=np.int64), np.empty(start[-1])
         if start[-1]:
-            _list_kinks(weights, self.codes, self._numbers, width, start, other, curvature)
+            arguments = weights, self.codes, self._numbers, width, start, other, curvature
+            over_rows(_list_kinks, self.parts, weights.size, *arguments)
         value, exact, adding, taking = map(float, sums.sum(axis=0))
         return ImagePass(G, value, exact, (adding, taking), weights, None, start, other, curvature)
 
     def centre(self, here: ImagePass) -> Array:
         """Slopes of the hinges, in single precision: any number is good as a centre."""
         centre = np.empty(here.weights.shape, dtype=np.float32)
-        _slopes_of(here.weights, self.codes, self._numbers, centre)
+        over_rows(_slopes_of, self.parts, centre.size, here.weights, self.codes, self._numbers, centre)
         return centre
 
     def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
@@ -283,7 +284,8 @@ class LabelledPairRisk(Risk, ImageRisk):
                 block = P[rows] @ Q.T
                 sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)
                 before = nothing if centre is None else centre[rows]
-                _hinges(block, norms, first, self.codes, self._numbers, width, before, sums, counts)
+                arguments = block, norms, first, self.codes, self._numbers, width, before, sums, counts
+                over_rows(_hinges, len(block), block.size, *arguments)
                 yield rows, block, sums, counts
 
     def _whole(self, P: Array, Q: Array, width: float, centre: Array | None = None) -> tuple[Array, Array, np.ndarray]:
@@ -295,9 +297,9 @@ class LabelledPairRisk(Risk, ImageRisk):
         return sums, weights, counts
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _hinges(block, norms, first, codes, numbers, width, centre, sums, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for r in numba.prange(len(block)):
+@numba.njit(cache=True, nogil=True)
+def _hinges(begin, end, block, norms, first, codes, numbers, width, centre, sums, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for r in range(begin, end):
         i = first + r
         smoothed = exact = adding = taking = 0.0
         kinks = 0
@@ -332,9 +334,9 @@ def _hinges(block, norms, first, codes, numbers, width, centre, sums, counts):  
         counts[r] = kinks
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _list_kinks(weights, codes, numbers, width, start, other, curvature):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for i in numba.prange(len(weights)):
+@numba.njit(cache=True, nogil=True)
+def _list_kinks(begin, end, weights, codes, numbers, width, start, other, curvature):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in range(begin, end):
         at = start[i]
         for j in range(len(weights)):
             kind = 0 if codes[i] == codes[j] else 1
@@ -346,9 +348,9 @@ def _list_kinks(weights, codes, numbers, width, start, other, curvature):  # typ
                 at += 1
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _slopes_of(weights, codes, numbers, slopes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for i in numba.prange(len(weights)):
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _slopes_of(begin, end, weights, codes, numbers, slopes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for i in range(begin, end):
         for j in range(len(weights)):
             kind = 0 if codes[i] == codes[j] else 1
             slopes[i, j] = abs(weights[i, j]) / numbers[kind, 1]

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-import cvxpy as cp
 import numba
 import numpy as np
 
@@ -26,13 +25,14 @@ from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
 from convexmetric.cones.images import Images, TangentImages
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import Logistic
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation
 from convexmetric.risks.hints import witnesses
 from convexmetric.risks.pairwise import listed_pairs
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
-from convexmetric.threads import blas_threads_for
+from convexmetric.threads import blas_threads_for, over_rows
 
 __all__ = ["LogisticRankingRisk"]
 
@@ -63,6 +63,10 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
     def contents(self) -> tuple[Any, ...]:
         """Rankings and loss."""
         return self.rankings, self.loss
+
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
+        """The sum over some of the queries, times a factor."""
+        return type(self)(self.rankings.subset(parts), factor * self.loss.C)
 
     def described(self) -> Described:
         """Rankings, with the loss."""
@@ -135,7 +139,8 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         if kept is not None and 8 * stop[-1] <= BLOCK_BYTES:
             weights = np.empty(int(stop[-1]))
             first, dense = kept[0].layout
-            _weights(kept[0].values.reshape(-1), dense, first, kept[0].lists, C, stop - self.pairs, weights)
+            arguments = kept[0].values.reshape(-1), dense, first, kept[0].lists, C, stop - self.pairs, weights
+            over_rows(_weights, len(kept[0]), weights.size, *arguments)
 
         def applied(change: Array) -> Array:
             S = tangents.cone.zeros()
@@ -145,7 +150,8 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
                     first, dense = here.layout
                     values = nothing if weights.size else here.values.reshape(-1)
                     at = (stop - self.pairs)[here.queries]
-                    _bend(values, along.values.reshape(-1), dense, first, here.lists, C, at, weights)
+                    arguments = values, along.values.reshape(-1), dense, first, here.lists, C, at, weights
+                    over_rows(_bend, len(here), int(self.pairs[here.queries].sum()), *arguments)
                     S = S + along.adjoint(0, len(along))
             return S
 
@@ -200,22 +206,23 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
             for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
                 sums = np.empty((len(block), 2))
                 first, dense = block.layout
-                _slopes(block.values.reshape(-1), dense, first, block.lists, float(self.loss.C), sums)
+                arguments = block.values.reshape(-1), dense, first, block.lists, float(self.loss.C), sums
+                over_rows(_slopes, len(block), int(self.pairs[block.queries].sum()), *arguments)
                 yield block, sums
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _slopes(values, dense, first, lists, C, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _slopes(begin, end, values, dense, first, lists, C, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Overwrite the distances of every query by the weights of its slopes; its value, and its dual value."""
-    for row in numba.prange(sums.shape[0]):
+    for row in range(begin, end):
         x_at, z_at = _places(dense, first, lists, row)
-        x, z = values[x_at], values[z_at]
+        x, z = _taken(values, x_at), _taken(values, z_at)
         # Added to, not set: an item may stand in a list several times.
-        values[first[row] : first[row + 1]] = 0.0
-        middle, split = _middle(x, z)
-        a, b = np.exp(x - middle), np.exp(middle - z)
+        _clear(values[first[row] : first[row + 1]])
+        a, b, split = _factors(x, z)
         logarithm, product, violated, entropy = 0.0, 0.0, 0.0, 0.0
-        far = np.zeros(z.size)
+        far = np.empty(z.size)
+        _clear(far)
         for i in range(x.size):
             near = 0.0
             for j in range(z.size):
@@ -244,14 +251,13 @@ def _slopes(values, dense, first, lists, C, sums):  # type: ignore[no-untyped-de
         sums[row, 1] = C * (logarithm + entropy)
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _weights(values, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _weights(begin, end, values, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Second derivatives of the loss, pair by pair from ``start`` on for every query."""
-    for row in numba.prange(first.size - 1):
+    for row in range(begin, end):
         x_at, z_at = _places(dense, first, lists, row)
-        x, z = values[x_at], values[z_at]
-        middle, split = _middle(x, z)
-        a, b = np.exp(x - middle), np.exp(middle - z)
+        x, z = _taken(values, x_at), _taken(values, z_at)
+        a, b, split = _factors(x, z)
         place = start[row]
         for i in range(x.size):
             for j in range(z.size):
@@ -259,18 +265,19 @@ def _weights(values, dense, first, lists, C, start, weights):  # type: ignore[no
                 place += 1
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _bend(values, changes, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Overwrite the changes of distances of every query by the weights of the changes of its slopes, turned around.
 
     Second derivatives come from ``weights``, or, where that is empty, from the distances.
     """
     known = weights.size > 0
-    for row in numba.prange(first.size - 1):
+    for row in range(begin, end):
         x_at, z_at = _places(dense, first, lists, row)
-        dx, dz = changes[x_at], changes[z_at]
-        changes[first[row] : first[row + 1]] = 0.0
-        far = np.zeros(dz.size)
+        dx, dz = _taken(changes, x_at), _taken(changes, z_at)
+        _clear(changes[first[row] : first[row + 1]])
+        far = np.empty(dz.size)
+        _clear(far)
         if known:
             place = start[row]
             for i in range(dx.size):
@@ -282,9 +289,8 @@ def _bend(values, changes, dense, first, lists, C, start, weights):  # type: ign
                 place += dz.size
                 changes[x_at[i]] -= near
         else:
-            x, z = values[x_at], values[z_at]
-            middle, split = _middle(x, z)
-            a, b = np.exp(x - middle), np.exp(middle - z)
+            x, z = _taken(values, x_at), _taken(values, z_at)
+            a, b, split = _factors(x, z)
             for i in range(dx.size):
                 near = 0.0
                 for j in range(dz.size):
@@ -296,7 +302,7 @@ def _bend(values, changes, dense, first, lists, C, start, weights):  # type: ign
             changes[z_at[j]] += far[j]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _curvature(s, a, b, split):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """``f / (1 + f)^2``, the same for f and 1 / f: the one that is at most one, whose square does not overflow."""
     f = a * b if split else np.exp(-abs(s))
@@ -306,7 +312,7 @@ def _curvature(s, a, b, split):  # type: ignore[no-untyped-def] # pragma: no cov
     return f * r * r
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _places(dense, first, lists, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Places of the values of the near and of the far items of a query."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
@@ -320,8 +326,32 @@ def _places(dense, first, lists, row):  # type: ignore[no-untyped-def] # pragma:
     return x_at, z_at
 
 
-@numba.njit(cache=True, nogil=True)
-def _middle(x, z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """The middle of all distances, and whether exponentials of what they differ from it are harmless."""
-    low, high = min(x.min(), z.min()), max(x.max(), z.max())
-    return 0.5 * low + 0.5 * high, high - low < SPREAD
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _taken(values, places):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    taken = np.empty(places.size)
+    for i in range(places.size):
+        taken[i] = values[places[i]]
+    return taken
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _clear(values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for at in range(values.size):
+        values[at] = 0.0
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _factors(x, z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``exp(x - m)`` and ``exp(m - z)`` with the middle m of all distances, and whether these are harmless."""
+    low, high = x[0], x[0]
+    for i in range(x.size):
+        low, high = min(low, x[i]), max(high, x[i])
+    for j in range(z.size):
+        low, high = min(low, z[j]), max(high, z[j])
+    middle = 0.5 * low + 0.5 * high
+    a, b = np.empty(x.size), np.empty(z.size)
+    for i in range(x.size):
+        a[i] = np.exp(x[i] - middle)
+    for j in range(z.size):
+        b[j] = np.exp(middle - z[j])
+    return a, b, high - low < SPREAD

@@ -10,17 +10,17 @@ pairs.
 
 Smoothed over a width w the hinge has the slope :math:`a = \mathrm{clip}(1/2 + t / w, 0, 1)`, which makes multipliers
 :math:`u_{qij} = c_q a_{qij}` that are in their box for any metric and width: a metric and a width are a dual point.
-With both lists of a query sorted, the pairs on the kink (:math:`|t| < w/2`) of an item are a run of the other list, and
-sums over them come from prefix sums: a pass costs sorting, not pairs. Width zero gives the hinge itself.
+With the near items of a query sorted, the pairs on the kink (:math:`|t| < w/2`) of a far item are a run of them, and
+sums over runs come from prefix sums (:mod:`convexmetric.risks.pair_slopes`): a pass costs sorting, not pairs. Width
+zero gives the hinge itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-import cvxpy as cp
 import numba
 import numpy as np
 import scipy.sparse as sp
@@ -30,20 +30,19 @@ from convexmetric.comparisons.relevance import Lists
 from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import BoxLoss
-from convexmetric.measures.sorting import distribute, order_cells
 from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation, checked_multipliers
 from convexmetric.risks.hints import alone, witnesses
+from convexmetric.risks.pair_slopes import every_slope
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.separable import SeparableRisk
-from convexmetric.threads import blas_threads_for
+from convexmetric.threads import blas_threads_for, over_rows
 
 __all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
 
 #: Largest number of pairs that are written out.
 PAIRS_LIMIT = 200_000
-#: Items of a run up to which it is summed one by one.
-SHORT_RUN = 16
 #: Widths, in margins, over which hinges are smoothed for what a metric proves by itself.
 OWN_WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01)
 
@@ -149,6 +148,10 @@ class PairwiseRisk(QueryRisk):
         """Rankings, weights and margin."""
         return self.rankings, self.weights, self.margin
 
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
+        """The sum over some of the queries, times a factor."""
+        return type(self)(self.rankings.subset(parts), factor * self.weights[parts], self.margin)
+
     def described(self) -> Described:
         """Rankings, with one weight or those of the queries, and the margin."""
         arrays, weight = description(self.rankings).arrays, float(self.weights[0])
@@ -164,7 +167,7 @@ class PairwiseRisk(QueryRisk):
     def sensitivity(self, M: Array, error: float) -> float:
         """Twice the weights of the hinges that cost, or would if the margin were larger by twice the error."""
         wider = PairwiseRisk(self.rankings, self.weights, self.margin + 2.0 * error)
-        return 2.0 * sum(float(sums[:, 2].sum()) for _, sums, _, _ in wider._passes(M, 0.0)) / wider.margin
+        return 2.0 * sum(float(sums[:, 2].sum()) for _, sums, _, _ in wider._passes(M, 0.0, write=False)) / wider.margin
 
     @property
     def pairs(self) -> np.ndarray:
@@ -173,12 +176,12 @@ class PairwiseRisk(QueryRisk):
 
     def value(self, M: Array) -> float:
         """One pass over all queries."""
-        return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0))
+        return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0, write=False))
 
     def part_values(self, M: Array) -> Array:
         """The hinges of every query, added up."""
         values = np.empty(self.parts)
-        for block, sums, _, _ in self._passes(M, 0.0):
+        for block, sums, _, _ in self._passes(M, 0.0, write=False):
             values[block.queries] = sums[:, 1]
         return values
 
@@ -291,10 +294,11 @@ class PairwiseRisk(QueryRisk):
             rows = first, dense, here.lists, self.margin
             counts = np.zeros(len(here), dtype=np.int64)
             nothing = np.empty((0, 3), dtype=np.int64)
-            _turned(here.values.reshape(-1), there.values.reshape(-1), rows, counts, False, nothing)
+            work = len(here), int(self.pairs[here.queries].sum()), here.values.reshape(-1), there.values.reshape(-1)
+            over_rows(_turned, *work, rows, counts, False, nothing)
             stop = np.cumsum(counts)
             found = np.empty((int(stop[-1]), 3), dtype=np.int64)
-            _turned(here.values.reshape(-1), there.values.reshape(-1), rows, stop - counts, True, found)
+            over_rows(_turned, *work, rows, stop - counts, True, found)
             row, near, far = found.T
             places.append(np.column_stack([here.queries[row], near, far]))
             samples.append(np.column_stack([here.queries[row], *_items(here.lists, row, near, far)]))
@@ -309,6 +313,7 @@ class PairwiseRisk(QueryRisk):
         most: int = 0,
         seed: int = 0,
         exceptions: tuple[np.ndarray, Array] | None = None,
+        write: bool = True,
     ) -> Iterator[tuple[Block, Array, np.ndarray, Array]]:
         """Blocks with distances overwritten by weights; a query's smoothed, exact and dual value and its kinks."""
         rankings = self.rankings
@@ -320,13 +325,12 @@ class PairwiseRisk(QueryRisk):
                 sums, strides = np.empty((size, 4)), np.full(size, stride)
                 found = np.full((size, most, 2), -1, dtype=np.int64)
                 first, dense = block.layout
-                settings = self.margin, width
-                flat = block.values.reshape(-1)
+                settings = self.margin, width, write
+                flat = block.values.reshape(-1), dense, first, block.lists
                 begin, end = np.searchsorted(places[:, 0], q), np.searchsorted(places[:, 0], q, side="right")
                 own = begin, end, places, slopes
-                _smooth(
-                    flat, dense, first, block.lists, settings, self.weights[q], own, strides, starts[q], sums, found
-                )
+                rest = flat, settings, self.weights[q], own, strides, starts[q], sums, found
+                over_rows(every_slope, size, block.values.size, *rest)
                 yield block, sums, found, strides
 
     def listed(self) -> SeparableRisk:
@@ -434,160 +438,12 @@ def listed_pairs(rankings: Rankings) -> Triplets:
     return Triplets(points, triplets, rankings.cone)
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _smooth(values, dense, first, lists, settings, weights, own, strides, starts, sums, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Overwrite the distances of every query by the weights of their gradient, and sample its kinks."""
-    for row in numba.prange(sums.shape[0]):
-        _smooth_row(values, dense, first, lists, settings, weights, own, strides, starts, sums, found, row)
-
-
 @numba.njit(cache=True, nogil=True)
-def _smooth_row(values, dense, first, lists, settings, weights, own, strides, starts, sums, found, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    margin, width = settings
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    wanted = relevant[relevant_start[row] : relevant_stop[row]]
-    unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
-    p, n = wanted.size, unwanted.size
-    base = first[row]
-    x_at, z_at = np.empty(p, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for i in range(p):
-        x_at[i] = base + (wanted[i] if dense else i)
-    for j in range(n):
-        z_at[j] = base + (unwanted[j] if dense else p + j)
-    x_given, z_given = values[x_at], values[z_at]
-    # Added to, not set: an item may stand in a list several times.
-    values[base : first[row + 1]] = 0.0
-    x_order, z_order = _ascending(x_given), _ascending(z_given)
-    x, z = x_given[x_order], z_given[z_order]
-    smooth, exact, total, kinks = _far_slopes(x, z, margin, width, weights[row], z_at[z_order], values)
-    _near_slopes(x, z - margin, width, weights[row], x_at[x_order], values)
-    own_begin, own_end, places, slopes = own
-    chosen = places[own_begin[row] : own_end[row]], slopes[own_begin[row] : own_end[row]]
-    total += _own_slopes(x_given, z_given, margin, width, weights[row], chosen, x_at, z_at, values)
-    sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
-    sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
-    most = found.shape[1]
-    if most and kinks and np.isfinite(strides[row]):
-        strides[row] = max(1.0, strides[row], kinks / most)
-        _sample(x, z - margin, width, x_order, z_order, strides[row], starts[row], found[row])
-
-
-@numba.njit(cache=True, nogil=True)
-def _far_slopes(x, z, margin, width, weight, z_at, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Weights of the far items; smoothed and exact sum of a query, sum of its slopes, and number of its kinks.
-
-    With t = x_i - (z_j - margin), pairs with |t| < width/2 are on the kink. Runs of few items are summed one by one:
-    differences of prefix sums lose as many digits as the width is narrow.
-    """
-    p, low, half = x.size, x[0], 0.5 * width
-    sums_x, squares_x = _prefix_sums(x, low)
-    smooth, exact, total, kinks = 0.0, 0.0, 0.0, 0
-    begin, end, above = 0, 0, 0
-    for j in range(z.size):
-        key = z[j] - margin
-        while begin < p and x[begin] <= key - half:
-            begin += 1
-        end = max(end, begin)
-        while end < p and x[end] < key + half:
-            end += 1
-        while above < p and x[above] <= key:
-            above += 1
-        m, shift = end - begin, key - low
-        if m <= SHORT_RUN:
-            t, t2 = 0.0, 0.0
-            for i in range(begin, end):
-                t += x[i] - key
-                t2 += (x[i] - key) ** 2
-        else:
-            t = sums_x[end] - sums_x[begin] - m * shift
-            t2 = squares_x[end] - squares_x[begin] - 2.0 * shift * (sums_x[end] - sums_x[begin]) + m * shift * shift
-        slopes = p - end + 0.5 * m
-        smooth += sums_x[p] - sums_x[end] - (p - end) * shift
-        if m:
-            slopes += t / width
-            smooth += (t2 + width * t + 0.25 * m * width * width) / (2.0 * width)
-        exact += sums_x[p] - sums_x[above] - (p - above) * shift
-        total += slopes
-        kinks += m
-        values[z_at[j]] += weight * slopes
-    return smooth, exact, total, kinks
-
-
-@numba.njit(cache=True, nogil=True)
-def _near_slopes(x, keys, width, weight, x_at, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Weights of the near items: the same differences from the other side.
-
-    They are compared alike, so that ties at width zero fall alike.
-    """
-    n, low, half = keys.size, x[0], 0.5 * width
-    sums_z, _ = _prefix_sums(keys, low)
-    begin, end = 0, 0
-    for i in range(x.size):
-        while begin < n and keys[begin] < x[i] - half:
-            begin += 1
-        end = max(end, begin)
-        while half > 0.0 and end < n and keys[end] < x[i] + half:
-            end += 1
-        m = end - begin
-        t = m * (x[i] - low) - (sums_z[end] - sums_z[begin])
-        if m <= SHORT_RUN:
-            t = 0.0
-            for j in range(begin, end):
-                t += x[i] - keys[j]
-        values[x_at[i]] -= weight * (begin + 0.5 * m + (t / width if m else 0.0))
-
-
-@numba.njit(cache=True, nogil=True)
-def _own_slopes(x, z, margin, width, weight, own, x_at, z_at, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Slopes of their own in place of those that the sums hold, found by the same comparison; the change of the sum."""
-    places, slopes = own
-    total = 0.0
-    for k in range(len(places)):
-        i, j = places[k, 1], places[k, 2]
-        change = slopes[k] - _slope(x[i], z[j] - margin, 0.5 * width, width)
-        total += change
-        values[z_at[j]] += weight * change
-        values[x_at[i]] -= weight * change
-    return total
-
-
-@numba.njit(cache=True, nogil=True)
-def _sample(x, keys, width, x_order, z_order, stride, start, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """One in ``stride`` pairs on the kink."""
-    p, most, half = x.size, len(found), 0.5 * width
-    following, seen, taken = np.floor(start * stride), 0, 0
-    begin, end = 0, 0
-    for j in range(keys.size):
-        key = keys[j]
-        while begin < p and x[begin] <= key - half:
-            begin += 1
-        end = max(end, begin)
-        while end < p and x[end] < key + half:
-            end += 1
-        while following < seen + end - begin and taken < most:
-            found[taken, 0] = x_order[begin + int(following) - seen]
-            found[taken, 1] = z_order[j]
-            taken += 1
-            following += stride
-        seen += end - begin
-
-
-@numba.njit(cache=True, nogil=True)
-def _slope(x, key, half, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Slope of the smoothed hinge at ``t = x - key``."""
-    if x <= key - half:
-        return 0.0
-    if half > 0.0 and x < key + half:
-        return 0.5 + (x - key) / width
-    return 1.0
-
-
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _turned(here, there, layout, at, write, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Count, or write from ``at`` on, the pairs of every row that are active in one of two blocks only."""
+def _turned(begin, end, here, there, layout, at, write, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Count, or write from ``at`` on, the pairs of rows from begin to end that are active in one of two blocks only."""
     first, dense, lists, margin = layout
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    for row in numba.prange(at.size):
+    for row in range(begin, end):
         wanted = relevant[relevant_start[row] : relevant_stop[row]]
         unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
         base = first[row]
@@ -623,20 +479,3 @@ def _items(lists: Lists, row: np.ndarray, near: np.ndarray, far: np.ndarray) -> 
     """The corpus rows at places of the lists of some queries."""
     relevant, relevant_start, _, irrelevant, irrelevant_start, _ = lists
     return relevant[relevant_start[row] + near], irrelevant[irrelevant_start[row] + far]
-
-
-@numba.njit(cache=True, nogil=True)
-def _ascending(values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    order, cells = distribute(values)
-    order_cells(values, order, cells, 0, cells.size - 1)
-    return order
-
-
-@numba.njit(cache=True, nogil=True)
-def _prefix_sums(values, low):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Sums of ``values - low``, and of their squares, up to every place."""
-    sums, squares = np.zeros(values.size + 1), np.zeros(values.size + 1)
-    for i in range(values.size):
-        sums[i + 1] = sums[i] + (values[i] - low)
-        squares[i + 1] = squares[i] + (values[i] - low) ** 2
-    return sums, squares

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from convexmetric.comparisons import Rankings
 from convexmetric.risks.base import Risk
@@ -13,7 +16,13 @@ __all__ = ["QueryRisk"]
 class QueryRisk(Risk):
     """A sum over queries of nonnegative losses of how their items are ranked."""
 
+    form_words: ClassVar[str] = "a sum over the queries of rankings"
+
     rankings: Rankings
+
+    @abstractmethod
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
+        """The sum over some of the queries, times a factor."""
 
     @property
     def nonnegative(self) -> bool:

@@ -6,16 +6,17 @@ r"""The structured risk of rankings, one part a query (paper 1).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
+from convexmetric.measures.oracle import COMPILED
 from convexmetric.risks.base import (
     Cuts,
     DualPoint,
@@ -62,6 +63,10 @@ class RankingRisk(QueryRisk):
         """Rankings, measure and C."""
         return self.rankings, self.measure, self.C
 
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
+        """The sum over some of the queries, times a factor."""
+        return type(self)(self.rankings.subset(parts), self.measure, factor * self.C * len(parts) / self.parts)
+
     def written_as(self, kind: type) -> object:
         """Hinges over pairs, where the measure decomposes into them."""
         return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
@@ -96,6 +101,8 @@ class RankingRisk(QueryRisk):
 
     def sensitivity(self, M: Array, error: float) -> float:
         """Sum of the sizes of the coefficients of the worst rankings, irrelevant items nearer by twice the error."""
+        if self._in_pairs:
+            return self.pairs.sensitivity(M, error)
         total = 0.0
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, np.arange(self.parts)):
@@ -103,6 +110,11 @@ class RankingRisk(QueryRisk):
                 most_violated_rankings(self.measure, block)
                 total += float(np.abs(block.values).sum())
         return self.C / self.parts * total
+
+    @property
+    def _in_pairs(self) -> bool:
+        """Whether passes go over pairs: of a measure of a user's own the programme checks what it claims."""
+        return self.measure.pairwise and type(self.measure) in COMPILED
 
     @property
     def _work(self) -> float:
@@ -113,18 +125,17 @@ class RankingRisk(QueryRisk):
 
     def value(self, M: Array) -> float:
         """One pass of the separation oracle over all queries."""
-        return self.C / self.parts * float(self._violations(M).sum())
+        return self.pairs.value(M) if self._in_pairs else float(self.part_values(M).sum())
 
     def part_values(self, M: Array) -> Array:
         """Weighted loss and violation of every query's worst ranking."""
-        return self.C / self.parts * self._violations(M)
-
-    def _violations(self, M: Array) -> Array:
+        if self._in_pairs:
+            return self.pairs.part_values(M)
         violations = np.empty(self.parts)
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, np.arange(self.parts)):
                 violations[block.queries] = most_violated_rankings(self.measure, block)[1]
-        return violations
+        return self.C / self.parts * violations
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """The pair of each query that is most out of order.
@@ -145,6 +156,8 @@ class RankingRisk(QueryRisk):
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The most violated ranking of every query, added up by group: one cut a group."""
+        if self._in_pairs:
+            return self.pairs.separate(M, groups)
         order = np.argsort(groups, kind="stable")
         n_groups = int(groups.max()) + 1
         values, offsets, weights = np.zeros((3, n_groups))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import BoxLoss, Loss
 from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.blocks import Blocks

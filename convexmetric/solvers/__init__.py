@@ -12,7 +12,7 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes
+from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explain import Explanation, Step, explain
 from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedNewton, screen
@@ -49,6 +49,7 @@ __all__ = [
     "ProjectedSubgradient",
     "ProximalGradient",
     "RandomisedSolver",
+    "SampledCuttingPlanes",
     "Screened",
     "SemismoothNewton",
     "SmoothedNewton",

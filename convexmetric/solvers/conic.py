@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers.user_terms import ATTEMPTS
 from convexmetric.risks import Reason
@@ -31,6 +31,8 @@ CONIC_SOLVERS: dict[str, str] = {
     "cvxopt": "pip install 'convexmetric[cvxopt]'",
     "sdpa": "pip install 'convexmetric[sdpa]'",
 }
+#: Those that are installed with the package.
+REQUIRED = ("clarabel", "scs")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Conic(Solver):
     def __post_init__(self) -> None:
         if self.backend not in CONIC_SOLVERS:
             raise InputError(f"backend must be one of {', '.join(map(repr, CONIC_SOLVERS))}, got {self.backend!r}")
-        if self.backend.upper() not in cp.installed_solvers():
+        # CVXPY is not asked, and not imported, for what the package itself requires.
+        if self.backend not in REQUIRED and self.backend.upper() not in cp.installed_solvers():
             raise SolverNotInstalledError(
                 f"{self.backend.upper()} is not installed; install it with: {CONIC_SOLVERS[self.backend]}"
             )

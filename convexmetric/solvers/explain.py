@@ -73,8 +73,8 @@ class Explanation:
         return self.steps[0].name if self.steps else None
 
     def __str__(self) -> str:
-        steps = [f"  {number}. {step.name:<21}{step.why}" for number, step in enumerate(self.steps, 1)]
-        others = [f"     {step.name:<21}{step.why}" for step in self.others]
+        steps = [f"  {number}. {step.name:<23}{step.why}" for number, step in enumerate(self.steps, 1)]
+        others = [f"     {step.name:<23}{step.why}" for step in self.others]
         if not steps:
             return "\n".join([self.title, "No solver of the default can solve it:", *others, fill(ADVICE, WIDTH)])
         return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *self._costs()])

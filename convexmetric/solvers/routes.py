@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, SeparableRisk
+from convexmetric.risks import PairwiseRisk, Reason, SeparableRisk, SmoothRisk
+from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.conic import Conic
-from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
@@ -113,6 +114,18 @@ def _many_pairs(problem: MetricProblem) -> Reason | None:
     return Reason(f"it has fewer than {PAIRS_A_QUERY:,} pairs a query") if pairs < PAIRS_A_QUERY * risk.parts else None
 
 
+def _long_pass(problem: MetricProblem) -> Reason | None:
+    risk = problem.risk.form(QueryRisk)
+    if isinstance(risk, Reason):
+        return risk
+    if isinstance(risk, SmoothRisk):
+        return Reason("its losses are smooth")
+    if problem.cone.size > LONG_PASS_COORDINATES:
+        return Reason(f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates")
+    few = int(risk.rankings.sizes.sum()) < LONG_PASS
+    return Reason(f"a pass over it goes through fewer than {LONG_PASS:,} distances") if few else None
+
+
 def _other_penalty(problem: MetricProblem) -> Reason | None:
     listed = problem.risk.form(SeparableRisk)
     if isinstance(listed, Reason):
@@ -141,6 +154,11 @@ MANY_WEIGHTS = 7_500
 MANY_PAIRS = 5_000
 #: Pairs a query below which cutting planes are as fast: large margins, with a few target neighbours each.
 PAIRS_A_QUERY = 2_000
+
+#: Distances in a pass from which most passes had better be over a sample: a second or so.
+LONG_PASS = 25_000_000
+#: Coordinates up to which masters take no longer than passes over the sample.
+LONG_PASS_COORDINATES = 2_500
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -181,6 +199,11 @@ ROUTES: tuple[Route, ...] = (
     Route(
         CuttingPlanes(), "hinges over near and far items", "diagonal, squared norm",
         f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters", _few_weights,
+    ),
+    Route(
+        SampledCuttingPlanes(), "rankings, soft margins; hinges over near and far items", "linear plus squared norm",
+        f"{LONG_PASS:,} distances a pass or more, up to {LONG_PASS_COORDINATES:,} coordinates",
+        "most passes are over a sample of the queries, some ten over all of them", _long_pass,
     ),
     Route(
         SemismoothNewton(), "hinges over near and far items (triplets, AUC)", "squared norm", "any",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,17 +37,19 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint
-from convexmetric.solvers.run.display import ProgressBar
 from convexmetric.solvers.run.spread import spread
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
+
+if TYPE_CHECKING:
+    from convexmetric.solvers.run.display import ProgressBar
 
 __all__ = ["SOLVERS", "solve"]
 
@@ -64,6 +66,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "smoothed-newton": SmoothedNewton,
     "low-rank-newton": LowRankNewton,
     "proximal-gradient": ProximalGradient,
+    "sampled-cutting-planes": SampledCuttingPlanes,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
     "low-rank-descent": LowRankDescent,
@@ -100,10 +103,10 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next eleven;
+        ``"exact"``, which is the default and chooses among the next twelve;
         ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"column-generation"``,
-        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``,
-        ``"smoothed-newton"``, ``"low-rank-newton"``, ``"proximal-gradient"``, ``"cutting-planes"``;
+        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
+        ``"low-rank-newton"``, ``"proximal-gradient"``, ``"sampled-cutting-planes"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
         ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"stochastic-low-rank"``, ``"low-rank-descent"`` and
         ``"factored-descent"``; a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a
@@ -204,7 +207,7 @@ def solve(
     state = None if file is None else file.read()
 
     certifier = partial(certificate_of, problem)
-    with shared_cores(), ProgressBar(tol) if progress else nullcontext() as display:
+    with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
             if state is not None:
@@ -229,6 +232,14 @@ def solve(
             if np.isfinite(nothing):
                 monitor.primal(bare.cone.zeros(), nothing)
     return concluded(problem, chosen, monitor)
+
+
+def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
+    if not shown:
+        return nullcontext()
+    from convexmetric.solvers.run.display import ProgressBar
+
+    return ProgressBar(tol)
 
 
 def _start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:

@@ -56,6 +56,22 @@ def listed_as(relevance, q):
 
 
 @given(cases)
+def test_irrelevant_items_are_brought_nearer_and_no_others(case):
+    compared, _, Q, rng = build(case)
+    M, queries = random_element(rng, compared.cone), rng.permutation(len(Q))
+    for dense in (True, False):
+        compared.dense = dense
+        (block,) = compared.blocks(M, queries)
+        before = block.values.copy()
+        block.bring_nearer(0.5)
+        for row, q in enumerate(queries):
+            near, far = listed_as(compared.relevance, q)
+            at = slice(block.start[row], block.start[row + 1]) if not dense else row
+            expected = np.isin(np.arange(len(compared.X)) if dense else np.concatenate([near, far]), far)
+            np.testing.assert_allclose(before[at] - block.values[at], 0.5 * expected, atol=1e-12)
+
+
+@given(cases)
 def test_adjoint_is_the_sum_of_outer_products(case):
     compared, X, Q, rng = build(case)
     T = rng.standard_normal((len(Q), len(X)))

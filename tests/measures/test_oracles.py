@@ -9,7 +9,7 @@ from check_oracles import distances, large_mistakes, mistakes, oracle
 import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named, rankings_of
-from convexmetric.measures.oracle import CODES
+from convexmetric.measures.oracle import COMPILED
 from convexmetric.measures.reference import most_violated
 
 KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
@@ -193,7 +193,7 @@ def test_threads_and_layouts_change_nothing(monkeypatch, name):
     problem = cm.RankingProblem.from_labels(X, np.arange(90) % 3, measure=name)
     groups = np.arange(90) % 5
     alone = problem.risk.separate(0.3 * np.eye(4), groups)
-    monkeypatch.setattr("convexmetric.measures.oracle.WORTH_THREADS", 1)
+    monkeypatch.setattr("convexmetric.threads.LOOP_THREADS", 1)
     together = problem.risk.separate(0.3 * np.eye(4), groups)
     np.testing.assert_array_equal(alone.normals, together.normals)
     np.testing.assert_array_equal(alone.values, together.values)
@@ -201,7 +201,7 @@ def test_threads_and_layouts_change_nothing(monkeypatch, name):
     listed = problem.risk.separate(0.3 * np.eye(4), groups)
     np.testing.assert_allclose(listed.normals, alone.normals, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(listed.values, alone.values, rtol=1e-12)
-    monkeypatch.setattr("convexmetric.measures.oracle.WORTH_THREADS", 10**9)
+    monkeypatch.setattr("convexmetric.threads.LOOP_THREADS", 10**9)
     np.testing.assert_array_equal(problem.risk.separate(0.3 * np.eye(4), groups).normals, listed.normals)
 
 
@@ -231,4 +231,4 @@ def test_measures_by_name():
     assert repr(measure_named("precision", 3, "printed")) == "PrecisionAtK(3, short='printed')"
     with pytest.raises(InputError, match="measure must be one of 'auc', 'precision', 'map', 'mrr', 'ndcg', 'knn'"):
         measure_named("area")
-    assert len(set(CODES.values())) == len(CODES)
+    assert len(set(COMPILED.values())) == len(COMPILED)

@@ -21,7 +21,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
@@ -163,7 +163,9 @@ class _Descent:
             "ftol": settings.accuracy,
             "gtol": 0.0,
         }
-        result = minimize(value, B.ravel(), jac=True, method="L-BFGS-B", callback=stop_in_time, options=options)
+        result = scipy.optimize.minimize(
+            value, B.ravel(), jac=True, method="L-BFGS-B", callback=stop_in_time, options=options
+        )
         return np.asarray(result.x).reshape(B.shape)
 
     def look(self, B: Array, width: float, start: int) -> bool:

@@ -47,7 +47,7 @@ from typing import ClassVar, Protocol
 
 import numba
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from convexmetric.comparisons.pairs import LabelledPairs
 from convexmetric.cones.base import Array
@@ -423,7 +423,7 @@ class _Run:
         def loss(scale: float) -> float:
             return -problem.bound(rest.value + scale * value, rest.S + scale * S, M)
 
-        found = minimize_scalar(
+        found = scipy.optimize.minimize_scalar(
             loss, bounds=(0.0, 1.0), method="bounded", options={"maxiter": self.settings.search_steps}
         )
         scaled = u if loss(1.0) <= found.fun else np.where(adding, float(found.x) * u, u)

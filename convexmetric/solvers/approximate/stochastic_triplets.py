@@ -29,7 +29,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
@@ -169,7 +169,9 @@ class _Run:
         def value(scale: float) -> float:
             return self.hinges.loss.value(scale * margins) + scale * linear + 0.5 * scale**2 * curved
 
-        scale = float(minimize_scalar(value, bounds=(0.0, 10.0 * self.hinges.size / size), method="bounded").x)
+        scale = float(
+            scipy.optimize.minimize_scalar(value, bounds=(0.0, 10.0 * self.hinges.size / size), method="bounded").x
+        )
         return scale * w
 
     def rows(self) -> tuple[np.ndarray, Any]:

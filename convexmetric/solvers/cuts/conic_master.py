@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import cvxpy as cp
 import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.user_terms import solve_conic
 from convexmetric.risks import DualPoint

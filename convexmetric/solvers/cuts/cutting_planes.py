@@ -344,8 +344,12 @@ class Pool:
 
     def dual_point(self) -> Callable[[], CutDual]:
         """The weighted cuts of the last master, made when asked for."""
-        used = np.flatnonzero(self.weights)
-        rows, columns, weights = self.witness[used], self.group[used], self.weights[used]
+        return self.weighted(self.weights)
+
+    def weighted(self, weights: Array) -> Callable[[], CutDual]:
+        """The cuts in hand with some weights as a dual point, made when asked for."""
+        used = np.flatnonzero(weights)
+        rows, columns, weights = self.witness[used], self.group[used], weights[used]
         metrics = {t: self.witnesses[t] for t in map(int, np.unique(rows))}
 
         def make() -> CutDual:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
 from convexmetric.risks import PairwiseRisk
+from convexmetric.threads import over_rows
 
 __all__ = ["Kinks"]
 
@@ -47,7 +48,9 @@ class Kinks:
             return np.asarray(self.rows @ self.cone.coordinates(M))
         images = self.cone.times(self.X, M)
         norms = np.einsum("ij,ij->i", images, self.X)
-        return _margins(self.Q, self.anchors, self.sample, norms, images)
+        margins, count = np.empty(len(self.sample)), len(self.sample)
+        over_rows(_margins, count, count * self.X.shape[1], self.Q, self.anchors, self.sample, norms, images, margins)
+        return margins
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t D_t``."""
@@ -94,15 +97,13 @@ class Kinks:
         return turned
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _margins(Q, anchors, sample, norms, images):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True)
+def _margins(begin, end, Q, anchors, sample, norms, images, margins):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """``<D_t, M>`` from ``M x`` and ``x^T M x`` of all items."""
-    margins = np.empty(len(sample))
-    for t in numba.prange(len(sample)):
+    for t in range(begin, end):
         near, far = sample[t, 1], sample[t, 2]
         q = Q[anchors[t]]
         dot = 0.0
         for f in range(q.size):
             dot += q[f] * (images[far, f] - images[near, f])
         margins[t] = norms[far] - norms[near] - 2.0 * dot
-    return margins

@@ -22,6 +22,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.projection import Projection
 from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.run import check_counts, check_positive, check_shares
+from convexmetric.threads import over_rows
 
 __all__ = ["Factorised", "NewtonSystemSettings", "solve_newton"]
 
@@ -73,7 +74,7 @@ class Factorised:
             self.rows = sp.diags_array(scale) @ rows @ sp.diags_array(1.0 / self.root)
         else:
             self.rows = rows
-            _scale(self.rows, scale, 1.0 / self.root)
+            over_rows(_scale, len(rows), rows.size, rows, scale, 1.0 / self.root)
         self.by_kinks = len(kinks) < projection.size
         gram = self.rows @ self.rows.T if self.by_kinks else self.rows.T @ self.rows
         gram = gram.toarray() if sp.issparse(gram) else gram
@@ -133,8 +134,8 @@ def _conjugate_gradients(
     return v, square <= target
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _scale(matrix, by_row, by_column):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in numba.prange(len(matrix)):
+@numba.njit(cache=True, nogil=True)
+def _scale(begin, end, matrix, by_row, by_column):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in range(begin, end):
         for k in range(matrix.shape[1]):
             matrix[t, k] *= by_row[t] * by_column[k]

@@ -51,6 +51,7 @@ from convexmetric.risks import DualPoint, PairwiseRisk, Reason
 from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.run import Monitor
 from convexmetric.solvers.run.needs import linear_part, squared_norm
+from convexmetric.threads import over_rows
 
 __all__ = ["Ball", "Screened", "Screening", "ball_of", "screen", "sides", "tally"]
 
@@ -192,7 +193,8 @@ def tally(risk: PairwiseRisk, ball: Ball, places: bool = False) -> Screened:
         rows = rankings.rows(block.queries), _starts(block), isinstance(block, ListedBlock), block.lists
         test = block.values.reshape(-1), risk.margin, ball.radius
         found = np.empty((0, 3), dtype=np.int64)
-        _screen(points, rows, test, counts, np.empty(0, dtype=np.int64), found)
+        work = int(risk.pairs[block.queries].sum())
+        over_rows(_screen, len(block), work, points, rows, test, counts, np.empty(0, dtype=np.int64), found)
         totals += counts.sum(axis=0)
         if places:
             if totals[2] > MOST_LISTED:
@@ -201,7 +203,7 @@ def tally(risk: PairwiseRisk, ball: Ball, places: bool = False) -> Screened:
                 )
             stop = np.cumsum(counts[:, 2])
             found = np.empty((int(stop[-1]), 3), dtype=np.int64)
-            _screen(points, rows, test, counts, stop - counts[:, 2], found)
+            over_rows(_screen, len(block), work, points, rows, test, counts, stop - counts[:, 2], found)
             found[:, 0] = block.queries[found[:, 0]]
             listed.append(found)
     active, inactive, undecided = map(int, totals)
@@ -280,14 +282,14 @@ class Screening:
         return ~(clear & (sides(self.ball, kinks, self.risk.margin) * t > 0.0))
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _screen(points, rows, test, counts, at, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@numba.njit(cache=True, nogil=True)
+def _screen(begin, end, points, rows, test, counts, at, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Count the active, inactive and undecided pairs of every row; with ``at``, list the undecided from there on."""
     q_start, q_columns, q_values, x_start, x_columns, x_values, d, diagonal = points
     anchors, first, listed, lists = rows
     values, margin, radius = test
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    for row in numba.prange(anchors.size):
+    for row in range(begin, end):
         near = relevant[relevant_start[row] : relevant_stop[row]]
         far = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
         q = np.zeros(d)
@@ -296,8 +298,8 @@ def _screen(points, rows, test, counts, at, found):  # type: ignore[no-untyped-d
         own = _square(q, diagonal)
         n_squares = _squares(near, q, x_start, x_columns, x_values, diagonal)
         f_squares = _squares(far, q, x_start, x_columns, x_values, diagonal)
-        x = _distances(near, values, first[row], 0, listed)
-        z = _distances(far, values, first[row], near.size, listed)
+        x = _distances(near, values, first[row], listed)
+        z = _distances(far, values, first[row] + near.size if listed else first[row], listed)
         largest = max(abs(margin), _largest(x), _largest(z))
         difference = q.copy()
         active, inactive, undecided = 0, 0, 0
@@ -347,11 +349,11 @@ def _squares(items, q, start, columns, values, diagonal):  # type: ignore[no-unt
 
 
 @numba.njit(cache=True, nogil=True)
-def _distances(items, values, first, place, listed):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Values of some items of a row that begins at ``first``: in a list from a place on, or where the items are."""
+def _distances(items, values, first, listed):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Values of some items, from ``first`` on: one after the other, or where the items are."""
     chosen = np.empty(items.size)
     for i in range(items.size):
-        chosen[i] = values[first + (place + i if listed else items[i])]
+        chosen[i] = values[first + (i if listed else items[i])]
     return chosen
 
 

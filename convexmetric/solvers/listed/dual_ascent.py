@@ -15,7 +15,7 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+import scipy
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
@@ -98,12 +98,12 @@ class DualAscent(Solver):
         options |= {"ftol": 0.0, "gtol": 0.0}
         value = np.inf
         while steps < self.max_steps:
-            result = minimize(
+            result = scipy.optimize.minimize(
                 dual.negative,
                 u,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=Bounds(np.zeros(u.size), hinges.weights),
+                bounds=scipy.optimize.Bounds(np.zeros(u.size), hinges.weights),
                 callback=after_step,
                 options=options | {"maxiter": self.max_steps - steps},
             )

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
+from convexmetric.threads import over_rows
 
 __all__ = ["sparse_gram"]
 
@@ -20,14 +21,15 @@ def sparse_gram(P: sp.csr_array) -> Array:
     columns = sp.csc_array(P)
     columns.sort_indices()
     gram = np.zeros((P.shape[0], P.shape[0]))
-    _accumulate(P.indptr, P.indices, P.data, columns.indptr, columns.indices, columns.data, gram)
+    work = int((np.diff(columns.indptr).astype(np.int64) ** 2).sum())
+    arguments = P.indptr, P.indices, P.data, columns.indptr, columns.indices, columns.data, gram
+    over_rows(_accumulate, P.shape[0], work, *arguments)
     return gram
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
-def _accumulate(indptr, indices, data, column_start, rows, values, gram):  # type: ignore[no-untyped-def]  # pragma: no cover
-    n = indptr.size - 1
-    for i in numba.prange(n):
+@numba.njit(cache=True, nogil=True)
+def _accumulate(begin, end, indptr, indices, data, column_start, rows, values, gram):  # type: ignore[no-untyped-def]  # pragma: no cover
+    for i in range(begin, end):
         for entry in range(indptr[i], indptr[i + 1]):
             f = indices[entry]
             value = data[entry]

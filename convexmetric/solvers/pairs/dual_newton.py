@@ -34,6 +34,7 @@ from convexmetric.risks import DualPoint, ListedPairs, Reason
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT
 from convexmetric.solvers.run.needs import full_metrics
+from convexmetric.threads import over_rows
 
 __all__ = ["DualNewton"]
 
@@ -377,7 +378,7 @@ class _System:
             forms = np.einsum("tk,tk->t", self.near, images)
         else:
             forms = np.empty(len(x), dtype=np.float32)
-            _forms(self.near, images, self.i, self.j, forms)
+            over_rows(_forms, len(x), len(x) * images.shape[1], self.near, images, self.i, self.j, forms)
         return np.asarray(
             (self.curvature + self.ridge) * x + (self.eta * size) * (self.signs * forms).astype(np.float64)
         )
@@ -405,9 +406,9 @@ class _System:
         return x
 
 
-@numba.njit(parallel=True, cache=True, nogil=True, fastmath=True)
-def _forms(near, images, i, j, forms):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    for t in numba.prange(len(i)):
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _forms(begin, end, near, images, i, j, forms):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in range(begin, end):
         a, b = i[t], j[t]
         dot = np.float32(0.0)
         for k in range(near.shape[1]):

@@ -1,0 +1,26 @@
+"""CVXPY, imported when it is first used: its import takes longer than all of the package, and most solves need none.
+
+``from convexmetric.lazy import cvxpy as cp`` instead of ``import cvxpy as cp``; what follows reads the same. Only what
+needs a class of CVXPY as a base (:mod:`convexmetric.program`) imports CVXPY itself, and is imported late.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["cvxpy"]
+
+
+class _Lazy(ModuleType):
+    """Stands for the module of its name."""
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self.__name__), attribute)
+
+
+if TYPE_CHECKING:
+    import cvxpy as cvxpy
+else:
+    cvxpy = _Lazy("cvxpy")

@@ -1,0 +1,213 @@
+r"""Slopes of the hinges over all pairs of a near and a far item of a query, compiled.
+
+With near items in order, :math:`x_1 \le \dots \le x_p`, and :math:`k_j = z_j - \mu` for the far ones, the hinge of a
+pair smoothed over a width w has the slope 0 where :math:`t_{ij} = x_i - k_j \le -w/2`, 1 where :math:`t_{ij} \ge w/2`,
+and :math:`1/2 + t_{ij} / w` between, on the *kink*. So the near items that a far item j meets on its kink are a run
+:math:`b_j \le i < e_j`, and those after it have the slope 1. A table finds the run in constant time on average
+(:mod:`convexmetric.measures.sorting`), and prefix sums of x give what it adds up to; far items are never sorted.
+
+The sums of a near item come from the other side: j enters at :math:`b_j`, leaves the kink at :math:`e_j`, and in
+between adds
+
+.. math:: \tfrac12 + \tfrac1w \Bigl[ (x_{b_j} - k_j) + \sum_{l = b_j + 1}^{i} (x_l - x_{l-1}) \Bigr],
+
+which a running sum over i keeps, whose terms are all below w: it loses no digits however narrow the kink is.
+
+A block is ``values, dense, first, lists`` as in :mod:`convexmetric.measures.rows`.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from convexmetric.measures.sorting import ascending, count_below
+
+__all__ = ["every_slope"]
+
+#: Items of a run up to which it is summed one by one: differences of prefix sums lose as many digits as it is narrow.
+SHORT_RUN = 8
+
+
+@numba.njit(cache=True, nogil=True)
+def every_slope(begin, end, block, settings, weights, own, strides, starts, sums, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Overwrite the distances of the rows from begin to end by the weights of their gradient, and sample their kinks.
+
+    ``settings`` are margin, width and whether to overwrite anything; ``sums`` of a row are those of its smoothed and of
+    its exact hinges, of its slopes times the margin, and the number of pairs on the kink.
+    """
+    margin, width, write = settings
+    values, dense, first, lists = block
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    most = found.shape[1]
+    largest = 0
+    for row in range(begin, end):
+        largest = max(largest, irrelevant_stop[row] - irrelevant_start[row])
+    z_room, counts = np.empty(largest), np.empty((3, largest), dtype=np.int32)
+    runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
+    for row in range(begin, end):
+        base, near, far = first[row], relevant_start[row], irrelevant_start[row]
+        p, n = relevant_stop[row] - near, irrelevant_stop[row] - far
+        given, x, z = np.empty(p), np.empty(p), z_room[:n]
+        for i in range(p):
+            given[i] = values[base + (relevant[near + i] if dense else i)]
+        for j in range(n):
+            z[j] = values[base + (irrelevant[far + j] if dense else p + j)]
+        order = ascending(given)
+        for i in range(p):
+            x[i] = given[order[i]]
+        if write:
+            # Added to, not set: an item may stand in a list several times.
+            for at in range(base, first[row + 1]):
+                values[at] = 0.0
+        places = base, irrelevant[far : far + n], dense
+        smooth, exact, total, kinks, runs = _row(
+            x,
+            z,
+            margin,
+            width,
+            weights[row],
+            write,
+            values,
+            places,
+            relevant[near : near + p],
+            order,
+            counts,
+            runs_room,
+        )
+        if write:
+            own_begin, own_end, pairs, slopes = own
+            for k in range(own_begin[row], own_end[row]):
+                i, j = pairs[k, 1], pairs[k, 2]
+                change = slopes[k] - _slope(given[i], z[j], margin, width)
+                total += change
+                values[base + (irrelevant[far + j] if dense else p + j)] += weights[row] * change
+                values[base + (relevant[near + i] if dense else i)] -= weights[row] * change
+        sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
+        sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
+        if most and kinks and np.isfinite(strides[row]):
+            strides[row] = max(1.0, strides[row], kinks / most)
+            _sample(runs_room, runs, order, strides[row], starts[row], found[row])
+
+
+@numba.njit(cache=True, nogil=True)
+def _row(x, z, margin, width, weight, write, values, places, wanted, order, counts, runs_room):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Smoothed and exact sum of a query, sum of its slopes, number of its kinks, and number of runs on the kink."""
+    base, unwanted, dense = places
+    p, n, low, half = x.size, z.size, x[0], 0.5 * width
+    sums, squares = _prefix_sums(x, low)
+    above, run_begin, run_end = counts
+    count_below(x, z, margin, above)
+    exact, active = 0.0, 0
+    for j in range(n):
+        exact += sums[p] - sums[above[j]] - (p - above[j]) * (z[j] - margin - low)
+        active += p - above[j]
+    if not write:
+        return exact, exact, float(active), 0, 0
+    if width == 0.0:
+        _write_sharp(weight, values, places, wanted, order, above[:n])
+        return exact, exact, float(active), 0, 0
+    # For every near item, of the far ones whose kink it enters and of those whose kink it leaves: number, and sum of t
+    # at the first item on the kink and at the last one.
+    entering, leaving, ones = np.empty((p + 1, 2)), np.empty((p + 1, 2)), np.empty(p + 1)
+    for i in range(p + 1):
+        entering[i, 0] = entering[i, 1] = leaving[i, 0] = leaving[i, 1] = ones[i] = 0.0
+    count_below(x, z, margin + half, run_begin)
+    count_below(x, z, margin - half, run_end)
+    smooth, total, kinks, runs = 0.0, 0.0, 0, 0
+    for j in range(n):
+        b, e = run_begin[j], run_end[j]
+        m = e - b
+        slopes = p - e + 0.5 * m
+        if m > 0:
+            key = z[j] - margin
+            shift = key - low
+            smooth += sums[p] - sums[e] - (p - e) * shift
+            if m <= SHORT_RUN:
+                t, t2 = 0.0, 0.0
+                for i in range(b, e):
+                    t += x[i] - key
+                    t2 += (x[i] - key) ** 2
+            else:
+                t = sums[e] - sums[b] - m * shift
+                t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
+            slopes += t / width
+            smooth += (t2 + width * t + 0.25 * m * width * width) / (2.0 * width)
+            kinks += m
+            entering[b, 0] += 1.0
+            entering[b, 1] += x[b] - key
+            leaving[e, 0] += 1.0
+            leaving[e, 1] += x[e - 1] - key
+            if runs_room.size:
+                runs_room[runs, 0], runs_room[runs, 1], runs_room[runs, 2] = j, b, e
+                runs += 1
+        elif e < p:
+            smooth += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
+        total += slopes
+        ones[e] += 1.0
+        values[base + (unwanted[j] if dense else p + j)] += weight * slopes
+    on_kink, t, beyond = 0.0, 0.0, 0.0
+    for i in range(p):
+        on_kink -= leaving[i, 0]
+        t = t - leaving[i, 1] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
+        on_kink += entering[i, 0]
+        t += entering[i, 1]
+        beyond += ones[i]
+        slopes = beyond + 0.5 * on_kink + (t / width if on_kink > 0.0 else 0.0)
+        at = order[i]
+        values[base + (wanted[at] if dense else at)] -= weight * slopes
+    return smooth, exact, total, kinks, runs
+
+
+@numba.njit(cache=True, nogil=True)
+def _write_sharp(weight, values, places, wanted, order, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Add the weights of a query's items where hinges are not smoothed: slopes are 0 or 1."""
+    base, unwanted, dense = places
+    p, n = order.size, above.size
+    ones = np.empty(p + 1, dtype=np.int64)
+    for i in range(p + 1):
+        ones[i] = 0
+    for j in range(n):
+        ones[above[j]] += 1
+        values[base + (unwanted[j] if dense else p + j)] += weight * (p - above[j])
+    beyond = 0
+    for i in range(p):
+        beyond += ones[i]
+        at = order[i]
+        values[base + (wanted[at] if dense else at)] -= weight * beyond
+
+
+@numba.njit(cache=True, nogil=True)
+def _sample(runs_room, runs, order, stride, start, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """One in ``stride`` pairs on the kink."""
+    following, seen, taken = np.floor(start * stride), 0, 0
+    for run in range(runs):
+        j, b, e = runs_room[run, 0], runs_room[run, 1], runs_room[run, 2]
+        while following < seen + e - b and taken < len(found):
+            found[taken, 0] = order[b + int(following) - seen]
+            found[taken, 1] = j
+            taken += 1
+            following += stride
+        seen += e - b
+
+
+@numba.njit(cache=True, nogil=True)
+def _slope(x, z, margin, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Slope of the smoothed hinge of a pair; the same comparisons as above, so that ties fall alike."""
+    half = 0.5 * width
+    if x <= z - (margin + half):
+        return 0.0
+    if half > 0.0 and x <= z - (margin - half):
+        return 0.5 + (x - (z - margin)) / width
+    return 1.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _prefix_sums(values, low):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Sums of ``values - low``, and of their squares, up to every place."""
+    sums, squares = np.empty(values.size + 1), np.empty(values.size + 1)
+    sums[0] = squares[0] = 0.0
+    for i in range(values.size):
+        sums[i + 1] = sums[i] + (values[i] - low)
+        squares[i + 1] = squares[i] + (values[i] - low) ** 2
+    return sums, squares

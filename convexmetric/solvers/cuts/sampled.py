@@ -1,0 +1,264 @@
+r"""Cutting planes on a sample of the parts, corrected by few passes over all of them.
+
+A risk of many parts is nearly known from a sample S of them with a share s of all parts,
+
+.. math:: R(M) = \sum_p R_p(M), \qquad R_S(M) = \frac{1}{s} \sum_{p \in S} R_p(M) \approx R(M),
+
+but not to a small gap: the gradients differ by chance. Their difference hardly changes near the optimum, so that one
+pass over all parts at a metric :math:`M_k` corrects the sample's problem,
+
+.. math:: \min_{M \in K} \; \Omega(M) + \langle G + T_k, M \rangle + R_S(M) + \frac{\rho}{2} \|M - M_k\|^2, \qquad
+   T_k = \nabla R(M_k) - \nabla R_S(M_k),
+
+and its solution is the next :math:`M_{k+1}`: the method of Shamir, Srebro and Zhang (DANE, 2014), in which the sample
+has the part of their local machine. Errors shrink at every pass by the factor by which the sample's second derivative
+is wrong, where a method without second derivatives needs tens of passes.
+
+A solution is a pair. Its dual part are the weights :math:`a_{\tau g}` of the sample's cuts, which say
+:math:`\nabla R_S = -\sum a_{\tau g} \Psi_{\tau g}`; its primal part is the mean of the metrics :math:`M_\tau` of these
+cuts with the same weights. To first order that is the gradient at that mean. The best metric that the sample's solve
+met has another gradient: with it the corrections, and the lower bounds, carry an error of the order of the root of the
+sample's gap.
+
+Cuts of the sample are valid whatever T, so that every solve goes on from those of the last one. Bounds of the problem
+need no assumption about samples: the upper one is the objective at the :math:`M_k`; the lower one is the master's with
+all cuts in hand, those of the sample's parts (from tens of metrics) and those of the others (from the :math:`M_k`).
+Where the gap shrinks slowly the sample is doubled, and when it would be most of all parts the solver gives up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import scipy.linalg as la
+
+from convexmetric.cones.base import Array, norm_of
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.risks import CutDual, Reason
+from convexmetric.risks.query import QueryRisk
+from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
+from convexmetric.solvers.cuts.master import Master
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
+from convexmetric.solvers.run.needs import linear_part, quadratic_part
+
+__all__ = ["SampledCuttingPlanes"]
+
+
+@dataclass(frozen=True)
+class SampledCuttingPlanes(Solver):
+    """For rankings of many queries: most passes go over a sample of them.
+
+    Parameters
+    ----------
+    least : int
+        Queries in the first sample, at least.
+    pieces : int
+        The queries are cut at random into so many pieces, of which the sample is the first few. Those of the others are
+        the groups of their cuts.
+    planes : CuttingPlanes
+        For the problems of the sample.
+    proximity : float
+        First rho, in units of the objective at a metric divided by the square of its norm.
+    first_accuracy : float
+        Relative gap to which the first problem of the sample is solved, before any correction.
+    accuracy : float
+        Share of the gap so far to which the others are solved; their gap is never more than ``first_accuracy``.
+    coarse_share : float
+        Share of a time limit after which the first pass over all queries begins.
+    slow, patience : float and int
+        The sample is doubled when so many rounds running each leave more than this share of the gap.
+    largest_share : float
+        Share of the queries that a sample may be.
+    """
+
+    name: ClassVar[str] = "sampled-cutting-planes"
+
+    least: int = 1_000
+    pieces: int = 64
+    _: KW_ONLY
+    planes: CuttingPlanes = field(default_factory=CuttingPlanes)
+    proximity: float = 0.1
+    first_accuracy: float = 2e-3
+    accuracy: float = 0.02
+    coarse_share: float = 0.08
+    slow: float = 0.6
+    patience: int = 2
+    largest_share: float = 0.3
+
+    def __post_init__(self) -> None:
+        check_counts(self, "least", "pieces", "patience")
+        check_positive(self, "proximity")
+        check_shares(self, "first_accuracy", "accuracy", "coarse_share", "slow", "largest_share")
+
+    def prepare(self, problem: MetricProblem) -> Run | Reason:
+        """Needs the queries of rankings, more than the first sample has, and a linear or quadratic penalty."""
+        risk, quadratic = problem.risk.form(QueryRisk), quadratic_part(problem)
+        if isinstance(risk, Reason):
+            return risk
+        if isinstance(quadratic, Reason):
+            return quadratic
+        if isinstance(quadratic, np.ndarray):
+            return Reason("its penalty is a full quadratic form")
+        if self._first(risk) > self.largest_share * self.pieces:
+            return Reason(f"it has too few queries for a sample of {self.least:,}")
+        return lambda monitor: _Rounds(self, problem, risk, quadratic, monitor).follow()
+
+    def _first(self, risk: QueryRisk) -> int:
+        """Pieces of the first sample."""
+        return -(-self.least * self.pieces // risk.parts)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """As of cutting planes."""
+        return self.planes.memory(problem)
+
+
+class _Rounds:
+    """The state of one run."""
+
+    def __init__(
+        self,
+        settings: SampledCuttingPlanes,
+        problem: MetricProblem,
+        risk: QueryRisk,
+        quadratic: float,
+        monitor: Monitor,
+    ) -> None:
+        self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
+        self.cone, self.quadratic = problem.cone, quadratic
+        self.linear = linear_part(problem)
+        # Any order that does not depend on the data; the same at every solve.
+        order = np.random.default_rng(0).permutation(risk.parts)
+        #: The piece of every query.
+        self.piece = np.empty(risk.parts, dtype=np.int64)
+        self.piece[order] = np.arange(risk.parts) * settings.pieces // risk.parts
+        #: Cuts of all pieces at the metrics of the passes over all queries.
+        self.passes = Pool(problem, self.piece, settings.pieces)
+        #: Of the problem, with the cuts of the sample and of the other pieces.
+        self.master = Master(problem)
+        self.rho, self.value = np.nan, np.inf
+        self.centre = self.normals = np.empty(0)
+        self.sampled_passes = 0
+        self._take(settings._first(risk))
+
+    def _take(self, pieces: int) -> None:
+        """Take the first pieces as the sample, with no cuts yet."""
+        self.taken = pieces
+        self.queries = np.flatnonzero(self.piece < pieces)
+        self.share = len(self.queries) / self.risk.parts
+        self.sample = self.risk.subset(self.queries, 1.0 / self.share)
+        self.pool = Pool.empty(self._uncorrected(), self.settings.planes.groups)
+
+    def follow(self) -> None:
+        """Rounds of a solve on the sample and a pass over all queries, until the certified gap closes."""
+        settings, monitor = self.settings, self.monitor
+        monitor.unit = "passes"
+        if monitor.M is not None and norm_of(monitor.M):
+            metric, S = monitor.M, self._gradient(monitor.M)
+        else:
+            metric, S = self._solve(self._uncorrected(), None, settings.first_accuracy, settings.coarse_share)
+        slow, predicted = 0, 0.0
+        while True:
+            before = monitor.gap
+            cuts = self.risk.separate(metric, self.piece)
+            here = float(cuts.values.sum()) + self.problem.penalty(metric)
+            monitor.primal(metric, here)
+            self.passes.add(metric, cuts)
+            self._bound()
+            if monitor.iterate(sample=len(self.queries), sampled_passes=self.sampled_passes) or not norm_of(metric):
+                return
+            self._move(metric, here, cuts.normals, predicted)
+            slow = slow + 1 if monitor.gap > settings.slow * before else 0
+            if slow == settings.patience:
+                if 2 * self.taken > settings.largest_share * settings.pieces:
+                    return
+                self._take(2 * self.taken)
+                S, slow = self._gradient(self.centre), 0
+            corrected = self._corrected(S)
+            accuracy = min(settings.first_accuracy, settings.accuracy * max(monitor.gap, monitor.tol))
+            metric, S = self._solve(corrected, self.centre, accuracy, 1.0)
+            step = 0.5 * self.rho * norm_of(metric - self.centre) ** 2
+            predicted = corrected.objective(self.centre) - corrected.objective(metric) + step
+
+    def _move(self, metric: Array, value: float, normals: Array, predicted: float) -> None:
+        """Make a metric the centre unless it is worse, and choose rho by how much of what was predicted it gained."""
+        missing = min(1.0, self.monitor.gap) * self.monitor.size
+        gain = self.value - value
+        if predicted > self.settings.accuracy * missing or gain < -0.5 * missing:
+            if gain < 0.25 * predicted:
+                self.rho *= 4.0
+            elif gain > 0.75 * predicted:
+                self.rho /= 4.0
+        # A rise within the gap says nothing; what the pass found about the other queries does.
+        if gain >= -0.5 * missing:
+            self.centre, self.value, self.normals = metric, value, normals
+        if np.isnan(self.rho):
+            self.rho = self.settings.proximity * value / norm_of(metric) ** 2
+
+    def _gradient(self, metric: Array) -> Array:
+        """Of the sample's risk, with its sign turned."""
+        cuts = self.sample.separate(metric, np.zeros(len(self.queries), dtype=np.int64))
+        return self.cone.from_coordinates(cuts.normals[0])
+
+    def _uncorrected(self) -> MetricProblem:
+        return MetricProblem(self.sample, self.problem.regularizer, self.problem.G)
+
+    def _corrected(self, S: Array) -> MetricProblem:
+        """The corrected problem, less a constant; S belongs to the sample at the centre."""
+        others = self.cone.from_coordinates(self.normals[self.taken :].sum(axis=0))
+        linear = self.linear + (1.0 - self.share) * S - others - self.rho * self.centre
+        return MetricProblem(self.sample, SquaredFrobenius(self.quadratic + self.rho), linear)
+
+    def _solve(self, problem: MetricProblem, start: Array | None, accuracy: float, share: float) -> tuple[Array, Array]:
+        """Solution of a problem of the sample: the mean of the metrics of its cuts, and the S of its dual part."""
+        limit = self.monitor.max_seconds
+        left = None if limit is None else max(share * limit - (0.0 if share < 1.0 else self.monitor.seconds), 0.0)
+        monitor = Monitor(accuracy, None, left)
+        self.pool.problem = problem
+        if start is not None:
+            monitor.primal(start, problem.objective(start))
+        self.settings.planes.follow(problem, monitor, self.pool)
+        self.sampled_passes += len(monitor.history)
+        assert monitor.sums is not None, "cutting planes solve a master before they stop"
+        dual = monitor.dual_point.clipped()
+        weights = dual.weights.sum(axis=1)
+        if not weights.any():
+            return self.cone.zeros(), monitor.sums.S
+        return np.tensordot(weights / weights.sum(), dual.witnesses, axes=1), monitor.sums.S
+
+    def _bound(self) -> None:
+        """Offer the lower bound that all cuts in hand prove."""
+        passes, pool = self.passes, self.pool
+        others = np.flatnonzero(passes.group >= self.taken)
+        normals = passes.normals[others]
+        if pool.count:
+            normals = np.vstack([self.share * pool.normals, normals])
+        offsets = np.concatenate([self.share * pool.offsets, passes.offsets[others]])
+        groups = np.concatenate([pool.group, passes.group[others] - self.taken + pool.n_groups])
+        slacks = np.ones(pool.n_groups + self.settings.pieces - self.taken)
+        target = max(0.1 * self.monitor.tol, 1e-3 * min(1.0, self.monitor.gap))
+        outcome = self.master.solve(normals, offsets, groups, slacks, target, lambda: False)
+        of_sample, of_others = outcome.a[: pool.count], np.zeros(passes.count)
+        of_others[others] = outcome.a[pool.count :]
+        weight = float(self.share * pool.sizes @ of_sample + passes.sizes @ of_others)
+        sums = replace(outcome.sums, weight=weight, size=float(np.abs(offsets) @ outcome.a))
+        self.monitor.dual(outcome.lower_bound, self._dual(pool.weighted(of_sample), passes.weighted(of_others)), sums)
+
+    def _dual(self, of_sample: Callable[[], CutDual], of_others: Callable[[], CutDual]) -> Callable[[], CutDual]:
+        """Cuts of the sample's groups and of the pieces of all other queries as one dual point."""
+        taken, queries = self.taken, self.queries
+
+        def make() -> CutDual:
+            near, far = of_sample(), of_others()
+            groups = near.weights.shape[1] + self.piece - taken
+            groups[queries] = near.groups
+            return CutDual(
+                np.concatenate([near.witnesses, far.witnesses]),
+                la.block_diag(near.weights, far.weights[:, taken:]),
+                groups,
+            )
+
+        return make

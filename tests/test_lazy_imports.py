@@ -1,0 +1,106 @@
+"""Heavy packages are imported when they are first used, and what needs them works all the same."""
+
+import pickle
+import subprocess
+import sys
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import convexmetric as cm
+from convexmetric import lazy
+
+HEAVY = ("cvxpy", "sklearn", "matplotlib", "rich", "pandas", "scipy.optimize", "scipy.stats", "scipy.spatial")
+
+
+def fresh(code):
+    """What a new process prints."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def loaded_by(code, *names):
+    """Which modules a new process has loaded after this code."""
+    return fresh(f"{code}\nimport sys\nprint(*[name for name in {names} if name in sys.modules])").splitlines()[-1:]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import convexmetric; dir(convexmetric); hasattr(convexmetric, 'nothing')",
+        "import convexmetric, numpy; X = numpy.random.default_rng(0).standard_normal((20, 2))\n"
+        "convexmetric.solve(convexmetric.RankingProblem.from_labels(X, X[:, 0] > 0, measure='auc'))",
+    ],
+    ids=["import", "solve"],
+)
+def test_nothing_heavy_is_loaded(code):
+    assert loaded_by(code, *HEAVY) == [""]
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_answers_without_anything_heavy_but_what_it_prints_with(option):
+    code = (
+        f"import sys\nsys.argv = ['convexmetric', {option!r}]\nfrom convexmetric.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    )
+    assert loaded_by(code, *(name for name in HEAVY if name != "rich")) == [""]
+
+
+@pytest.mark.parametrize("name", [*cm.__all__, "estimators", "__version__"])
+def test_every_public_name_is_there_and_listed(name):
+    assert getattr(cm, name) is not None
+    assert name in dir(cm)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from convexmetric import MLR",
+        "from convexmetric.estimators import MLR",
+        "import convexmetric as cm; MLR = cm.estimators.MLR",
+        "from convexmetric import *",
+    ],
+)
+def test_estimators_are_found_on_every_way(code):
+    assert fresh(f"{code}\nprint(MLR(C=3.0).get_params()['C'])") == "3.0\n"
+
+
+def test_a_pickled_estimator_is_read_where_nothing_is_loaded(tmp_path):
+    path = tmp_path / "estimator"
+    path.write_bytes(pickle.dumps(cm.MLR(C=3.0)))
+    assert fresh(f"import pickle\nprint(pickle.load(open({str(path)!r}, 'rb')).C)") == "3.0\n"
+
+
+def test_a_name_that_is_not_there_is_said_as_ever():
+    with pytest.raises(AttributeError, match="module 'convexmetric' has no attribute 'Mlr'"):
+        _ = cm.Mlr
+    with pytest.raises(AttributeError, match="cvxpy"):
+        _ = lazy.cvxpy.Variables
+
+
+def test_the_stand_in_gives_what_the_module_has():
+    assert lazy.cvxpy.Variable is cp.Variable
+    assert lazy.cvxpy.atoms.norm is cp.atoms.norm
+
+
+def test_threads_that_are_first_at_the_same_time_all_get_the_module():
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\nfrom threading import Barrier\n"
+        "from convexmetric.lazy import cvxpy\nbarrier = Barrier(8)\n"
+        "def first(_):\n    barrier.wait()\n    return cvxpy.Variable(2).shape\n"
+        "print(set(ThreadPoolExecutor(8).map(first, range(8))))"
+    )
+    assert fresh(code) == "{(2,)}\n"
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "cutting-planes"])
+def test_problems_with_terms_of_cvxpy_are_solved_by_a_process_that_had_not_loaded_it(solver):
+    code = (
+        "import numpy\nimport convexmetric as cm\nX = numpy.random.default_rng(0).standard_normal((12, 2))\n"
+        "problem = cm.RankingProblem.from_labels(X, X[:, 0] > 0, measure='auc')\n"
+        f"print(cm.solve(problem.subject_to(lambda M: M[0, 0] <= 0.1), solver={solver!r}).upper_bound)"
+    )
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    problem = cm.RankingProblem.from_labels(X, X[:, 0] > 0, measure="auc").subject_to(lambda M: M[0, 0] <= 0.1)
+    program = problem.statement().problem
+    assert float(fresh(code)) == pytest.approx(program.solve(solver="CLARABEL"), rel=1e-5)

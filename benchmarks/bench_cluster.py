@@ -27,7 +27,6 @@ from tables import markdown
 
 import convexmetric as cm
 from convexmetric.shards import ShardedRisk, as_backend, write
-from convexmetric.shards.sums import Partial
 
 GROUPS = 32
 
@@ -107,7 +106,7 @@ class Simulated(Executor):
     """Workers that take a set time for a task, whose result is there in advance."""
 
     def __init__(self, workers: int, seconds: float) -> None:
-        self.free = [0.0] * workers
+        self.free, self._max_workers = [0.0] * workers, workers
         self.seconds = seconds
         self.due: list[tuple[float, int, Future[Any], Any]] = []
         self.more = threading.Condition()
@@ -116,12 +115,12 @@ class Simulated(Executor):
 
     def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        shard, task, argument = arguments
+        seconds = self.seconds * len(arguments[0])
         start = max(time.perf_counter(), heappop(self.free))
-        heappush(self.free, start + self.seconds)
+        heappush(self.free, start + seconds)
         with self.more:
             self.count += 1
-            heappush(self.due, (start + self.seconds, self.count, future, Partial(task(shard, argument))))
+            heappush(self.due, (start + seconds, self.count, future, function(*arguments)))
             self.more.notify()
         return future
 

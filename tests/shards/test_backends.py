@@ -15,6 +15,9 @@ from convexmetric.shards import Backend, Executors, Serial, ShardedRisk, as_back
 
 UNITS = [Unit(number) for number in range(20)]
 WHOLE = Serial().total(count, UNITS, None)
+#: So many that two workers take several at a time.
+MANY = [Unit(number) for number in range(200)]
+ALL = Serial().total(count, MANY, None)
 
 
 @cache
@@ -77,6 +80,8 @@ def test_a_process_that_is_killed_breaks_a_pool_but_not_one_that_can_be_made_aga
     backend = as_backend(processes)
     try:
         assert backend.total(kill_once, UNITS, str(tmp_path)) == WHOLE
+        (tmp_path / "died").unlink()
+        assert backend.total(kill_once, MANY, str(tmp_path)) == ALL
     finally:
         backend.close()
     with processes() as pool, pytest.raises(BackendError, match="a function that makes an executor"):
@@ -102,6 +107,29 @@ def test_a_pass_ends_in_time_without_what_is_not_done():
     assert list(found.lost) == [3]
     assert "0.5 s" in found.lost[3]
     assert found.terms[0] == (19,)
+
+
+def test_neighbours_of_what_is_not_done_may_be_lost_with_it():
+    with ThreadPoolExecutor(2) as pool:
+        found = Executors(pool, seconds=0.5).total(slow, MANY, 2.0)
+    assert list(found.lost) == list(range(8))
+    assert found.terms[0] == (192,)
+
+
+def test_many_shards_are_few_tasks():
+    class Counting(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *task):
+            self.submitted += 1
+            return super().submit(*task)
+
+    with Counting(2) as pool:
+        assert as_backend(pool).total(count, MANY, None) == ALL
+        assert pool.submitted == 25
+    with Counting(200) as pool:
+        assert as_backend(pool).total(count, MANY, None) == ALL
+        assert pool.submitted == 200
 
 
 def test_mistakes_of_a_task_are_raised():

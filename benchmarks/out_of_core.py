@@ -21,8 +21,8 @@ from convexmetric.benchmark.processes import peak_bytes
 from convexmetric.shards import write_pieces
 
 POINTS, QUERIES = 40_000, 5
-#: Bytes of data that a worker keeps from pass to pass: those of a few pieces.
-CACHE = 2**25
+#: Bytes of data that a worker keeps from pass to pass: those of a piece.
+CACHE = 2**24
 
 
 def piece(number, d, C):

@@ -141,7 +141,9 @@ class _Files:
         return kept
 
     def once(self, M: Array, make: Callable[[], Array]) -> Array:
-        """What is made of the whole corpus at a metric, by the shard that comes first."""
+        """What is made of the whole corpus at a metric, by the shard that comes first; kept if there are others."""
+        if self._shard.stop - self._shard.start == self.length("anchors"):
+            return make()
 
         def made() -> tuple[Array, int]:
             found = make()

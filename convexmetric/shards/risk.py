@@ -24,7 +24,8 @@ import numpy as np
 from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
 from convexmetric.errors import BackendError, InputError, LostShardsWarning
-from convexmetric.risks import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation
+from convexmetric.risks import CutDual, Cuts, DualPoint, Reason, Risk, RiskStatement, Violation
+from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.rounding import Extent
 from convexmetric.shards.backends import Backend, Serial, as_backend
 from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, digest, reach_of, read_table
@@ -82,7 +83,7 @@ class ShardedRisk(Risk):
         self.cone = cone_of(name, features)
         self._parts = sum(piece.parts for piece in self.pieces)
         self._extent = Extent(reach_of(self.folder, self.table), sum(piece.points for piece in self.pieces))
-        self.shards = _cut(self, shards, cache)
+        self.shards, self.cache = _cut(self, shards, cache), cache
         self.backend: Backend = Serial()
 
     def on(self, engine: Any) -> ShardedRisk:
@@ -90,6 +91,25 @@ class ShardedRisk(Risk):
         other = copy(self)
         other.backend = as_backend(engine)
         return other
+
+    def here(self) -> QueryRisk | Reason:
+        """The same risk in the memory of this process, for samples of its queries; or why it cannot be.
+
+        Raises
+        ------
+        InputError
+            If the files are damaged.
+        """
+        if len(self.pieces) > 1:
+            return Reason("its queries rank several sets of points")
+        size = sum(size for size, _ in self.pieces[0].files.values())
+        if size > self.cache:
+            return Reason(f"its data are {size:,} bytes, and a process may keep {self.cache:,}: raise cache")
+        try:
+            risk = load(_cut(self, 1, self.cache)[0]).risk
+        except OSError as error:
+            return Reason(f"its data cannot be read here ({error})")
+        return risk.form(QueryRisk)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the engine, which lives where it was made."""

@@ -11,7 +11,7 @@ from tasks import Unit, count, kill_always, kill_once, slow, wrong
 
 import convexmetric as cm
 from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
-from convexmetric.shards import Backend, Executors, Serial, ShardedRisk, as_backend, write
+from convexmetric.shards import Backend, Executors, Serial, ShardedRisk, as_backend, write, write_pieces
 
 UNITS = [Unit(number) for number in range(20)]
 WHOLE = Serial().total(count, UNITS, None)
@@ -62,6 +62,28 @@ def test_a_problem_in_memory_is_solved_on_a_backend_and_stays_the_users(measure)
     again = cm.certify(mine, there.M, there.certificate.dual)
     assert again.upper_bound == pytest.approx(there.upper_bound, rel=1e-9)
     assert again.lower_bound == pytest.approx(there.lower_bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("measure", ["map", "auc"])
+def test_most_passes_go_over_a_sample_that_is_here(tmp_path, measure):
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    X = rng.normal(size=(400, 4)) + rng.normal(size=(4, 4))[y]
+    mine = cm.RankingProblem.from_labels(X, y, measure, C=10.0)
+    solver = cm.SampledCuttingPlanes(least=60)
+    plain = cm.solve(mine, 0.02, solver="cutting-planes")
+    there = cm.solve(mine, 0.02, solver=solver, backend=lambda: ThreadPoolExecutor(2))
+    assert there.solver == "sampled-cutting-planes"
+    assert there.status == "optimal"
+    assert max(there.lower_bound, plain.lower_bound) <= min(there.upper_bound, plain.upper_bound)
+    assert there.iterations < plain.iterations
+    again = cm.certify(mine, there.M, there.certificate.dual)
+    assert again.lower_bound == pytest.approx(there.lower_bound, rel=1e-7)
+    small = write(mine.risk, tmp_path / "small", cache=10_000)
+    pieces = write_pieces([mine.risk, mine.risk], tmp_path / "pieces")
+    for risk, reason in ((small, "raise cache"), (pieces, "several sets of points")):
+        with pytest.raises(cm.errors.UnsupportedProblemError, match=reason):
+            cm.solve(cm.MetricProblem(risk, mine.regularizer), solver=solver)
 
 
 def test_a_solve_goes_on_from_its_checkpoint_with_other_shards(tmp_path):

@@ -254,6 +254,17 @@ def test_a_shard_that_is_gone_for_good_leaves_the_lower_bound(written, first):
     assert 0.3 * whole.lower_bound < solution.lower_bound <= whole.upper_bound
 
 
+def test_passes_that_lack_a_shard_end_a_solve_on_samples_with_a_lower_bound(written):
+    risk, folder = written["labels, MAP"]
+    whole = cm.solve(cm.MetricProblem(risk, Trace(1.0)))
+    sharded = ShardedRisk(folder, shards=5).on(Losing({2}))
+    solver = cm.SampledCuttingPlanes(least=risk.parts // 8, pieces=8)
+    solution = solve(cm.MetricProblem(sharded, Trace(1.0)), solver=solver)
+    assert solution.status == "stalled"
+    assert solution.upper_bound == np.inf
+    assert 0.0 < solution.lower_bound <= whole.upper_bound
+
+
 def test_lost_shards_are_warned_about_with_the_reason_and_none_left_is_an_error(tmp_path):
     write_pieces([labels(), labels()], tmp_path)
     sharded = ShardedRisk(tmp_path, shards=2, cache=0)

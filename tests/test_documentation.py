@@ -43,6 +43,21 @@ def test_examples_of_pages(page):
     assert result.failed == 0
 
 
+def test_the_listings_of_the_page_on_clusters_run(tmp_path, monkeypatch):
+    """In the order of the page; those that need other machines are not marked as Python."""
+    monkeypatch.chdir(tmp_path)
+    names, found = {"__name__": "__main__"}, 0
+    text = (DOCS / "cluster.md").read_text("utf-8")
+    for kind, block in re.findall(r"^```(python|pycon)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if kind == "pycon":
+            block = "".join(example.source for example in doctest.DocTestParser().get_examples(block))
+        exec(block, names)
+        found += 1
+    assert found > 5
+    assert names["solution"].status == "optimal"
+    assert (names["scores"].gaps <= 1e-2).all()
+
+
 def test_the_readme_runs_and_prints_what_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     readme = (DOCS.parent / "README.md").read_text("utf-8")

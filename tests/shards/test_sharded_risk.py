@@ -13,11 +13,11 @@ from samples import random_lists, random_metric, random_triplets
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.errors import BackendError, GapWarning, InputError, LostShardsWarning
+from convexmetric.errors import BackendError, DualError, GapWarning, InputError, LostShardsWarning
 from convexmetric.losses import Hinge
 from convexmetric.measures import AveragePrecision
 from convexmetric.regularizers import Trace
-from convexmetric.risks import CutDual, RankingRisk, SeparableRisk
+from convexmetric.risks import CutDual, PairwiseRisk, RankingRisk, SeparableRisk, SmoothedPairs
 from convexmetric.shards import Partial, Serial, ShardedRisk, corpus, write, write_pieces
 from convexmetric.shards.folder import TABLE, StoredArray
 from convexmetric.shards.sums import Tree, add
@@ -180,6 +180,60 @@ def test_other_files_under_the_same_path_are_other_data(tmp_path):
         Rankings(*[2.0 * first.rankings.X] * 2, first.rankings.relevance, first.cone), first.measure, first.C
     )
     assert write(third, tmp_path / "risk").value(M) == pytest.approx(third.value(M))
+
+
+PAIRS = ["labels, AUC", "near and far neighbours"]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_smoothed_hinges_are_sums_over_shards(written, name):
+    risk, folder = written[name]
+    pairs, sharded = risk.form(PairwiseRisk), ShardedRisk(folder, shards=5)
+    rng = np.random.default_rng(3)
+    M, width = random_metric(rng, risk.cone), 0.7
+    here, there = pairs.smoothed(M, width, 1.0, 10_000), sharded.smoothed(M, width, 1.0, 10_000)
+    assert (there.value, there.exact) == pytest.approx((here.value, here.exact), rel=1e-12)
+    assert there.point.value == pytest.approx(here.point.value, rel=1e-12)
+    np.testing.assert_allclose(there.point.S, here.point.S, rtol=1e-10, atol=1e-12)
+    # All pairs on the kink are sampled, each with its points.
+    assert len(there.sample) == there.kinks == here.kinks > 0
+    assert there.sample.tolist() == here.sample.tolist()
+    assert there.places.tolist() == here.places.tolist()
+    assert there.curvature == pytest.approx(here.curvature)
+    for a, b in zip(sharded.differences(there), pairs.differences(here), strict=True):
+        assert a == pytest.approx(b, abs=1e-12)
+    assert len(sharded.smoothed(M, width).sample) == 0
+    said = sharded.dual_point(SmoothedPairs(M, width))
+    assert (said.value, said.weight) == pytest.approx((here.point.value, here.point.weight), rel=1e-12)
+    # Without some shards it is still below the risk.
+    with pytest.warns(LostShardsWarning):
+        part = sharded.on(Losing({1, 3})).dual_point(SmoothedPairs(M, width))
+    N = random_metric(rng, risk.cone)
+    assert part.value - risk.cone.inner(part.S, N) <= risk.value(N) + 1e-9
+    with pytest.warns(LostShardsWarning):
+        assert sharded.on(Losing({0})).smoothed(M, width).value == np.inf
+
+
+def test_newton_on_smoothed_hinges_runs_on_shards(written):
+    risk, folder = written["labels, AUC"]
+    here = cm.solve(cm.MetricProblem(risk, Trace(1.0)), solver="smoothed-newton", tol=1e-3)
+    problem = cm.MetricProblem(ShardedRisk(folder, shards=5), Trace(1.0))
+    there = cm.solve(problem, solver="smoothed-newton", tol=1e-3)
+    assert there.status == here.status == "optimal"
+    assert max(here.lower_bound, there.lower_bound) <= min(here.upper_bound, there.upper_bound)
+    again = cm.certify(problem, there.M, there.certificate.dual)
+    assert again.lower_bound == pytest.approx(there.lower_bound, rel=1e-12)
+    other = cm.MetricProblem(ShardedRisk(written["labels, MAP"][1]), Trace(1.0))
+    with pytest.raises(cm.errors.UnsupportedProblemError, match="pairs of near and far items"):
+        cm.solve(other, solver="smoothed-newton")
+    for risk, dual in (
+        (other.risk, SmoothedPairs(there.M, 0.1)),
+        (problem.risk, SmoothedPairs(np.eye(9), 0.1)),
+        (problem.risk, SmoothedPairs(there.M, 0.1, np.zeros((1, 3), dtype=int), np.ones(1))),
+    ):
+        with pytest.raises(DualError, match="no exceptions"):
+            risk.dual_point(dual)
+    assert problem.risk.dual_point(SmoothedPairs(there.M, 0.0)) is None
 
 
 # Lost shards

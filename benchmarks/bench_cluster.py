@@ -1,6 +1,6 @@
 """What a cluster costs: overhead of Dask, of shards, and how many workers a driver can keep busy.
 
-    python benchmarks/bench_cluster.py [overhead] [shards] [workers] [master]
+    python benchmarks/bench_cluster.py [overhead] [shards] [workers] [master] [--sizes 8000x64] [--keep-memory]
 
 overhead: a pass over rankings on a LocalCluster of two workers with one thread each, beside two threads in one process:
 the risk in memory, and the same shards on a ThreadPoolExecutor. Processor seconds are those of all processes.
@@ -24,6 +24,7 @@ from heapq import heappop, heappush
 from itertools import product
 from typing import Any
 
+import dask
 import numpy as np
 from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown
@@ -236,11 +237,17 @@ def main() -> None:
     names = ["overhead", "shards", "workers", "master"]
     parser.add_argument("tables", nargs="*", choices=[*names, []], default=names)
     parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--sizes", nargs="+", default=["2000x64", "8000x64", "4000x784"], help="of overhead, n x d")
+    parser.add_argument("--keep-memory", action="store_true", help="workers keep what they give free")
     arguments = parser.parse_args()
     limit_threads(arguments.threads)
+    if arguments.keep_memory:
+        spawned = "distributed.nanny.pre-spawn-environ."
+        names = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
+        dask.config.set({spawned + name: value for name, value in names.items()})
     print(surroundings("distributed"))
     if "overhead" in arguments.tables:
-        overhead(arguments.passes, [(2_000, 64), (8_000, 64), (4_000, 784)])
+        overhead(arguments.passes, [(int(n), int(d)) for n, d in (size.split("x") for size in arguments.sizes)])
     if "shards" in arguments.tables:
         shards(arguments.passes)
     if "workers" in arguments.tables:

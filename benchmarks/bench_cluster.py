@@ -1,33 +1,36 @@
 """What a cluster costs: overhead of Dask, of shards, and how many workers a driver can keep busy.
 
-    python benchmarks/bench_cluster.py [overhead] [shards] [workers] [master]
+    python benchmarks/bench_cluster.py [overhead] [shards] [workers] [master] [--sizes 8000x64] [--keep-memory]
 
 overhead: a pass over rankings on a LocalCluster of two workers with one thread each, beside two threads in one process:
 the risk in memory, and the same shards on a ThreadPoolExecutor. Processor seconds are those of all processes.
 shards: the same pass cut into more and more shards.
-workers: a pass of 1,000 shards that take a set time each on up to 1,000 simulated workers, with cuts of the real size:
-what is more than the ideal time is the driver's; and tasks that do nothing, on Dask.
+workers: a pass of 100 and 1,000 shards that take a set time each on up to 1,000 simulated workers, with cuts of the
+real size: processor seconds of the driver, and what it sends and gets where workers are processes; and tasks that do
+nothing, on Dask.
 master: what the driver does between two passes.
 """
 
 from __future__ import annotations
 
 import argparse
+import pickle
 import tempfile
 import threading
 import time
 import warnings
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from heapq import heappop, heappush
+from itertools import product
 from typing import Any
 
+import dask
 import numpy as np
 from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown
 
 import convexmetric as cm
 from convexmetric.shards import ShardedRisk, as_backend, write
-from convexmetric.shards.sums import Partial
 
 GROUPS = 32
 
@@ -104,24 +107,28 @@ def shards(passes: int) -> None:
 
 
 class Simulated(Executor):
-    """Workers that take a set time for a task, whose result is there in advance."""
+    """Workers that take a set time for a shard; what comes back is made once, and there in advance."""
 
     def __init__(self, workers: int, seconds: float) -> None:
-        self.free = [0.0] * workers
+        self.free, self._max_workers = [0.0] * workers, workers
         self.seconds = seconds
         self.due: list[tuple[float, int, Future[Any], Any]] = []
         self.more = threading.Condition()
         self.count = 0
+        self.made: dict[int, Any] = {}
         threading.Thread(target=self._clock, daemon=True).start()
 
     def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        shard, task, argument = arguments
+        run = arguments[0]
+        if run[0].number not in self.made:
+            self.made[run[0].number] = function(*arguments)
+        seconds = self.seconds * len(run)
         start = max(time.perf_counter(), heappop(self.free))
-        heappush(self.free, start + self.seconds)
+        heappush(self.free, start + seconds)
         with self.more:
             self.count += 1
-            heappush(self.due, (start + self.seconds, self.count, future, Partial(task(shard, argument))))
+            heappush(self.due, (start + seconds, self.count, future, self.made[run[0].number]))
             self.more.notify()
         return future
 
@@ -144,47 +151,55 @@ class Unit:
 NORMALS: dict[int, np.ndarray] = {}
 
 
-def cuts(unit: Unit, argument: None) -> dict[int, tuple[Any, ...]]:
+def cuts(unit: Unit, argument: np.ndarray) -> dict[int, tuple[Any, ...]]:
     """Cuts of the groups that a shard has parts of, of the size that they have."""
     normal = NORMALS.setdefault(unit.size, np.ones(unit.size))
     first, last = unit.number * GROUPS // unit.count, ((unit.number + 1) * GROUPS - 1) // unit.count
     return dict.fromkeys(range(first, min(last, GROUPS - 1) + 1), (1.0, 1.0, 1.0, normal))
 
 
+def units(count: int, d: int) -> list[Unit]:
+    return [Unit(number, count, d * (d + 1) // 2) for number in range(count)]
+
+
+def mebibytes(*things: Any) -> float:
+    return sum(len(pickle.dumps(thing)) for thing in things) / 2**20
+
+
 def workers(passes: int) -> None:
-    count = 1_000
-    for d in (64, 784):
-        units = [Unit(number, count, d * (d + 1) // 2) for number in range(count)]
-        rows = []
-        for seconds in (0.0, 0.1, 1.0):
-            for simulated in (10, 100, 1_000) if seconds else (1,):
-                pool = Simulated(simulated, seconds)
-                ideal = seconds * -(-count // simulated)
-                if ideal > 20.0:
-                    continue
-                taken = []
-                for _ in range(passes if ideal < 5.0 else 1):
-                    start = time.perf_counter()
-                    as_backend(pool).total(cuts, units, None)
-                    taken.append(time.perf_counter() - start)
-                rows.append([f"{simulated} of {seconds:g} s a shard", f"{ideal:.2f}", f"{np.median(taken):.2f}"])
-        print(f"\n1,000 shards, d = {d}: any executor, sums made by the driver\n")
-        print(markdown(["simulated workers", "ideal seconds", "a pass"], rows), flush=True)
+    rows = []
+    for d, count, simulated, seconds in product((64, 784), (100, 1_000), (10, 100, 1_000), (0.1,)):
+        pool, M = Simulated(simulated, seconds), np.eye(d)
+        backend, taken = as_backend(pool), []
+        for _ in range(passes + 1):
+            start, own = time.perf_counter(), time.thread_time()
+            backend.total(cuts, units(count, d), M)
+            taken.append((time.perf_counter() - start, time.thread_time() - own))
+        wall, own = np.median(taken[1:], axis=0)
+        tasks, ideal = len(pool.made), seconds * -(-count // simulated)
+        sent, back = tasks * mebibytes(M), mebibytes(*pool.made.values())
+        row = [f"{wall - ideal:.2f}", f"{own:.2f}", f"{sent:,.0f}", f"{back:,.0f}"]
+        rows.append([d, f"{count:,}", f"{simulated:,}", tasks, f"{ideal:.1f}", *row])
+    print("\nAny executor, 0.1 s a shard; a message that processes would get: sums made by the driver\n")
+    columns = ["d", "shards", "workers", "tasks", "ideal seconds", "above it", "driver", "MiB sent", "MiB back"]
+    print(markdown(columns, rows), flush=True)
     running, client = cluster()
     rows = []
     with running, client:
-        for d in (64, 784):
-            for count in (100, 300, 1_000):
-                units = [Unit(number, count, d * (d + 1) // 2) for number in range(count)]
-                taken = []
-                for _ in range(passes + 1):
-                    start = time.perf_counter()
-                    as_backend(client).total(cuts, units, None)
-                    taken.append(time.perf_counter() - start)
-                median = float(np.median(taken[1:]))
-                rows.append([f"d = {d}, {count} shards", f"{median:.2f}", f"{1e3 * median / count:.1f}"])
+        for d, count in product((64, 784), (32, 100, 300, 1_000)):
+            backend, M, taken = as_backend(client), np.eye(d), []
+            for _ in range(passes + 1):
+                start, process, own = time.perf_counter(), time.process_time(), time.thread_time()
+                backend.total(cuts, units(count, d), M)
+                ends = time.perf_counter(), time.process_time(), time.thread_time()
+                taken.append([ends[0] - start, ends[1] - process, ends[2] - own])
+            wall, process, own = np.median(taken[1:], axis=0)
+            rows.append(
+                [d, f"{count:,}", f"{wall:.2f}", f"{process:.2f}", f"{own:.3f}", f"{1e3 * process / count:.1f}"]
+            )
     print("\nDask, two workers, shards that take no time: sums made by the workers\n")
-    print(markdown(["", "a pass, seconds", "milliseconds a shard"], rows), flush=True)
+    columns = ["d", "shards", "a pass, seconds", "driver and scheduler", "driver alone", "milliseconds a shard"]
+    print(markdown(columns, rows), flush=True)
 
 
 class Timed(cm.risks.RankingRisk):
@@ -222,11 +237,17 @@ def main() -> None:
     names = ["overhead", "shards", "workers", "master"]
     parser.add_argument("tables", nargs="*", choices=[*names, []], default=names)
     parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--sizes", nargs="+", default=["2000x64", "8000x64", "4000x784"], help="of overhead, n x d")
+    parser.add_argument("--keep-memory", action="store_true", help="workers keep what they give free")
     arguments = parser.parse_args()
     limit_threads(arguments.threads)
+    if arguments.keep_memory:
+        spawned = "distributed.nanny.pre-spawn-environ."
+        names = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
+        dask.config.set({spawned + name: value for name, value in names.items()})
     print(surroundings("distributed"))
     if "overhead" in arguments.tables:
-        overhead(arguments.passes, [(2_000, 64), (8_000, 64), (4_000, 784)])
+        overhead(arguments.passes, [(int(n), int(d)) for n, d in (size.split("x") for size in arguments.sizes)])
     if "shards" in arguments.tables:
         shards(arguments.passes)
     if "workers" in arguments.tables:

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Status
 
 import convexmetric as cm
 from convexmetric.errors import BackendError
@@ -48,9 +48,8 @@ class Killer(threading.Thread):
 
     def run(self):
         while self.killed < self.most and not self.ended.wait(random.expovariate(1.0 / self.every)):
-            # Whose process dies before it has said that it is there is given up by its nanny, and never replaced.
-            there = {worker.nanny for worker in list(self.cluster.scheduler.workers.values())}
-            victims = [nanny.pid for nanny in self.cluster.workers.values() if nanny.address in there and nanny.pid]
+            # Whose process dies while it starts is given up by its nanny, and never replaced.
+            victims = [nanny.pid for nanny in self.cluster.workers.values() if nanny.status is Status.running]
             random.shuffle(victims)
             for pid in victims[1:] if self.all_but_one else victims[:1]:
                 try:

@@ -1,8 +1,8 @@
 """Solve for data of ten times the memory that a worker may have.
 
-python benchmarks/out_of_core.py [--limit 512] [--times 10] [--d 64] [--folder FOLDER]
+python benchmarks/out_of_core.py [--limit 512] [--times 10] [--d 32] [--folder FOLDER]
 
-A folder of pieces is written, one in memory at a time: each has 20,000 points of its own and 20 queries that rank them.
+A folder of pieces is written, one in memory at a time: each has 40,000 points of its own and 5 queries that rank them.
 A LocalCluster of two processes with a memory limit solves for it; Dask ends a worker that comes near its limit. Printed
 are the peaks of every process, by the system's count.
 """
@@ -20,7 +20,9 @@ import convexmetric as cm
 from convexmetric.benchmark.processes import peak_bytes
 from convexmetric.shards import write_pieces
 
-POINTS, QUERIES = 20_000, 20
+POINTS, QUERIES = 40_000, 5
+#: Bytes of data that a worker keeps from pass to pass: those of a piece.
+CACHE = 2**24
 
 
 def piece(number, d, C):
@@ -39,7 +41,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=512, help="MiB of a worker")
     parser.add_argument("--times", type=float, default=10.0, help="size of the data, in limits of a worker")
-    parser.add_argument("--d", type=int, default=64)
+    parser.add_argument("--d", type=int, default=32)
     parser.add_argument("--tol", type=float, default=1e-2)
     parser.add_argument("--folder", help="where to write; a temporary folder by default")
     arguments = parser.parse_args()
@@ -47,9 +49,7 @@ def main():
     count = round(arguments.times * arguments.limit * 2**20 / (POINTS * arguments.d * 8))
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         start = time.perf_counter()
-        risk = write_pieces(
-            (piece(number, arguments.d, 10.0 / count) for number in range(count)), folder, cache=64 * 2**20
-        )
+        risk = write_pieces((piece(number, arguments.d, 10.0 / count) for number in range(count)), folder, cache=CACHE)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.npy"))
         print(
             f"{count} pieces, {size / 2**20:,.0f} MiB, written in {time.perf_counter() - start:.0f} s; "
@@ -62,7 +62,7 @@ def main():
             threads_per_worker=1,
             memory_limit=f"{arguments.limit}MiB",
             dashboard_address=":0",
-            silence_logs="WARNING",
+            silence_logs="ERROR",
         )
         with cluster, Client(cluster) as client:
             workers = sorted(nanny.pid for nanny in cluster.workers.values())

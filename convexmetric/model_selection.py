@@ -112,6 +112,7 @@ def cross_validate(
     share_cuts: bool = True,
     regularizer: str = "trace",
     diagonal: bool = False,
+    n_jobs: int | None = None,
 ) -> Validation:
     """Cross-validate C for points with labels.
 
@@ -136,6 +137,8 @@ def cross_validate(
         Show a progress bar on standard error.
     share_cuts : bool
         Whether the solves of a fold go along a path over C (``solve_path``), or each starts afresh.
+    n_jobs : int, optional
+        Folds at a time, by joblib: ``joblib.parallel_config(backend="dask")`` sends them to a cluster.
 
     Returns
     -------
@@ -176,7 +179,7 @@ def cross_validate(
 
         return problem, judge
 
-    return _validate(split, folds, C, names, tol, max_seconds, progress, share_cuts)
+    return _validate(split, folds, C, names, tol, max_seconds, progress, share_cuts, n_jobs)
 
 
 def cross_validate_queries(
@@ -189,6 +192,7 @@ def cross_validate_queries(
     max_seconds: float | None = None,
     progress: bool = False,
     share_cuts: bool = True,
+    n_jobs: int | None = None,
 ) -> Validation:
     """Cross-validate C over the queries of a problem, whose own C does not matter.
 
@@ -196,7 +200,7 @@ def cross_validate_queries(
     ----------
     problem : RankingProblem
         Queries, corpus, relevance and measure.
-    C, folds, score, random_state, tol, max_seconds, progress, share_cuts
+    C, folds, score, random_state, tol, max_seconds, progress, share_cuts, n_jobs
         As for :func:`cross_validate`; folds are of queries at random, and there are no classes to predict, so no
         ``"accuracy@k"``.
 
@@ -222,7 +226,7 @@ def cross_validate_queries(
         held = problem.with_queries(np.flatnonzero(fold_of == fold)).rankings
         return problem.with_queries(np.flatnonzero(fold_of != fold)), lambda M, names: _retrieval(held, M, names)
 
-    return _validate(split, folds, C, names, tol, max_seconds, progress, share_cuts)
+    return _validate(split, folds, C, names, tol, max_seconds, progress, share_cuts, n_jobs)
 
 
 def _validate(
@@ -234,26 +238,45 @@ def _validate(
     max_seconds: float | None,
     progress: bool,
     share_cuts: bool,
+    n_jobs: int | None,
 ) -> Validation:
+    from joblib import Parallel, delayed
+
     values = _checked_grid(C)
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InputError(f"n_jobs must be an integer other than 0, or None, got {n_jobs!r}")
     scores = {name: np.empty((len(values), folds)) for name in names}
     gaps = np.empty((len(values), folds))
     seconds = 0.0
+    tasks = (delayed(_fold)(split, fold, values, names, tol, max_seconds, share_cuts) for fold in range(folds))
     with _bar(progress) as bar:
         task = bar.add_task("cross-validation", total=folds)
-        for fold in range(folds):
-            problem, judge = split(fold)
-            if share_cuts:
-                solutions = solve_path(problem, values, tol=tol, max_seconds=max_seconds)
-            else:
-                solutions = [solve(problem.with_C(value), tol=tol, max_seconds=max_seconds) for value in values]
-            for c, solution in enumerate(solutions):
-                for name, value in judge(solution.certificate.M, names).items():
+        for fold, found in enumerate(Parallel(n_jobs, return_as="generator")(tasks)):
+            for c, (scored, gap, spent) in enumerate(found):
+                for name, value in scored.items():
                     scores[name][c, fold] = value
-                gaps[c, fold] = solution.gap
-                seconds += solution.seconds
+                gaps[c, fold] = gap
+                seconds += spent
             bar.advance(task)
     return Validation(values, scores, names[0], gaps, seconds)
+
+
+def _fold(
+    split: Callable[[int], tuple[RankingProblem, Judge]],
+    fold: int,
+    values: Array,
+    names: list[str],
+    tol: float,
+    max_seconds: float | None,
+    share_cuts: bool,
+) -> list[tuple[dict[str, float], float, float]]:
+    """Scores, certified gap and seconds of every C."""
+    problem, judge = split(fold)
+    if share_cuts:
+        solutions = solve_path(problem, values, tol=tol, max_seconds=max_seconds)
+    else:
+        solutions = [solve(problem.with_C(value), tol=tol, max_seconds=max_seconds) for value in values]
+    return [(judge(solution.certificate.M, names), solution.gap, solution.seconds) for solution in solutions]
 
 
 def _bar(shown: bool) -> Bar:

@@ -24,7 +24,7 @@ WITH_EXAMPLES = [
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts and ">>> " in page.read_text("utf-8"))
 #: What a user calls by its name in the package, or imports from the packages below it.
 PACKAGES = ["", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures", ".methods"]
-PACKAGES += [".regularizers", ".risks", ".solvers"]
+PACKAGES += [".regularizers", ".risks", ".shards", ".solvers"]
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
@@ -41,6 +41,21 @@ def test_examples_of_pages(page):
     result = doctest.DocTestRunner(optionflags=FLAGS).run(test)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_listings_of_the_page_on_clusters_run(tmp_path, monkeypatch):
+    """In the order of the page; those that need other machines are not marked as Python."""
+    monkeypatch.chdir(tmp_path)
+    names, found = {"__name__": "__main__"}, 0
+    text = (DOCS / "cluster.md").read_text("utf-8")
+    for kind, block in re.findall(r"^```(python|pycon)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        if kind == "pycon":
+            block = "".join(example.source for example in doctest.DocTestParser().get_examples(block))
+        exec(block, names)
+        found += 1
+    assert found > 5
+    assert names["solution"].status == "optimal"
+    assert (names["scores"].gaps <= 1e-2).all()
 
 
 def test_the_readme_runs_and_prints_what_it_shows(tmp_path, monkeypatch, capsys):

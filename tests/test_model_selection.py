@@ -1,5 +1,6 @@
 """Cross-validation: folds, what is held out, and the scores against doing it by hand."""
 
+import joblib
 import numpy as np
 import pytest
 from samples import random_lists
@@ -175,3 +176,16 @@ def test_plot(validation):
     assert line.get_ydata() == pytest.approx(validation.mean())
     assert ax.get_title() == f"Best C = {validation.best_C:g}"
     assert plot_validation(validation, "accuracy@3").get_ylabel() == "accuracy@3 of held-out queries"
+
+
+def test_folds_go_through_joblib_with_the_same_scores(points, validation):
+    asked = {"C": C, "measure": "map", "folds": 4, "score": ["map", "accuracy@3", "ndcg@2"], "tol": 1e-4}
+    side_by_side = cm.cross_validate(*points, **asked, n_jobs=2)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        by_context = cm.cross_validate(*points, **asked)
+    for found in (side_by_side, by_context):
+        assert found.best_C == validation.best_C
+        for name, scores in validation.scores.items():
+            assert found.scores[name] == pytest.approx(scores)
+    with pytest.raises(InputError, match="n_jobs must be an integer other than 0"):
+        cm.cross_validate(*points, C=C, n_jobs=0)

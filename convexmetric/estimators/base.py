@@ -22,7 +22,7 @@ from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_u
 from convexmetric.evaluation import listed_squared_distances
 from convexmetric.features import Embedding
 from convexmetric.problem import MetricProblem
-from convexmetric.shards import picklable
+from convexmetric.shards.backends import picklable
 from convexmetric.similarity import SimilarityOperator
 from convexmetric.solvers import SOLVERS, Solver, solve
 

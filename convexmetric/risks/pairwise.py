@@ -250,6 +250,13 @@ class PairwiseRisk(QueryRisk):
         listed = np.concatenate(places), np.concatenate(samples), np.concatenate(curvatures)
         return Smoothed(value, exact, point, kinks, *listed)
 
+    def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
+        """From the sampled pairs' near and far items to their queries, ``(K, d)`` each."""
+        q, i, j = smoothed.sample.T
+        points = self.rankings.points(q)
+        near, far = points - self.rankings.X[i], points - self.rankings.X[j]
+        return (near.toarray(), far.toarray()) if sp.issparse(near) else (near, far)
+
     def with_exceptions(self, M: Array, places: np.ndarray, slopes: Array, width: float = 0.0) -> DualPoint:
         """What the slopes at ``M`` say with some pairs given slopes of their own.
 

@@ -1,6 +1,6 @@
 """Data out of core and work on a cluster: risks in folders, evaluated shard by shard by any engine."""
 
-from convexmetric.shards.backends import Backend, Executors, Serial, as_backend, picklable
+from convexmetric.shards.backends import Backend, Executors, Serial, as_backend
 from convexmetric.shards.cluster import DaskBackend
 from convexmetric.shards.dask_arrays import write_labels
 from convexmetric.shards.risk import ShardedRisk
@@ -15,7 +15,6 @@ __all__ = [
     "Serial",
     "ShardedRisk",
     "as_backend",
-    "picklable",
     "write",
     "write_labels",
     "write_pieces",

@@ -17,7 +17,7 @@ from typing import Any
 
 from convexmetric.arguments import check_positive_number
 from convexmetric.errors import BackendError, InputError
-from convexmetric.shards.sums import Partial, Terms, Tree, Unit, evaluate, evaluate_on_a_core, lost
+from convexmetric.shards.sums import Partial, Terms, Tree, Unit, cut, evaluate, evaluate_run, level_of, lost
 from convexmetric.threads import one_thread
 
 __all__ = ["Backend", "Executors", "Serial", "as_backend", "picklable"]
@@ -99,12 +99,15 @@ class Executors(Backend):
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
-        """A task a shard."""
+        """A task a shard; a task for some neighbours where there are far more shards than workers.
+
+        A shard is on its own again after its process died.
+        """
         tree, deadline = Tree(len(shards)), monotonic() + self._seconds
-        waiting: Sequence[Unit] = shards
+        waiting, level = shards, level_of(len(shards), getattr(self._pool, "_max_workers", 0))
         for _ in range(RETRIES + 1):
             with one_thread():
-                waiting = self._round(task, waiting, argument, tree, deadline)
+                waiting = self._round(task, waiting, level, argument, tree, deadline)
             if not waiting:
                 return tree.root
             if self._make is None:
@@ -115,35 +118,37 @@ class Executors(Backend):
                     "replaced: backend=lambda: ProcessPoolExecutor(...)"
                 )
             self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = self._made()
+            self._pool, level = self._made(), 0
         for shard in waiting:
-            tree.put(shard.number, lost(shard, f"its process died {RETRIES + 1} times"))
+            tree.put(shard.number, lost([shard], f"its process died {RETRIES + 1} times"))
         return tree.root
 
-    def _round(self, task: Task, shards: Sequence[Unit], argument: Any, tree: Tree, deadline: float) -> list[Unit]:
+    def _round(
+        self, task: Task, shards: Sequence[Unit], level: int, argument: Any, tree: Tree, deadline: float
+    ) -> list[Unit]:
         """Evaluate shards into the tree; those whose process died come back."""
-        shard_of: dict[Future[Partial], Unit] = {}
+        run_of: dict[Future[Partial], list[Unit]] = {}
         died: list[Unit] = []
         try:
-            for shard in shards:
+            for run in cut(shards, level):
                 try:
-                    shard_of[self._pool.submit(evaluate_on_a_core, shard, task, argument)] = shard
+                    run_of[self._pool.submit(evaluate_run, run, task, argument)] = run
                 except BrokenExecutor:
-                    died.append(shard)
-            while shard_of:
-                done, _ = wait(shard_of, max(0.0, deadline - monotonic()), FIRST_COMPLETED)
+                    died += run
+            while run_of:
+                done, _ = wait(run_of, max(0.0, deadline - monotonic()), FIRST_COMPLETED)
                 for future in done:
-                    shard = shard_of.pop(future)
+                    run = run_of.pop(future)
                     try:
-                        tree.put(shard.number, future.result())
+                        tree.put(run[0].number, future.result(), level)
                     except BrokenExecutor:
-                        died.append(shard)
+                        died += run
                 if not done:
-                    for shard in shard_of.values():
-                        tree.put(shard.number, lost(shard, f"not done within {self._seconds:g} s"))
+                    for run in run_of.values():
+                        tree.put(run[0].number, lost(run, f"not done within {self._seconds:g} s"), level)
                     return died
         finally:
-            for future in shard_of:
+            for future in run_of:
                 future.cancel()
         return sorted(died, key=lambda shard: shard.number)
 

@@ -1,23 +1,25 @@
 """Shards on a cluster of Dask ``distributed``.
 
-The argument of a pass is sent once, as a task of its own; every shard is a task, and so is every node of the tree of
-sums. One result comes back. All of them can be done again by any worker, the argument too: data that are scattered
-cannot, and are gone with the last worker that held them. When a worker dies the scheduler has done again what it held.
-What is left to do here: give up shards that kill their workers again and again or are not done in time, begin a pass
-anew when the scheduler was away, and say so when it does not come back.
+The argument of a pass is sent once, as a task of its own; every shard is a task, or some neighbours where there are far
+more shards than workers, and so is every node of the tree of sums. One result comes back. All of them can be done again
+by any worker, the argument too: data that are scattered cannot, and are gone with the last worker that held them. When
+a worker dies the scheduler has done again what it held. What is left to do here: give up shards that kill their workers
+again and again or are not done in time, begin a pass anew when the scheduler was away, and say so when it does not come
+back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import Any
 
 from convexmetric.arguments import check_positive_number
 from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
 from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend, Task
-from convexmetric.shards.sums import FAN, Partial, Unit, add, evaluate_on_a_core, lost
+from convexmetric.shards.sums import Partial, Tree, Unit, add, cut, evaluate_run, level_of, lost
 
 __all__ = ["DaskBackend"]
 
@@ -25,7 +27,7 @@ __all__ = ["DaskBackend"]
 PAUSE = 0.2
 #: Seconds after which to look whether anybody works, and for how long nobody may.
 LOOK, PATIENCE = 5.0, 300.0
-#: Seconds in which to add up what is there when the time for a pass is over.
+#: Seconds in which to fetch what is there when the time for a pass is over.
 LAST_SUM = 60.0
 
 
@@ -77,7 +79,7 @@ class DaskBackend(Backend):
             self.client.close()
 
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
-        """A task a shard, a task a node of the tree."""
+        """A task a shard, or for some neighbours where there are far more shards than workers; a task a sum."""
         return _Pass(self.client, task, shards, argument, self._seconds, self._patience).total()
 
 
@@ -90,10 +92,12 @@ class _Pass:
         self.client, self.task, self.shards, self.argument = client, task, shards, argument
         self.patience, self.seen_working = patience, monotonic()
         self.seconds, self.deadline = seconds, monotonic() + seconds
-        #: By the number of a shard its future, or what it contributes if it is lost.
+        #: Shards that are a task, and the level of the tree that these tasks are.
+        self.runs: list[list[Unit]] = []
+        self.level = 0
+        #: By the first number of a run its future, or what it contributes if it is lost.
         self.leaves: dict[int, Any] = {}
         self.failures = {shard.number: 0 for shard in shards}
-        self.late = False
 
     def total(self) -> Partial:
         """Try until every shard is in or lost."""
@@ -108,24 +112,32 @@ class _Pass:
                 elif not self._forgive(error):
                     raise
             if monotonic() >= self.deadline:
-                self._give_up_late()
+                return self._what_is_there()
 
     def _submit(self) -> None:
         """Submit what is neither under way nor done nor lost."""
-        missing = [shard for shard in self.shards if shard.number not in self.leaves]
+        if not self.runs:
+            self.level = level_of(len(self.shards), sum(self._running().values()))
+            self.runs = cut(self.shards, self.level)
+        missing = [run for run in self.runs if run[0].number not in self.leaves]
         if missing:
             sent = self.client.submit(_same, self.argument, pure=False)
-            futures = self.client.map(evaluate_on_a_core, missing, task=self.task, argument=sent, pure=False)
-            self.leaves |= {shard.number: future for shard, future in zip(missing, futures, strict=True)}
+            futures = self.client.map(evaluate_run, missing, task=self.task, argument=sent, pure=False)
+            self.leaves |= {run[0].number: future for run, future in zip(missing, futures, strict=True)}
 
     def _root(self) -> Any:
         """The future of the sum."""
-        nodes = [self.leaves[shard.number] for shard in self.shards]
+        nodes = [self.leaves[run[0].number] for run in self.runs]
         while True:
-            runs = [nodes[first : first + FAN] for first in range(0, len(nodes), FAN)]
-            nodes = [self.client.submit(add, run, pure=False) for run in runs]
+            # Before other shards: what is added up is let go.
+            nodes = self.client.map(add, cut(nodes, 1), pure=False, priority=1)
             if len(nodes) == 1:
                 return nodes[0]
+
+    def _running(self) -> dict[str, int]:
+        """Threads of the workers that take tasks."""
+        found: dict[str, int] = self.client.sync(self.client.scheduler.ncores_running)
+        return found
 
     def _result(self, root: Any) -> Partial:
         """The sum, if it comes in time; now and then we look whether anybody works on it."""
@@ -142,7 +154,7 @@ class _Pass:
 
     def _check_workers(self) -> None:
         """Workers that are paused, near their memory limit, take no tasks, and may stay so for ever."""
-        if self.client.sync(self.client.scheduler.ncores_running):
+        if self._running():
             self.seen_working = monotonic()
         elif monotonic() - self.seen_working > self.patience:
             raise BackendError(
@@ -167,15 +179,21 @@ class _Pass:
             if future.status in ("cancelled", "lost"):
                 del self.leaves[number]
 
-    def _give_up_late(self) -> None:
-        """Shards that are not done by now are lost to this pass."""
-        if self.late:
-            raise BackendError(f"the Dask cluster does not add up the sums of a pass within {LAST_SUM:g} s")
-        for shard in self.shards:
-            leaf = self.leaves.get(shard.number)
-            if not isinstance(leaf, Partial) and (leaf is None or leaf.status != "finished"):
-                self.leaves[shard.number] = lost(shard, f"not done within {self.seconds:g} s")
-        self.late, self.deadline = True, monotonic() + LAST_SUM
+    def _what_is_there(self) -> Partial:
+        """The sum of what is done by now, made here: a sum could be given to a worker that hangs."""
+        tree, end = Tree(len(self.shards)), monotonic() + LAST_SUM
+        for run in self.runs or cut(self.shards, 0):
+            leaf = self.leaves.get(run[0].number)
+            tree.put(run[0].number, leaf if isinstance(leaf, Partial) else self._fetched(run, leaf, end), self.level)
+        return tree.root
+
+    def _fetched(self, run: list[Unit], future: Any, end: float) -> Partial:
+        if future is not None and future.status == "finished":
+            with suppress(OSError, CancelledError):
+                found = future.result(timeout=max(0.0, end - monotonic()))
+                assert isinstance(found, Partial)
+                return found
+        return lost(run, f"not done within {self.seconds:g} s")
 
     def _forgive(self, error: Exception) -> bool:
         """Whether it was workers that failed and not the task; shards whose workers fail too often are lost."""
@@ -183,13 +201,18 @@ class _Pass:
 
         if not isinstance(error, KilledWorker):
             return False
+        if self.level:
+            # Which of the neighbours it was shows when each is a task of its own.
+            self.level, self.runs = 0, cut(self.shards, 0)
+            self.leaves.clear()
+            return True
         for shard in self.shards:
             leaf = self.leaves[shard.number]
             if not isinstance(leaf, Partial) and leaf.status == "error":
                 del self.leaves[shard.number]
                 self.failures[shard.number] += 1
                 if self.failures[shard.number] > RETRIES:
-                    self.leaves[shard.number] = lost(shard, error)
+                    self.leaves[shard.number] = lost([shard], error)
         return True
 
 

@@ -165,6 +165,11 @@ class StoredArray:
         return int(self.shape[0])
 
     @property
+    def size(self) -> int:
+        """Number of entries."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
     def row_bytes(self) -> int:
         """Of one row."""
         return int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))

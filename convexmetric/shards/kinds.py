@@ -16,6 +16,8 @@ from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import MEASURES, Measure, MeasureAtK, measure_named
 from convexmetric.risks import PairwiseRisk, RankingRisk, Risk, SeparableRisk
+from convexmetric.shards.corpus import SharedRankings, StreamedRankings
+from convexmetric.shards.folder import StoredArray
 
 __all__ = ["Made", "Source", "arrays_of", "made", "measure_table", "relevance_arrays", "table_of"]
 
@@ -32,8 +34,14 @@ class Source(Protocol):
     def rows(self, name: str, start: int, stop: int) -> np.ndarray:
         """Rows from start to stop."""
 
+    def take(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """Some rows, in any order."""
+
     def points(self, rows: np.ndarray | None) -> np.ndarray:
         """Rows of the corpus in ascending order; None for all."""
+
+    def corpus(self) -> np.ndarray | StoredArray:
+        """All of it, to be read in blocks where it is too large to be kept."""
 
     def once(self, M: Array, make: Callable[[], Array]) -> Array:
         """What ``make`` gives for the whole corpus at a metric, made once for all shards of the piece in a process."""
@@ -48,18 +56,22 @@ class Made:
     risk : Risk
     rows : array or None
         The rows of the corpus that its points are; None for all.
-    first_query : int or None
-        The row that its first query is, where queries are no rows of the corpus.
+    queries : array or None
+        The rows that its queries are, of the piece's queries or else of the corpus; None where there are no queries.
     """
 
     risk: Risk
     rows: np.ndarray | None
-    first_query: int | None = None
+    queries: np.ndarray | None = None
 
     def rows_of(self, named: tuple[int, ...]) -> tuple[int, ...]:
         """Rows of the risk's points as rows of the piece's; the first one is the query's."""
-        found = named if self.rows is None else tuple(int(self.rows[row]) for row in named)
-        return found if self.first_query is None else (named[0] + self.first_query, *found[1:])
+
+        def row(place: int) -> int:
+            return place if self.rows is None else int(self.rows[place])
+
+        first = row(named[0]) if self.queries is None else int(self.queries[named[0]])
+        return (first, *(row(place) for place in named[1:]))
 
 
 def table_of(risk: Risk) -> tuple[dict[str, Any], float]:
@@ -139,15 +151,15 @@ def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start
 
 
 def _ranking_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
-    rankings, rows, first_query = _rankings(source, cone, start, stop)
+    rankings, rows, queries = _rankings(source, cone, start, stop)
     measure = measure_named(table["measure"], table.get("k"), table.get("short", "cut"))
-    return Made(RankingRisk(rankings, measure, weight * len(rankings)), rows, first_query)
+    return Made(RankingRisk(rankings, measure, weight * len(rankings)), rows, queries)
 
 
 def _pairwise_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
-    rankings, rows, first_query = _rankings(source, cone, start, stop)
+    rankings, rows, queries = _rankings(source, cone, start, stop)
     return Made(
-        PairwiseRisk(rankings, source.rows("query_weights", start, stop), float(table["margin"])), rows, first_query
+        PairwiseRisk(rankings, source.rows("query_weights", start, stop), float(table["margin"])), rows, queries
     )
 
 
@@ -158,44 +170,26 @@ def _triplet_risk(table: dict[str, Any], weight: float, source: Source, cone: Co
     return Made(SeparableRisk(comparisons, Hinge(weight, float(table["margin"]))), rows)
 
 
-def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankings, np.ndarray | None, int | None]:
-    """The rankings of some queries over the rows that they name, these rows, and the first query's."""
+def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankings, np.ndarray | None, np.ndarray]:
+    """The rankings of some queries over the rows that they name, these rows, and those that the queries are."""
     near, near_start, near_stop = _lists(source, "near", start, stop)
     anchors, n = source.rows("anchors", start, stop), source.length("points")
     own = "queries" in source
     if "itself" in source:
-        itself = source.rows("itself", start, stop)
-        none = np.zeros(len(anchors), dtype=np.int64)
+        itself, none, rows = source.rows("itself", start, stop), np.zeros(len(anchors), dtype=np.int64), None
         nobody = None if (itself == n).all() else itself
         relevance = Relevance(near, near_start, near_stop, near[:0], none, none, True, nobody, n)
-        X, rows = source.points(None), None
     else:
         far, far_start, far_stop = _lists(source, "far", start, stop)
         rows = _needed(n, near, far, *([] if own else [anchors]))
         near, far = _renumbered(rows, near).astype(np.int32), _renumbered(rows, far).astype(np.int32)
         relevance = Relevance(near, near_start, near_stop, far, far_start, far_stop)
-        X = source.points(rows)
-        anchors = anchors if own else _renumbered(rows, anchors)
-    corpus = Checked(X)
-    if not own:
-        rankings, first = _Shared(corpus, corpus, relevance, cone, anchors), None
-    else:
-        first, last = int(anchors.min()), int(anchors.max()) + 1
-        asked = Checked(source.rows("queries", first, last))
-        rankings = _Shared(corpus, asked, relevance, cone, anchors - first)
-    if rows is None and rankings.X is X:
-        rankings.once = source.once
-    return rankings, rows, first
-
-
-class _Shared(Rankings):
-    """Some queries over a corpus that other shards rank as well: what is of the corpus alone is made once."""
-
-    once: Callable[[Array, Callable[[], Array]], Array] | None = None
-
-    def norms(self, M: Array) -> Array:
-        """``x^T M x`` of every item."""
-        return super().norms(M) if self.once is None else self.once(M, lambda: super(_Shared, self).norms(M))
+    asked = source.take("queries" if own else "points", anchors)
+    if rows is not None:
+        return Rankings(Checked(source.points(rows)), Checked(asked), relevance, cone), rows, anchors
+    X = source.corpus()
+    kind = SharedRankings if isinstance(X, np.ndarray) else StreamedRankings
+    return kind(X, asked, relevance, cone, source.once), None, anchors
 
 
 def _lists(source: Source, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

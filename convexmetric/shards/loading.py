@@ -114,13 +114,23 @@ class _Files:
         self.read += found.nbytes
         return found
 
+    def take(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """Some rows, in any order."""
+        distinct, place = np.unique(rows, return_inverse=True)
+        found = self._array(name).take(distinct)
+        found = found if len(distinct) == len(rows) and (distinct == rows).all() else found[place.ravel()]
+        self.read += found.nbytes
+        return found
+
     def points(self, rows: np.ndarray | None) -> np.ndarray:
-        """Rows of the corpus, which is kept for other shards where all of it is asked for."""
+        """Rows of the corpus in ascending order; None for all."""
+        return self.rows("points", 0, self.length("points")) if rows is None else self.take("points", rows)
+
+    def corpus(self) -> np.ndarray | StoredArray:
+        """All of it, kept for other shards; to be read in blocks where it is too large for that."""
         stored = self._array("points")
-        if rows is not None:
-            found = stored.take(rows)
-            self.read += found.nbytes
-            return found
+        if stored.size * stored.dtype.itemsize > self._shard.cache:
+            return stored
 
         def whole() -> tuple[np.ndarray, int]:
             X = stored.rows(0, len(stored))
@@ -131,7 +141,9 @@ class _Files:
         return kept
 
     def once(self, M: Array, make: Callable[[], Array]) -> Array:
-        """What is made of the whole corpus at a metric, by the shard that comes first."""
+        """What is made of the whole corpus at a metric, by the shard that comes first; kept if there are others."""
+        if self._shard.stop - self._shard.start == self.length("anchors"):
+            return make()
 
         def made() -> tuple[Array, int]:
             found = make()

@@ -2,10 +2,10 @@ r"""A risk whose data are elsewhere: the sum of shards, each evaluated by a task
 
 .. math:: R(M) = \sum_s R_s(M), \qquad R_g(M) \ge \sum_s b_{s g} - \Big\langle \sum_s \Psi_{s g}, M \Big\rangle
 
-Values, supporting planes and what dual points say are sums over shards, and so is what is known of their rounding. No
-part is negative, so that a sum without some shards is still a lower bound: a lost shard costs tightness, not truth. Its
-cuts are :math:`R_g \ge 0`, and values of groups that lack a part are infinite: the upper bound waits for a pass that
-has them all.
+Values, supporting planes, smoothed hinges and what dual points say are sums over shards, and so is what is known of
+their rounding. No part is negative, so that a sum without some shards is still a lower bound: a lost shard costs
+tightness, not truth. Its cuts are :math:`R_g \ge 0`, and values of groups that lack a part are infinite: the upper
+bound waits for a pass that has them all.
 """
 
 from __future__ import annotations
@@ -23,8 +23,21 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
-from convexmetric.errors import BackendError, InputError, LostShardsWarning
-from convexmetric.risks import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation
+from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning
+from convexmetric.measures import measure_named
+from convexmetric.risks import (
+    CutDual,
+    Cuts,
+    DualPoint,
+    PairwiseRisk,
+    Reason,
+    Risk,
+    RiskStatement,
+    Smoothed,
+    SmoothedPairs,
+    Violation,
+)
+from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.rounding import Extent
 from convexmetric.shards.backends import Backend, Serial, as_backend
 from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, digest, reach_of, read_table
@@ -82,7 +95,7 @@ class ShardedRisk(Risk):
         self.cone = cone_of(name, features)
         self._parts = sum(piece.parts for piece in self.pieces)
         self._extent = Extent(reach_of(self.folder, self.table), sum(piece.points for piece in self.pieces))
-        self.shards = _cut(self, shards, cache)
+        self.shards, self.cache = _cut(self, shards, cache), cache
         self.backend: Backend = Serial()
 
     def on(self, engine: Any) -> ShardedRisk:
@@ -90,6 +103,25 @@ class ShardedRisk(Risk):
         other = copy(self)
         other.backend = as_backend(engine)
         return other
+
+    def here(self) -> QueryRisk | Reason:
+        """The same risk in the memory of this process, for samples of its queries; or why it cannot be.
+
+        Raises
+        ------
+        InputError
+            If the files are damaged.
+        """
+        if len(self.pieces) > 1:
+            return Reason("its queries rank several sets of points")
+        size = sum(size for size, _ in self.pieces[0].files.values())
+        if size > self.cache:
+            return Reason(f"its data are {size:,} bytes, and a process may keep {self.cache:,}: raise cache")
+        try:
+            risk = load(_cut(self, 1, self.cache)[0]).risk
+        except OSError as error:
+            return Reason(f"its data cannot be read here ({error})")
+        return risk.form(QueryRisk)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the engine, which lives where it was made."""
@@ -182,15 +214,59 @@ class ShardedRisk(Risk):
 
     def dual_point(self, dual: Any) -> DualPoint | None:
         """Of weighted cuts, the sum of what they say of every shard; a lost shard says that it is not negative."""
+        if isinstance(dual, SmoothedPairs):
+            return self._slopes_say(dual)
         checked = self.checked_cuts(dual)
         if checked is None:
             return None
         argument = checked.witnesses, checked.weights, _Groups.of(checked.groups)
-        found = self._total(_dual_point, argument)
-        if 0 not in found.terms:
+        return self._point(self._total(_dual_point, argument).terms.get(0))
+
+    def _slopes_say(self, dual: SmoothedPairs) -> DualPoint | None:
+        """What smoothed hinges say at a metric."""
+        M, width = np.asarray(dual.M, dtype=np.float64), float(dual.width)
+        if self.in_pairs is not None or dual.places is not None or M.shape != self.cone.shape:
+            raise DualError(
+                f"SmoothedPairs of a risk in shards are for hinges over pairs, with a metric of shape "
+                f"{self.cone.shape} and no exceptions; certify the problem with its data in memory"
+            )
+        if not (np.isfinite(M).all() and np.isfinite(width) and width > 0.0):
+            return None
+        return self._point(self._total(_slopes, (M, width)).terms.get(0))
+
+    def _point(self, sums: tuple[Any, ...] | None) -> DualPoint:
+        """Sums of what shards say; nothing where all were lost."""
+        if sums is None:
             return DualPoint(0.0, self.cone.zeros(), 0.0, 0.0)
-        value, S, weight, size = found.terms[0]
+        value, S, weight, size = sums
         return DualPoint(float(value), S, float(weight) if np.isfinite(weight) else None, float(size))
+
+    @property
+    def in_pairs(self) -> Reason | None:
+        """None where it is hinges over pairs of near and far items; else the reason."""
+        table = self.table["risk"]
+        if table["kind"] == "pairs of lists":
+            return None
+        if table["kind"] == "rankings" and measure_named(table["measure"], table.get("k")).pairwise:
+            return None
+        return Reason(f"its risk is not {PairwiseRisk.form_words}")
+
+    def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> SmoothedThere:
+        """As of :class:`~convexmetric.risks.PairwiseRisk`; infinite while a shard is missing."""
+        found = self._total(_smoothed, (M, width, stride, most, seed))
+        value, exact, kinks, *point = found.terms[0]
+        if found.lost:
+            value = exact = np.inf
+        empty = np.empty((0, 3), dtype=np.int64), np.empty((0, 3), dtype=np.int64), np.empty(0)
+        samples = [empty + 2 * (np.empty((0, self.cone.d)),)]
+        samples += [found.terms[number] for number in sorted(found.terms) if number]
+        listed = (np.concatenate(arrays) for arrays in zip(*samples, strict=True))
+        return SmoothedThere(float(value), float(exact), self._point(tuple(point)), int(kinks), *listed)
+
+    def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
+        """From the sampled pairs' near and far items to their queries."""
+        assert isinstance(smoothed, SmoothedThere), "made by another risk"
+        return smoothed.near, smoothed.far
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """Of each of some parts, by the shards that hold them; rows are those of the part's piece."""
@@ -245,6 +321,20 @@ def _cut(risk: ShardedRisk, count: int, cache: int) -> list[Shard]:
             shards.append(Shard(len(shards), path, start, stop, first + start, *of))
         first += piece.parts
     return shards
+
+
+@dataclass(frozen=True)
+class SmoothedThere(Smoothed):
+    """With the points of the sample, which are not here: rows are those of pieces.
+
+    Attributes
+    ----------
+    near, far : (K, d) arrays
+        Query less near item, and query less far item.
+    """
+
+    near: Array
+    far: Array
 
 
 @dataclass(frozen=True)
@@ -308,8 +398,36 @@ def _dual_point(shard: Shard, argument: tuple[Array, Array, _Groups]) -> Terms:
     present, local = groups.on(shard.parts)
     point = load(shard).risk.dual_point(CutDual(witnesses, weights[:, present], local))
     assert point is not None
-    assert point.size is not None
-    return {0: (point.value, point.S, np.inf if point.weight is None else point.weight, point.size)}
+    return {0: _sums_of(point)}
+
+
+def _sums_of(point: DualPoint) -> tuple[Any, ...]:
+    weight = np.inf if point.weight is None else point.weight
+    return point.value, point.S, weight, abs(point.value) if point.size is None else point.size
+
+
+def _pairs(shard: Shard) -> PairwiseRisk:
+    found = load(shard).risk.form(PairwiseRisk)
+    assert isinstance(found, PairwiseRisk)
+    return found
+
+
+def _slopes(shard: Shard, argument: tuple[Array, float]) -> Terms:
+    return {0: _sums_of(_pairs(shard).smoothed(*argument).point)}
+
+
+def _smoothed(shard: Shard, argument: tuple[Array, float, float, int, int]) -> Terms:
+    M, width, stride, most, seed = argument
+    made, risk = load(shard), _pairs(shard)
+    # Shards start to sample at different places.
+    found = risk.smoothed(M, width, stride, most, seed + shard.first)
+    terms: Terms = {0: (found.value, found.exact, found.kinks, *_sums_of(found.point))}
+    if len(found.sample):
+        rows = found.sample[:, 1:] if made.rows is None else made.rows[found.sample[:, 1:]]
+        sample = np.column_stack([found.sample[:, 0] + shard.first, rows])
+        places = found.places + np.array([shard.first, 0, 0])
+        terms[1 + shard.number] = (places, sample, found.curvature, *risk.differences(found))
+    return terms
 
 
 def _worst(shard: Shard, argument: tuple[np.ndarray, Array, Array | None]) -> Terms:

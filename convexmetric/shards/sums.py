@@ -16,10 +16,12 @@ import numpy as np
 from convexmetric.errors import InputError
 from convexmetric.threads import one_thread
 
-__all__ = ["FAN", "Partial", "Tree", "Unit", "add", "evaluate", "evaluate_on_a_core", "lost"]
+__all__ = ["FAN", "Partial", "Tree", "Unit", "add", "cut", "evaluate", "evaluate_run", "level_of", "lost"]
 
 #: How many neighbours are added at a time.
 FAN = 8
+#: Tasks that every worker has at least where a task is several shards: it may wait for the last one.
+TASKS_A_WORKER = 8
 #: What may happen to a shard where it is evaluated, and is no mistake of the program: its data are not to be had.
 LOSSES = (OSError, InputError, MemoryError)
 
@@ -56,18 +58,40 @@ def evaluate(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> P
     try:
         return Partial(task(shard, argument))
     except LOSSES as error:
-        return lost(shard, error)
+        return lost([shard], error)
 
 
-def evaluate_on_a_core(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
-    """The same as a task beside others."""
+def evaluate_run(shards: Sequence[Unit], task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+    """The sum over neighbours that :func:`cut` put together, on one core: a node of the tree over all shards."""
+    tree = Tree(len(shards))
     with one_thread():
-        return evaluate(shard, task, argument)
+        for place, shard in enumerate(shards):
+            tree.put(place, evaluate(shard, task, argument))
+    return tree.root
 
 
-def lost(shard: Unit, why: BaseException | str) -> Partial:
-    """What a lost shard contributes."""
-    return Partial(lost={shard.number: why if isinstance(why, str) else f"{type(why).__name__}: {why}"})
+def level_of(count: int, workers: int) -> int:
+    """The level of the tree whose nodes are a task each: the highest one that keeps all workers busy.
+
+    Every task is work for who distributes them, and its sum has to be sent. Zero, a task a shard, where the number of
+    workers is not known (0).
+    """
+    level = 0
+    while workers and count >= FAN ** (level + 1) * TASKS_A_WORKER * workers:
+        level += 1
+    return level
+
+
+def cut(shards: Sequence[Unit], level: int) -> list[list[Unit]]:
+    """Runs of neighbours, those below each node of a level."""
+    width = FAN**level
+    return [list(shards[first : first + width]) for first in range(0, len(shards), width)]
+
+
+def lost(shards: Sequence[Unit], why: BaseException | str) -> Partial:
+    """What lost shards contribute."""
+    reason = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
+    return Partial(lost={shard.number: reason for shard in shards})
 
 
 def add(partials: Sequence[Partial]) -> Partial:
@@ -111,15 +135,16 @@ class Tree:
             self._widths.append(-(-self._widths[-1] // FAN))
         self._nodes: list[dict[int, Partial]] = [{} for _ in self._widths]
 
-    def put(self, leaf: int, partial: Partial) -> None:
-        """Take in a leaf; whoever is complete by that is added, and its terms are let go."""
-        place = leaf
-        for level, nodes in enumerate(self._nodes):
+    def put(self, leaf: int, partial: Partial, level: int = 0) -> None:
+        """Take in a leaf, or the node of a level above it; what is complete by that is added, and its terms let go."""
+        place = leaf // FAN**level
+        for height in range(level, len(self._nodes)):
+            nodes = self._nodes[height]
             nodes[place] = partial
-            if level + 1 == len(self._nodes):
+            if height + 1 == len(self._nodes):
                 return
             place //= FAN
-            children = range(FAN * place, min(FAN * (place + 1), self._widths[level]))
+            children = range(FAN * place, min(FAN * (place + 1), self._widths[height]))
             if not all(child in nodes for child in children):
                 return
             partial = add([nodes.pop(child) for child in children])

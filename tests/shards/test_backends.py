@@ -11,10 +11,13 @@ from tasks import Unit, count, kill_always, kill_once, slow, wrong
 
 import convexmetric as cm
 from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
-from convexmetric.shards import Backend, Executors, Serial, ShardedRisk, as_backend, write
+from convexmetric.shards import Backend, Executors, Serial, ShardedRisk, as_backend, write, write_pieces
 
 UNITS = [Unit(number) for number in range(20)]
 WHOLE = Serial().total(count, UNITS, None)
+#: So many that two workers take several at a time.
+MANY = [Unit(number) for number in range(200)]
+ALL = Serial().total(count, MANY, None)
 
 
 @cache
@@ -61,6 +64,28 @@ def test_a_problem_in_memory_is_solved_on_a_backend_and_stays_the_users(measure)
     assert again.lower_bound == pytest.approx(there.lower_bound, rel=1e-9)
 
 
+@pytest.mark.parametrize("measure", ["map", "auc"])
+def test_most_passes_go_over_a_sample_that_is_here(tmp_path, measure):
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    X = rng.normal(size=(400, 4)) + rng.normal(size=(4, 4))[y]
+    mine = cm.RankingProblem.from_labels(X, y, measure, C=10.0)
+    solver = cm.SampledCuttingPlanes(least=60)
+    plain = cm.solve(mine, 0.02, solver="cutting-planes")
+    there = cm.solve(mine, 0.02, solver=solver, backend=lambda: ThreadPoolExecutor(2))
+    assert there.solver == "sampled-cutting-planes"
+    assert there.status == "optimal"
+    assert max(there.lower_bound, plain.lower_bound) <= min(there.upper_bound, plain.upper_bound)
+    assert there.iterations < plain.iterations
+    again = cm.certify(mine, there.M, there.certificate.dual)
+    assert again.lower_bound == pytest.approx(there.lower_bound, rel=1e-7)
+    small = write(mine.risk, tmp_path / "small", cache=10_000)
+    pieces = write_pieces([mine.risk, mine.risk], tmp_path / "pieces")
+    for risk, reason in ((small, "raise cache"), (pieces, "several sets of points")):
+        with pytest.raises(cm.errors.UnsupportedProblemError, match=reason):
+            cm.solve(cm.MetricProblem(risk, mine.regularizer), solver=solver)
+
+
 def test_a_solve_goes_on_from_its_checkpoint_with_other_shards(tmp_path):
     write(problem().risk, tmp_path / "risk")
     regularizer = problem().regularizer
@@ -77,6 +102,8 @@ def test_a_process_that_is_killed_breaks_a_pool_but_not_one_that_can_be_made_aga
     backend = as_backend(processes)
     try:
         assert backend.total(kill_once, UNITS, str(tmp_path)) == WHOLE
+        (tmp_path / "died").unlink()
+        assert backend.total(kill_once, MANY, str(tmp_path)) == ALL
     finally:
         backend.close()
     with processes() as pool, pytest.raises(BackendError, match="a function that makes an executor"):
@@ -102,6 +129,29 @@ def test_a_pass_ends_in_time_without_what_is_not_done():
     assert list(found.lost) == [3]
     assert "0.5 s" in found.lost[3]
     assert found.terms[0] == (19,)
+
+
+def test_neighbours_of_what_is_not_done_may_be_lost_with_it():
+    with ThreadPoolExecutor(2) as pool:
+        found = Executors(pool, seconds=0.5).total(slow, MANY, 2.0)
+    assert list(found.lost) == list(range(8))
+    assert found.terms[0] == (192,)
+
+
+def test_many_shards_are_few_tasks():
+    class Counting(ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *task):
+            self.submitted += 1
+            return super().submit(*task)
+
+    with Counting(2) as pool:
+        assert as_backend(pool).total(count, MANY, None) == ALL
+        assert pool.submitted == 25
+    with Counting(200) as pool:
+        assert as_backend(pool).total(count, MANY, None) == ALL
+        assert pool.submitted == 200
 
 
 def test_mistakes_of_a_task_are_raised():

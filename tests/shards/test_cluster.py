@@ -5,14 +5,17 @@ import pickle
 import signal
 import time
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 from tasks import count, kill_always, kill_once, slow, wrong
-from test_backends import UNITS, WHOLE, problem
+from test_backends import ALL, MANY, UNITS, WHOLE, problem
 
 import convexmetric as cm
 from convexmetric.errors import BackendError, InputError
 from convexmetric.shards import DaskBackend, ShardedRisk, as_backend, write
+from convexmetric.shards.sums import add
 
 distributed = pytest.importorskip("distributed")
 
@@ -74,6 +77,7 @@ def same(found, expected):
 def test_a_cluster_gives_the_same_bits(client, alone):
     there, expected = alone
     assert as_backend(client).total(count, UNITS, None) == WHOLE
+    assert as_backend(client).total(count, MANY, None) == ALL
     assert same(cm.solve(there, backend=client), expected)
     assert same(cm.solve(there, backend="dask"), expected)
     assert same(cm.solve(there, backend=client.scheduler.address), expected)
@@ -83,6 +87,20 @@ def test_a_problem_in_memory_is_solved_on_a_cluster(client):
     here, there = cm.solve(problem()), cm.solve(problem(), backend=client)
     assert there.gap <= 1e-6
     assert max(here.lower_bound, there.lower_bound) <= min(here.upper_bound, there.upper_bound)
+
+
+def test_grids_and_folds_go_to_the_cluster_as_joblib_sends_them(client):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 12)
+    X = rng.standard_normal((36, 4)) + y[:, None]
+    here = cm.cross_validate(X, y, C=[1.0, 10.0], folds=2), GridSearchCV(cm.MLR(), {"C": [1.0, 10.0]}, cv=2).fit(X, y)
+    with joblib.parallel_config(backend="dask", n_jobs=2):
+        there = (
+            cm.cross_validate(X, y, C=[1.0, 10.0], folds=2),
+            GridSearchCV(cm.MLR(), {"C": [1.0, 10.0]}, cv=2).fit(X, y),
+        )
+    assert there[0].mean() == pytest.approx(here[0].mean())
+    assert there[1].cv_results_["mean_test_score"] == pytest.approx(here[1].cv_results_["mean_test_score"])
 
 
 def test_tasks_are_small_and_hold_no_arrays(client, tmp_path, monkeypatch):
@@ -95,6 +113,8 @@ def test_tasks_are_small_and_hold_no_arrays(client, tmp_path, monkeypatch):
     original = client.map
 
     def watched(function, shards, **named):
+        if function is add:
+            return original(function, shards, **named)
         sent.extend(len(pickle.dumps((function, shard, named["task"]))) for shard in shards)
         assert set(named) == {"task", "argument", "pure"}
         assert isinstance(named["argument"], distributed.Future)
@@ -112,6 +132,8 @@ def test_killed_workers_change_nothing(client, alone, tmp_path):
     """One dies with a task, one between two passes."""
     there, expected = alone
     assert as_backend(client).total(kill_once, UNITS, str(tmp_path)) == WHOLE
+    (tmp_path / "died").unlink()
+    assert as_backend(client).total(kill_once, MANY, str(tmp_path)) == ALL
 
     def callback(progress):
         if progress.iteration == 3:
@@ -155,11 +177,11 @@ def test_a_shard_that_kills_every_worker_is_lost(client, monkeypatch):
     monkeypatch.setattr("convexmetric.shards.cluster.RETRIES", 0)
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     try:
-        found = as_backend(client).total(kill_always, UNITS, None)
+        found = as_backend(client).total(kill_always, MANY, None)
     finally:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3))
     assert 3 in found.lost
-    assert found.terms[0][0] + len(found.lost) == len(UNITS)
+    assert found.terms[0][0] + len(found.lost) == len(MANY)
     client.wait_for_workers(2, timeout=60)
 
 

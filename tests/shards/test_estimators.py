@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import convexmetric as cm
-from convexmetric.shards import Serial, picklable
+from convexmetric.shards import Serial
+from convexmetric.shards.backends import picklable
 
 rng = np.random.default_rng(0)
 y = np.repeat(np.arange(3), 12)

@@ -13,13 +13,13 @@ from samples import random_lists, random_metric, random_triplets
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.errors import BackendError, GapWarning, InputError, LostShardsWarning
+from convexmetric.errors import BackendError, DualError, GapWarning, InputError, LostShardsWarning
 from convexmetric.losses import Hinge
 from convexmetric.measures import AveragePrecision
 from convexmetric.regularizers import Trace
-from convexmetric.risks import CutDual, RankingRisk, SeparableRisk
-from convexmetric.shards import Partial, Serial, ShardedRisk, write, write_pieces
-from convexmetric.shards.folder import TABLE
+from convexmetric.risks import CutDual, PairwiseRisk, RankingRisk, SeparableRisk, SmoothedPairs
+from convexmetric.shards import Partial, Serial, ShardedRisk, corpus, write, write_pieces
+from convexmetric.shards.folder import TABLE, StoredArray
 from convexmetric.shards.sums import Tree, add
 
 
@@ -87,11 +87,12 @@ def written(tmp_path_factory):
 
 @pytest.mark.parametrize("name", RISKS)
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(count=st.integers(1, 60), seed=st.integers(0, 2**31))
-def test_shards_add_up_to_the_risk(written, name, count, seed):
+@given(count=st.integers(1, 60), seed=st.integers(0, 2**31), cache=st.sampled_from([0, 2**28]))
+def test_shards_add_up_to_the_risk(written, name, count, seed, cache):
+    """Also of a corpus that is read in blocks, as there is no room for it."""
     risk, folder = written[name]
     rng = np.random.default_rng(seed)
-    sharded = ShardedRisk(folder, shards=count)
+    sharded = ShardedRisk(folder, shards=count, cache=cache)
     assert sharded.parts == risk.parts
     assert sharded.part_kind == risk.part_kind
     assert sharded.unit == pytest.approx(risk.unit)
@@ -181,6 +182,60 @@ def test_other_files_under_the_same_path_are_other_data(tmp_path):
     assert write(third, tmp_path / "risk").value(M) == pytest.approx(third.value(M))
 
 
+PAIRS = ["labels, AUC", "near and far neighbours"]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_smoothed_hinges_are_sums_over_shards(written, name):
+    risk, folder = written[name]
+    pairs, sharded = risk.form(PairwiseRisk), ShardedRisk(folder, shards=5)
+    rng = np.random.default_rng(3)
+    M, width = random_metric(rng, risk.cone), 0.7
+    here, there = pairs.smoothed(M, width, 1.0, 10_000), sharded.smoothed(M, width, 1.0, 10_000)
+    assert (there.value, there.exact) == pytest.approx((here.value, here.exact), rel=1e-12)
+    assert there.point.value == pytest.approx(here.point.value, rel=1e-12)
+    np.testing.assert_allclose(there.point.S, here.point.S, rtol=1e-10, atol=1e-12)
+    # All pairs on the kink are sampled, each with its points.
+    assert len(there.sample) == there.kinks == here.kinks > 0
+    assert there.sample.tolist() == here.sample.tolist()
+    assert there.places.tolist() == here.places.tolist()
+    assert there.curvature == pytest.approx(here.curvature)
+    for a, b in zip(sharded.differences(there), pairs.differences(here), strict=True):
+        assert a == pytest.approx(b, abs=1e-12)
+    assert len(sharded.smoothed(M, width).sample) == 0
+    said = sharded.dual_point(SmoothedPairs(M, width))
+    assert (said.value, said.weight) == pytest.approx((here.point.value, here.point.weight), rel=1e-12)
+    # Without some shards it is still below the risk.
+    with pytest.warns(LostShardsWarning):
+        part = sharded.on(Losing({1, 3})).dual_point(SmoothedPairs(M, width))
+    N = random_metric(rng, risk.cone)
+    assert part.value - risk.cone.inner(part.S, N) <= risk.value(N) + 1e-9
+    with pytest.warns(LostShardsWarning):
+        assert sharded.on(Losing({0})).smoothed(M, width).value == np.inf
+
+
+def test_newton_on_smoothed_hinges_runs_on_shards(written):
+    risk, folder = written["labels, AUC"]
+    here = cm.solve(cm.MetricProblem(risk, Trace(1.0)), solver="smoothed-newton", tol=1e-3)
+    problem = cm.MetricProblem(ShardedRisk(folder, shards=5), Trace(1.0))
+    there = cm.solve(problem, solver="smoothed-newton", tol=1e-3)
+    assert there.status == here.status == "optimal"
+    assert max(here.lower_bound, there.lower_bound) <= min(here.upper_bound, there.upper_bound)
+    again = cm.certify(problem, there.M, there.certificate.dual)
+    assert again.lower_bound == pytest.approx(there.lower_bound, rel=1e-12)
+    other = cm.MetricProblem(ShardedRisk(written["labels, MAP"][1]), Trace(1.0))
+    with pytest.raises(cm.errors.UnsupportedProblemError, match="pairs of near and far items"):
+        cm.solve(other, solver="smoothed-newton")
+    for risk, dual in (
+        (other.risk, SmoothedPairs(there.M, 0.1)),
+        (problem.risk, SmoothedPairs(np.eye(9), 0.1)),
+        (problem.risk, SmoothedPairs(there.M, 0.1, np.zeros((1, 3), dtype=int), np.ones(1))),
+    ):
+        with pytest.raises(DualError, match="no exceptions"):
+            risk.dual_point(dual)
+    assert problem.risk.dual_point(SmoothedPairs(there.M, 0.0)) is None
+
+
 # Lost shards
 
 
@@ -251,6 +306,17 @@ def test_a_shard_that_is_gone_for_good_leaves_the_lower_bound(written, first):
     assert solution.status == "stalled"
     assert solution.upper_bound == np.inf
     assert 0.3 * whole.lower_bound < solution.lower_bound <= whole.upper_bound
+
+
+def test_passes_that_lack_a_shard_end_a_solve_on_samples_with_a_lower_bound(written):
+    risk, folder = written["labels, MAP"]
+    whole = cm.solve(cm.MetricProblem(risk, Trace(1.0)))
+    sharded = ShardedRisk(folder, shards=5).on(Losing({2}))
+    solver = cm.SampledCuttingPlanes(least=risk.parts // 8, pieces=8)
+    solution = solve(cm.MetricProblem(sharded, Trace(1.0)), solver=solver)
+    assert solution.status == "stalled"
+    assert solution.upper_bound == np.inf
+    assert 0.0 < solution.lower_bound <= whole.upper_bound
 
 
 def test_lost_shards_are_warned_about_with_the_reason_and_none_left_is_an_error(tmp_path):
@@ -338,3 +404,23 @@ def test_contracts_hold(written):
         problem = cm.MetricProblem(ShardedRisk(folder, shards=3), Trace(1.0))
         problem.check_numbers()
         assert add([Partial()]).terms == {}
+
+
+def test_a_corpus_without_room_is_read_in_blocks(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    risk = cm.RankingProblem.from_labels(rng.standard_normal((400, 6)) + y[:, None], y, "map", C=3.0).risk
+    write(risk, tmp_path)
+    monkeypatch.setattr(corpus, "BLOCK", 50 * 6 * 8)
+    reads = []
+    rows = StoredArray.rows
+    monkeypatch.setattr(StoredArray, "rows", lambda self, *r: reads.append((self.path, r[1] - r[0])) or rows(self, *r))
+    streamed = ShardedRisk(tmp_path, shards=3, cache=0)
+    M, groups = random_metric(rng, risk.cone), np.arange(400) * 8 // 400
+    here, there = streamed.separate(M, groups), risk.separate(M, groups)
+    assert here.normals == pytest.approx(there.normals, rel=1e-9, abs=1e-12)
+    assert here.values == pytest.approx(there.values, rel=1e-11)
+    points = [count for path, count in reads if path.endswith("points.npy")]
+    # 134 rows are queries of a shard.
+    assert max(points) <= 134
+    assert points.count(50) > 3 * 8

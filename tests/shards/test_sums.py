@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convexmetric.errors import InputError
-from convexmetric.shards.sums import FAN, Partial, Tree, add, evaluate
+from convexmetric.shards.sums import FAN, Partial, Tree, add, cut, evaluate, evaluate_run, level_of
 
 
 class Unit:
@@ -42,6 +42,30 @@ def test_any_order_gives_the_bits_of_the_tree(count, random):
     for number, (value, array) in expected.terms.items():
         assert tree.root.terms[number][0] == value
         assert (tree.root.terms[number][1] == array).all()
+
+
+@given(st.integers(65, 700), st.integers(0, 2), st.randoms(use_true_random=False))
+def test_neighbours_that_are_one_task_give_the_same_bits(count, level, random):
+    partials = leaves(count)
+    runs = cut([Unit(number) for number in range(count)], level)
+    assert [unit.number for run in runs for unit in run] == list(range(count))
+    tree, order = Tree(count), list(range(len(runs)))
+    random.shuffle(order)
+    for k in order:
+        found = evaluate_run(runs[k], lambda unit, argument: partials[unit.number].terms, None)
+        tree.put(runs[k][0].number, found, level)
+    expected = by_hand(partials)
+    assert {g: (value, array.tobytes()) for g, (value, array) in tree.root.terms.items()} == {
+        g: (value, array.tobytes()) for g, (value, array) in expected.terms.items()
+    }
+
+
+@given(st.integers(1, 10**6), st.integers(0, 2_000))
+def test_a_task_is_several_shards_only_where_every_worker_has_several_tasks(count, workers):
+    level = level_of(count, workers)
+    assert level == 0 or count / FAN**level >= 8 * workers >= 8
+    # And no fewer shards than that.
+    assert workers == 0 or count / FAN ** (level + 1) < 8 * workers
 
 
 @given(st.integers(1, 150))

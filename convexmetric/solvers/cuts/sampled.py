@@ -38,8 +38,9 @@ import scipy.linalg as la
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import CutDual, Reason
+from convexmetric.risks import CutDual, Reason, Risk
 from convexmetric.risks.query import QueryRisk
+from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.cuts.master import Master
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
@@ -51,6 +52,8 @@ __all__ = ["SampledCuttingPlanes"]
 @dataclass(frozen=True)
 class SampledCuttingPlanes(Solver):
     """For rankings of many queries: most passes go over a sample of them.
+
+    Of a risk in shards the sample is taken here: its data must fit into ``ShardedRisk(cache=)``.
 
     Parameters
     ----------
@@ -96,20 +99,21 @@ class SampledCuttingPlanes(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs the queries of rankings, more than the first sample has, and a linear or quadratic penalty."""
-        risk, quadratic = problem.risk.form(QueryRisk), quadratic_part(problem)
-        if isinstance(risk, Reason):
-            return risk
+        quadratic = quadratic_part(problem)
         if isinstance(quadratic, Reason):
             return quadratic
         if isinstance(quadratic, np.ndarray):
             return Reason("its penalty is a full quadratic form")
-        if self._first(risk) > self.largest_share * self.pieces:
+        if problem.risk.parts < self.pieces or self._first(problem.risk) > self.largest_share * self.pieces:
             return Reason(f"it has too few queries for a sample of {self.least:,}")
-        if risk.parts < self.pieces:
-            return Reason(f"it has fewer queries than {self.pieces} pieces")
-        return lambda monitor: _Rounds(self, problem, risk, quadratic, monitor).follow()
+        sharded = problem.risk.form(ShardedRisk)
+        risk = problem.risk.form(QueryRisk) if isinstance(sharded, Reason) else sharded.here()
+        if isinstance(risk, Reason):
+            return risk
+        whole = risk if isinstance(sharded, Reason) else sharded
+        return lambda monitor: _Rounds(self, problem, whole, risk, quadratic, monitor).follow()
 
-    def _first(self, risk: QueryRisk) -> int:
+    def _first(self, risk: Risk) -> int:
         """Pieces of the first sample."""
         return -(-self.least * self.pieces // risk.parts)
 
@@ -125,11 +129,14 @@ class _Rounds:
         self,
         settings: SampledCuttingPlanes,
         problem: MetricProblem,
-        risk: QueryRisk,
+        risk: Risk,
+        queries: QueryRisk,
         quadratic: float,
         monitor: Monitor,
     ) -> None:
-        self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
+        self.settings, self.problem, self.monitor = settings, problem, monitor
+        #: For passes over all queries, and the same one for samples of them.
+        self.risk, self.all_queries = risk, queries
         self.cone, self.quadratic = problem.cone, quadratic
         self.linear = linear_part(problem)
         # Any order that does not depend on the data; the same at every solve.
@@ -151,7 +158,7 @@ class _Rounds:
         self.taken = pieces
         self.queries = np.flatnonzero(self.piece < pieces)
         self.share = len(self.queries) / self.risk.parts
-        self.sample = self.risk.subset(self.queries, 1.0 / self.share)
+        self.sample = self.all_queries.subset(self.queries, 1.0 / self.share)
         self.pool = Pool.empty(self._uncorrected(), self.settings.planes.groups)
 
     def follow(self) -> None:
@@ -171,6 +178,9 @@ class _Rounds:
             self.passes.add(metric, cuts)
             self._bound()
             if monitor.iterate(sample=len(self.queries), sampled_passes=self.sampled_passes) or not norm_of(metric):
+                return
+            if not np.isfinite(here):
+                # A shard was lost. Cutting planes go on without it.
                 return
             self._move(metric, here, cuts.normals, predicted)
             slow = slow + 1 if monitor.gap > settings.slow * before else 0

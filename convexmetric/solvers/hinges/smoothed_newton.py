@@ -23,19 +23,21 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
-import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.scaling import Scaling
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason, Risk, Smoothed, SmoothedPairs
+from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import linear_part, linear_penalty
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["SmoothedNewton"]
+
+Pairs = PairwiseRisk | ShardedRisk
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class SmoothedNewton(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
-        risk, linear = problem.risk.form(PairwiseRisk), linear_penalty(problem)
+        risk, linear = _pairs(problem.risk), linear_penalty(problem)
         if isinstance(risk, Reason):
             return risk
         if linear is not None:
@@ -117,7 +119,7 @@ class SmoothedNewton(Solver):
         rows = max(self.least_sample, self.sample_per_coordinate * coordinates) * coordinates
         return max(pass_memory(problem), FLOAT * (6.5 * rows + 2.0 * coordinates**2))
 
-    def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
+    def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
         """Follow the central path until the certified gap closes."""
         with suppress(la.LinAlgError):
             # Numbers that left the range of floats end the path; what it found stays.
@@ -127,7 +129,7 @@ class SmoothedNewton(Solver):
 class _Path:
     """The state of one run."""
 
-    def __init__(self, settings: SmoothedNewton, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
+    def __init__(self, settings: SmoothedNewton, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
         self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
         self.left = settings.max_passes
         self.cone = problem.cone
@@ -211,7 +213,7 @@ class _Path:
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate, offer what it proves, and count the pass."""
         # Kinks of a query that are listed at most: several times its share of the sample.
-        most = -(-4 * self.target // len(self.risk.rankings)) + 16 if np.isfinite(self.stride) else 0
+        most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         here = self.risk.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)
         self.monitor.primal(U, here.exact + self.problem.penalty(U))
@@ -246,15 +248,18 @@ class _Path:
 
     def _rows(self, scaling: Scaling, here: Smoothed) -> Array:
         """Sampled second derivative ``J^T J`` in scaled coordinates: a row a pair."""
-        rankings = self.risk.rankings
-        q, i, j = here.sample.T
-        points = rankings.Q[rankings.rows(q)]
-        near, far = points - rankings.X[i], points - rankings.X[j]
-        if sp.issparse(near):
-            near, far = near.toarray(), far.toarray()
+        near, far = self.risk.differences(here)
         rows = scaling.outer_rows(far) - scaling.outer_rows(near)
         rows *= np.sqrt(here.curvature)[:, None]
         return rows
+
+
+def _pairs(risk: Risk) -> Pairs | Reason:
+    """Hinges over pairs, here or in shards."""
+    sharded = risk.form(ShardedRisk)
+    if isinstance(sharded, Reason):
+        return risk.form(PairwiseRisk)
+    return sharded.in_pairs or sharded
 
 
 def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:

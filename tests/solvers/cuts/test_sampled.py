@@ -156,6 +156,7 @@ def test_the_default_takes_it_where_passes_are_long_and_masters_short():
     assert names(5_100, 71) == ["cutting-planes"]
 
 
-def test_fewer_queries_than_pieces_are_refused():
-    problem = cm.RankingProblem.from_labels(*labelled(45), "auc", C=10.0)
-    assert "64 pieces" in cm.SampledCuttingPlanes(least=12).unsupported(problem)
+def test_queries_that_are_fewer_than_the_pieces_are_refused():
+    few = cm.RankingProblem.from_labels(*labelled(n=40), "auc", C=10.0)
+    with pytest.raises(cm.errors.UnsupportedProblemError, match="too few queries"):
+        cm.solve(few, solver=cm.SampledCuttingPlanes(least=4))

@@ -73,15 +73,16 @@ def blas_threads_for(work: float) -> Iterator[None]:
 
 @contextmanager
 def shared_cores() -> Iterator[None]:
-    """Half of the cores for BLAS and half for compiled loops; never raise a limit that is set.
+    """Half of the cores for BLAS and the others for compiled loops; never raise a limit that is set.
 
     Threads of BLAS wait for the next product by spinning, for some hundredths of a second, in the way of the loops that
     follow. With four threads for each on four cores thirty solves and audits of triplets took 91 s, with two for each
-    16 s.
+    16 s. The thread that calls BLAS does not spin, so that loops have one more than BLAS leaves.
     """
-    half = max(1, (os.cpu_count() or 2) // 2)
+    cores = os.cpu_count() or 2
+    half = max(1, cores // 2)
     loops = numba.get_num_threads()
-    numba.set_num_threads(min(half, loops))
+    numba.set_num_threads(min(cores - half + 1, loops))
     try:
         with _at_most(half):
             yield

@@ -72,7 +72,7 @@ class SmoothedLowRank(Solver):
 
     max_looks: int = 300
     _: KW_ONLY
-    samples: tuple[float, ...] = (0.125, 0.5)
+    samples: tuple[float, ...] = (0.0625, 0.25)
     least_queries: int = 250
     factor: FactorSettings = field(
         default_factory=lambda: FactorSettings(cg_steps=300, negligible_row=1e-9, least_cg_accuracy=3e-3)

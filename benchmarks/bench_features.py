@@ -49,7 +49,8 @@ def problem_of(kind: str, rows: int, features: int, C: float) -> cm.MetricProble
 def solved(kind: str, rows: int, features: int, C: float, tol: float, limit: float) -> dict[str, Any]:
     """Solve one problem."""
     problem = problem_of(kind, rows, features, C)
-    cm.solve(problem_of(kind, 300, features, C), tol=0.5)
+    few = problem_of(kind, 300, features, C)
+    cm.solve(few, tol=0.5, solver=cm.explain(problem, measure=False).chosen)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
         solution = cm.solve(problem, tol=tol, max_seconds=limit)

@@ -36,7 +36,7 @@ def solved(rows: int, measure: str, C: float, tol: float, limit: float) -> dict[
         solution = cm.solve(problem, tol=tol, max_seconds=limit)
     return {
         "gap": solution.gap,
-        "passes": solution.iterations,
+        "passes": int(solution.history[-1].details.get("passes", solution.iterations)),
         "seconds": solution.seconds,
         "lower": solution.lower_bound,
         "upper": solution.upper_bound,

@@ -52,8 +52,8 @@ class SmoothedLowRank(Solver):
         Queries that a sample has at least; smaller ones are left out.
     factor : FactorSettings
         How a factor descends and grows.
-    least_sample, sample_per_entry : int
-        Pairs on the kink of which the second derivative is made: at least, and for each entry of the factor.
+    least_sample, most_sample, sample_per_entry : int
+        Pairs on the kink of which the second derivative is made: at least, at most, and for each entry of the factor.
     first_width : float
         First width of the smoothed hinges, in margins.
     narrowing, slow_narrowing : float
@@ -75,9 +75,12 @@ class SmoothedLowRank(Solver):
     samples: tuple[float, ...] = (0.0625, 0.25)
     least_queries: int = 250
     factor: FactorSettings = field(
-        default_factory=lambda: FactorSettings(cg_steps=300, negligible_row=1e-9, least_cg_accuracy=3e-3)
+        default_factory=lambda: FactorSettings(
+            grow=16, newton_steps=12, cg_steps=200, negligible_row=1e-9, least_cg_accuracy=3e-3
+        )
     )
     least_sample: int = 2_000
+    most_sample: int = 200_000
     sample_per_entry: int = 8
     first_width: float = 0.5
     narrowing: float = 0.1
@@ -88,7 +91,9 @@ class SmoothedLowRank(Solver):
     failed_looks: int = 15
 
     def __post_init__(self) -> None:
-        check_counts(self, "max_looks", "least_queries", "least_sample", "sample_per_entry", "failed_looks")
+        check_counts(
+            self, "max_looks", "least_queries", "least_sample", "most_sample", "sample_per_entry", "failed_looks"
+        )
         check_positive(self, "first_width")
         if not isinstance(self.samples, tuple) or not self.samples:
             raise InputError(f"samples must be a tuple of shares, got {self.samples!r}")
@@ -114,7 +119,7 @@ class SmoothedLowRank(Solver):
     def memory(self, problem: MetricProblem) -> float | None:
         """Of a pass, of six metrics, and of the sample with images of the points for a rank of a tenth of d."""
         d, rank = float(problem.cone.d), 0.1 * problem.cone.d
-        sample = max(self.least_sample, self.sample_per_entry * d * rank)
+        sample = min(self.most_sample, max(self.least_sample, self.sample_per_entry * d * rank))
         points = sum(points.shape[0] for points in problem.risk.points)
         return pass_memory(problem) + 6.0 * metric_memory(problem) + FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
 
@@ -216,7 +221,8 @@ class _SmoothedObjective(FactorObjective[_Point]):
 
     def __init__(self, settings: SmoothedLowRank, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(settings.factor, linear_part(problem))
-        self.risk, self.least, self.per_entry = risk, settings.least_sample, settings.sample_per_entry
+        self.risk = risk
+        self.least, self.most, self.per_entry = settings.least_sample, settings.most_sample, settings.sample_per_entry
         self.width, self.stride = settings.first_width, np.inf
         #: Passes so far.
         self.passes = 0
@@ -224,7 +230,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
     def at(self, C: Array) -> _Point:
         """One pass over the queries, with as many of its kinks as the factor needs."""
         B = C @ self.inverse
-        target = max(self.least, self.per_entry * C.size)
+        target = min(self.most, max(self.least, self.per_entry * C.size))
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         smoothed = self.risk.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)

@@ -85,6 +85,12 @@ def ranking(rows: int, measure: str, C: float, **options: object) -> cm.MetricPr
     return cm.RankingProblem.from_labels(*letters(rows), measure=measure, C=C, **options)
 
 
+def digits(rows: int, C: float) -> cm.RankingProblem:
+    """Rankings of digits by AUC: full metrics on 64 features."""
+    data = cm.datasets.load("digits")
+    return cm.RankingProblem.from_labels(data.X[:rows] / 8.0, data.y[:rows], measure="auc", C=C)
+
+
 def made() -> Problems:
     """What the library has no instance of, or none so large."""
     for points, count, features in ((300, 1_000, 10), (600, 3_000, 30)):
@@ -103,6 +109,9 @@ def made() -> Problems:
         for C in (1.0, 100.0, 1e4):
             for measure in ("auc", "map"):
                 yield f"{measure} {rows} {C}", partial(ranking, rows, measure, C)
+    for rows in (500, 1_797):
+        for C in (1.0, 100.0, 1e4):
+            yield f"auc digits {rows} {C}", partial(digits, rows, C)
     for C in (1.0, 100.0):
         yield f"auc 1000 {C} squared", partial(ranking, 1_000, "auc", C, regularizer="squared-frobenius")
         for measure in ("auc", "map"):

@@ -414,7 +414,12 @@ def fit(
 def _learn(estimator: Any, data: Dataset, scale: bool) -> None:
     """Fit to the points of the table."""
     points = preprocess(data.X, ["zscore"]) if scale else data.X
-    estimator.fit(points, np.array(data.target_names)[data.y])
+    try:
+        estimator.fit(points, np.array(data.target_names)[data.y])
+    except KeyboardInterrupt:
+        # Fitted all the same, if there was anything to keep.
+        if not hasattr(estimator, "solution_"):
+            raise
 
 
 def _say_lone(data: Dataset) -> None:

@@ -171,7 +171,7 @@ class _Table:
     def complete(self, columns: list[int], drop_missing: bool) -> _Table:
         """The rows that have all values; without ``drop_missing`` it must be all."""
         lacking = np.array([[cell.lower() in MISSING for cell in self.cells[c]] for c in columns])
-        rows = lacking.any(axis=0)
+        rows: NDArray[np.bool_] = np.asarray(lacking.any(axis=0))
         if not rows.any():
             return self
         if not drop_missing:
@@ -270,7 +270,7 @@ def _check_classes(table: _Table, target: int, classes: NDArray[Any], n: int) ->
     """Refuse labels that are values of a measurement: hardly a row would have another of its class."""
     if len(classes) <= FEW_CLASSES or not all(map(is_number, classes)):
         return
-    values = numbers(classes, ",")
+    values = numbers(classes.tolist(), ",")
     least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
     if n < least * len(classes):
         raise InputError(

@@ -216,6 +216,8 @@ def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") 
 def existing(path: str | os.PathLike[str]) -> Path:
     """The path of a file that is there and not too large."""
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, not a file")
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
     if path.stat().st_size > MAX_BYTES:

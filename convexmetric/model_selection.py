@@ -28,6 +28,7 @@ from convexmetric.evaluation import knn_error, mean_scores
 from convexmetric.measures import Measure, MeasureAtK, measure_named
 from convexmetric.methods import RankingProblem
 from convexmetric.problem import checked_weight
+from convexmetric.solution import Solution
 from convexmetric.solvers import solve, solve_path
 
 if TYPE_CHECKING:
@@ -149,6 +150,8 @@ def cross_validate(
     ------
     InputError
         If an argument is malformed, or a class would have fewer than two points to learn from.
+    KeyboardInterrupt
+        At Ctrl-C, which ends all folds.
 
     Examples
     --------
@@ -213,6 +216,8 @@ def cross_validate_queries(
     ------
     InputError
         If an argument is malformed, or there are fewer queries than folds.
+    KeyboardInterrupt
+        At Ctrl-C, which ends all folds.
     """
     if not isinstance(problem, RankingProblem):
         raise InputError(f"problem must be a RankingProblem, got {type(problem).__name__}")
@@ -275,8 +280,14 @@ def _fold(
     if share_cuts:
         solutions = solve_path(problem, values, tol=tol, max_seconds=max_seconds)
     else:
-        solutions = [solve(problem.with_C(value), tol=tol, max_seconds=max_seconds) for value in values]
+        solutions = [_solved(problem.with_C(value), tol, max_seconds) for value in values]
     return [(judge(solution.certificate.M, names), solution.gap, solution.seconds) for solution in solutions]
+
+
+def _solved(problem: RankingProblem, tol: float, max_seconds: float | None) -> Solution:
+    solution = solve(problem, tol=tol, max_seconds=max_seconds)
+    solution.pass_on_interrupt()
+    return solution
 
 
 def _bar(shown: bool) -> Bar:

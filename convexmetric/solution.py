@@ -68,6 +68,8 @@ class Solution:
         Absolute gap that was asked for.
     unit : str
         What the solver's iterations are: ``"passes"`` of the oracle over all data, or ``"iterations"``.
+    keyboard_interrupt : bool
+        Whether Ctrl-C ended the solve. Who goes on to another one should stop as well: :meth:`pass_on_interrupt`.
     """
 
     problem: MetricProblem = field(repr=False)
@@ -79,6 +81,16 @@ class Solution:
     solver: str
     atol: float = 0.0
     unit: str = "iterations"
+    keyboard_interrupt: bool = False
+
+    def pass_on_interrupt(self) -> None:
+        """Raise the ``KeyboardInterrupt`` that ended the solve; nothing where none did.
+
+        :func:`solve` takes it, to return what was found. Where one solve of many was ended so, the others should not
+        begin.
+        """
+        if self.keyboard_interrupt:
+            raise KeyboardInterrupt
 
     @cached_property
     def M(self) -> Array:

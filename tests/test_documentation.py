@@ -21,7 +21,10 @@ WITH_EXAMPLES = [
     for name in ["convexmetric", *MODULES]
     if ">>> " in Path(importlib.import_module(name).__file__).read_text("utf-8")
 ]
-PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts and ">>> " in page.read_text("utf-8"))
+FENCE = re.compile(r"^```(python|pycon)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PAGES = sorted(
+    page for page in DOCS.rglob("*.md") if "_build" not in page.parts and FENCE.search(page.read_text("utf-8"))
+)
 #: What a user calls by its name in the package, or imports from the packages below it.
 PACKAGES = ["", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures", ".methods"]
 PACKAGES += [".regularizers", ".risks", ".shards", ".solvers"]
@@ -34,28 +37,28 @@ def test_examples_of_docstrings(name):
     assert result.failed == 0
 
 
+def run(page, name):
+    """Run the blocks of a page in its order, in one namespace, which it gives; ``name`` is that of the module."""
+    names, runner = {"__name__": name}, doctest.DocTestRunner(optionflags=FLAGS)
+    for kind, block in FENCE.findall(page.read_text("utf-8")):
+        if kind == "python":
+            exec(compile(block, str(page), "exec"), names)
+        else:
+            test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+            assert runner.run(test, clear_globs=False).failed == 0
+            names = test.globs
+    return names
+
+
+@pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples_of_pages(page):
-    fences = re.findall(r"^```pycon\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    test = doctest.DocTestParser().get_doctest("\n".join(fences), {}, page.name, str(page), 0)
-    result = doctest.DocTestRunner(optionflags=FLAGS).run(test)
-    assert result.attempted > 0
-    assert result.failed == 0
-
-
-def test_the_listings_of_the_page_on_clusters_run(tmp_path, monkeypatch):
-    """In the order of the page; those that need other machines are not marked as Python."""
+def test_the_blocks_of_a_page_run_in_its_order(page, tmp_path, monkeypatch):
+    """Those that need other machines are not marked as Python."""
     monkeypatch.chdir(tmp_path)
-    names, found = {"__name__": "__main__"}, 0
-    text = (DOCS / "cluster.md").read_text("utf-8")
-    for kind, block in re.findall(r"^```(python|pycon)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        if kind == "pycon":
-            block = "".join(example.source for example in doctest.DocTestParser().get_examples(block))
-        exec(block, names)
-        found += 1
-    assert found > 5
-    assert names["solution"].status == "optimal"
-    assert (names["scores"].gaps <= 1e-2).all()
+    names = run(page, "__main__" if page.name == "cluster.md" else page.stem)
+    if page.name == "cluster.md":
+        assert names["solution"].status == "optimal"
+        assert (names["scores"].gaps <= 1e-2).all()
 
 
 def test_the_readme_runs_and_prints_what_it_shows(tmp_path, monkeypatch, capsys):

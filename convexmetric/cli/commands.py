@@ -10,6 +10,8 @@ import difflib
 import json
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,6 +72,9 @@ METHODS = {
     "projection": "RandomProjectionMetric",
     "operator": "OperatorMarginMetric",
 }
+#: Of these, those that keep rows without another of their class, to be far from them; the others leave them out and say
+#: so.
+KEEP_LONE = frozenset(["relative", "operator"])
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -336,15 +341,32 @@ def _deviating(deviation: float | None) -> str:
 def fit(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="A CSV file with names of columns in its first line.", show_default=False),
+        typer.Argument(
+            metavar="FILE", help="Text with columns between commas, semicolons or tabs.", show_default=False
+        ),
     ],
-    label: Annotated[str, typer.Option(help="The column of labels.")],
+    label: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN", help="The column of labels: its name, or its number, from 0, or from the end by -1."
+        ),
+    ],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "mlr",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as C=10; may come again."),
     ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may come again.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may come again.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line names the columns. Default: as it looks."),
+    ] = None,
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out rows with a missing value, and say how many.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Of the file, such as latin-1 or utf-16.")] = "utf-8",
     scale: Annotated[
         bool,
         typer.Option(help="Learn from columns of mean 0 and deviation 1. What is saved acts on the table as it is."),
@@ -357,7 +379,10 @@ def fit(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a metric from a labelled CSV file, with a certified optimum."""
+    """Learn a metric from a labelled CSV file, with a certified optimum.
+
+    Ctrl-C ends the solve and keeps the best certified metric so far.
+    """
     if method not in METHODS:
         raise InputError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
     if save is not None:
@@ -368,8 +393,11 @@ def fit(
     chosen = dict(_setting(text, estimator.get_params()) for text in settings or [])
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
-    data = read_csv(file, label, drop or [])
-    _learn(estimator.set_params(**chosen), data, scale)
+    with _noted():
+        data = read_csv(file, label, drop or [], header, drop_missing, encoding)
+        if method in KEEP_LONE:
+            _say_lone(data)
+        _learn(estimator.set_params(**chosen), data, scale)
     solution = estimator.solution_
     if as_json:
         _print_json(solution_record(str(file), solution) | {"method": method, "columns": data.extras["columns"]})
@@ -384,15 +412,37 @@ def fit(
 
 
 def _learn(estimator: Any, data: Dataset, scale: bool) -> None:
-    """Fit, and say what it warned of but a gap, which is said in our own words after the result."""
+    """Fit to the points of the table."""
     points = preprocess(data.X, ["zscore"]) if scale else data.X
+    try:
+        estimator.fit(points, np.array(data.target_names)[data.y])
+    except KeyboardInterrupt:
+        # Fitted all the same, if there was anything to keep.
+        if not hasattr(estimator, "solution_"):
+            raise
+
+
+def _say_lone(data: Dataset) -> None:
+    """Name classes of one row."""
+    assert data.y is not None
+    lone = [name for name, rows in zip(data.target_names, np.bincount(data.y), strict=True) if rows == 1]
+    if lone:
+        shown = ", ".join(map(repr, lone[:5])) + (", ..." if len(lone) > 5 else "")
+        _say(f"note: {len(lone)} class(es) have a single row ({shown}), to which no other row is similar")
+
+
+@contextmanager
+def _noted() -> Iterator[None]:
+    """Say what was warned of but a gap, which is said in our own words after the result."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        estimator.fit(points, np.array(data.target_names)[data.y])
-    for warning in caught:
-        if not issubclass(warning.category, GapWarning):
-            _say(f"note: {warning.message}")
+        try:
+            yield
+        finally:
+            for warning in caught:
+                if not issubclass(warning.category, GapWarning):
+                    _say(f"note: {warning.message}")
 
 
 def _save_components(path: Path, estimator: Any, method: str, data: Dataset, scale: bool) -> None:

@@ -1,38 +1,64 @@
-"""Labelled tables of one's own: CSV files with a header."""
+"""Labelled tables of one's own: text files of columns, as spreadsheets, pandas and R write them."""
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
 import os
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..files import existing
 from .dataset import Dataset
+from .delimited import MISSING, is_number, names_columns, numbers, read_rows
 
 __all__ = ["read_csv"]
 
-DELIMITERS = (",", ";", "\t")
+#: What pandas calls a column without a name.
+UNNAMED = "Unnamed: "
+#: Names of columns that tell rows apart, in small letters.
+ROW_NAMES = frozenset(["id", "index"])
+#: More classes than this are looked at: are they classes at all, or values of a measurement?
+FEW_CLASSES = 10
+#: Rows that a class of a measurement would need on average: of whole numbers, which may be codes, and of others.
+ROWS_A_CODE, ROWS_A_VALUE = 3, 10
 
 
-def read_csv(path: str | os.PathLike[str], label: str, drop: Sequence[str] = ()) -> Dataset:
+def read_csv(
+    path: str | os.PathLike[str],
+    label: str | int,
+    drop: Sequence[str | int] = (),
+    header: bool | None = None,
+    drop_missing: bool = False,
+    encoding: str = "utf-8",
+) -> Dataset:
     """Read a table of numbers with a column of labels.
+
+    Columns are separated by commas, semicolons or tabs, whichever divides all lines alike. Where that is no comma,
+    decimal commas are read as well. What was assumed about the file is said in warnings.
 
     Parameters
     ----------
     path : path
-        A UTF-8 text file: names of columns in the first line, then a row a line. Columns are separated by commas,
-        semicolons or tabs, whichever the first line has most of.
-    label : str
-        The column of labels; they may be text.
-    drop : sequence of str
-        Columns to leave out, such as numbers of rows.
+        A text file, a row a line.
+    label : str or int
+        The column of labels, which may be text: its name, or its number, from 0, or from the end by -1.
+    drop : sequence of str or int
+        Columns to leave out. A column without a name that numbers the rows, as pandas and R write it, is left out in
+        any case.
+    header : bool, optional
+        Whether the first line names the columns; if not, they are called by their numbers. By default that is seen
+        from the file: names are not numbers where the other lines have numbers, unless evenly spaced, and no text that
+        occurs below.
+    drop_missing : bool
+        Leave out rows with a missing value instead of refusing the table.
+    encoding : str
+        Of the text, such as ``"latin-1"`` or ``"utf-16"``.
 
     Returns
     -------
@@ -42,79 +68,223 @@ def read_csv(path: str | os.PathLike[str], label: str, drop: Sequence[str] = ())
     Raises
     ------
     InputError
-        If the file is missing, too large or not such a table: the message names line and column.
+        If the file is missing, too large or not such a table, or its labels are measurements: the message names line
+        and column, and what to do.
+
+    Warns
+    -----
+    UserWarning
+        If columns or rows are left out, a column seems to number the rows, the first line is taken for data, or commas
+        for decimal marks.
     """
     path = Path(path)
     if isinstance(drop, str):
         raise InputError(f"drop must be a list of columns, such as [{drop!r}]")
-    numbered = _rows(path)
-    header = [name.strip() for name in numbered[0][1]]
-    for name in header:
-        if header.count(name) > 1:
-            raise InputError(f"{path}: two columns are called {name!r}; the first line must name every column once")
-    for name in (label, *drop):
-        if name not in header:
-            close = difflib.get_close_matches(str(name), header, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, header))}"
-            raise InputError(f"{path}: there is no column {name!r}; {hint}")
-    columns = [name for name in header if name != label and name not in drop]
+    table = _named(path, *read_rows(path, encoding), header, label)
+    target = table.number(label)
+    dropped = {target, *map(table.number, drop), *table.empty()}
+    table.check_names(dropped)
+    dropped |= table.row_numbers(dropped)
+    columns = [c for c in range(len(table.names)) if c not in dropped]
     if not columns:
-        raise InputError(f"{path}: there is no column beside {label!r} to learn from")
-    if len(numbered) < 2:
-        raise InputError(f"{path}: there is no row below the names of the columns")
-    lines = [line for line, _ in numbered[1:]]
-    for line, row in numbered[1:]:
-        if len(row) != len(header):
-            raise InputError(f"{path}, line {line}: {len(row)} cells, but the first line names {len(header)} columns")
-    cells = dict(zip(header, zip(*(row for _, row in numbered[1:]), strict=True), strict=True))
-    names = np.array([cell.strip() for cell in cells[label]])
-    if not names.all():
-        raise InputError(f"{path}, line {lines[int(np.argmin(names != ''))]}: the label in column {label!r} is missing")
-    X = np.column_stack([_numbers(path, name, cells[name], lines) for name in columns])
-    classes, codes = np.unique(names, return_inverse=True)
+        hint = "" if len(table.names) > 1 else "; columns are separated by commas, semicolons or tabs"
+        raise InputError(f"{path}: there is no column beside {label!r} to learn from{hint}")
+    table = table.complete([*columns, target], drop_missing)
+    classes, codes = np.unique(table.cells[target], return_inverse=True)
+    _check_classes(table, target, classes, codes.size)
+    X = table.numbers(columns)
+    table.warn_of_counts(columns, X)
     return Dataset(
         path.stem,
         X,
         codes.ravel().astype(np.int64),
         tuple(classes.tolist()),
-        f"{path.name}, labelled by {label!r}",
-        {"columns": tuple(columns)},
+        f"{path.name}, labelled by {table.names[target]!r}",
+        {"columns": tuple(table.names[c] for c in columns)},
     )
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Rows that are not empty, with the number of the line on which each ends."""
-    existing(path)
+@dataclass(frozen=True)
+class _Table:
+    """Cells by column, without blanks around them, and the line on which each row ends."""
+
+    path: Path
+    names: list[str]
+    cells: list[tuple[str, ...]]
+    lines: list[int]
+    delimiter: str
+    #: Whether the first line was taken for data, though nobody said so.
+    assumed: bool
+
+    def number(self, column: str | int) -> int:
+        """The number of a column, from its name or number."""
+        if isinstance(column, str) and column in self.names:
+            return self.names.index(column)
+        n = len(self.names)
+        if not _is_integer(column):
+            raise InputError(f"{self.path}: there is no column {column!r}; {self._instead(column)}")
+        if not -n <= int(column) < n:
+            raise InputError(
+                f"{self.path}: there is no column {column}; columns have the numbers 0 to {n - 1}, or -{n} to -1"
+            )
+        return int(column) % n
+
+    def _instead(self, column: str | int) -> str:
+        if self.assumed:
+            first = [cells[0] for cells in self.cells]
+            number = first.index(column) if column in first else len(first) - 1
+            return (
+                "its first line holds data, not names: give the column's number and header=False, such as "
+                f"--no-header --label {number}; if it does name the columns, header=True (--header)"
+            )
+        close = difflib.get_close_matches(str(column), self.names, n=1)
+        return f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, self.names))}"
+
+    def shown(self, c: int) -> str:
+        """How messages call a column."""
+        return repr(self.names[c]) if self.names[c] else f"{c} (without a name)"
+
+    def check_names(self, dropped: set[int]) -> None:
+        """Refuse two columns of one name, of which one would be taken for the other."""
+        kept = [name for c, name in enumerate(self.names) if c not in dropped]
+        for name in kept:
+            if kept.count(name) > 1:
+                raise InputError(
+                    f"{self.path}: two columns are called {name!r}; the first line must name every column once "
+                    "(if it holds data: header=False, --no-header)"
+                )
+
+    def empty(self) -> set[int]:
+        """Columns without name and values, such as delimiters at the ends of lines make."""
+        return {c for c, name in enumerate(self.names) if not name and not any(self.cells[c])}
+
+    def row_numbers(self, dropped: set[int]) -> set[int]:
+        """Columns without a name that number the rows; says so."""
+        unnamed = (
+            c for c, name in enumerate(self.names) if c not in dropped and (not name or name.startswith(UNNAMED))
+        )
+        found = {c for c in unnamed if _tell_rows_apart(numbers(self.cells[c]))}
+        for c in sorted(found):
+            _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out")
+        return found
+
+    def complete(self, columns: list[int], drop_missing: bool) -> _Table:
+        """The rows that have all values; without ``drop_missing`` it must be all."""
+        lacking = np.array([[cell.lower() in MISSING for cell in self.cells[c]] for c in columns])
+        rows: NDArray[np.bool_] = np.asarray(lacking.any(axis=0))
+        if not rows.any():
+            return self
+        if not drop_missing:
+            row = int(np.argmax(rows))
+            c = columns[int(np.argmax(lacking[:, row]))]
+            raise InputError(
+                f"{self.path}, line {self.lines[row]}: column {self.shown(c)} has no value ({_amount(rows)} of "
+                f"{len(rows)} like this); fill it in, or leave out such rows: drop_missing=True (--drop-missing)"
+            )
+        if rows.all():
+            c = columns[int(np.argmax(lacking.sum(axis=1)))]
+            raise InputError(f"{self.path}: every row lacks a value, most in column {self.shown(c)}; leave out columns")
+        _warn(f"left out for a missing value: {_amount(rows)} of {len(rows)} in {self.path.name}")
+        kept = np.flatnonzero(~rows)
+        cells = [tuple(column[row] for row in kept) for column in self.cells]
+        return _Table(self.path, self.names, cells, [self.lines[row] for row in kept], self.delimiter, self.assumed)
+
+    def numbers(self, columns: list[int]) -> NDArray[np.float64]:
+        """Columns as numbers, also with decimal commas where no comma separates columns."""
+        found, commas = [], []
+        for c in columns:
+            column = numbers(self.cells[c])
+            if self.delimiter != "," and not np.isfinite(column).all():
+                column = numbers(self.cells[c], ",")
+                commas.append(c)
+            self._check_numbers(c, column)
+            found.append(column)
+        if commas:
+            self._check_decimal_marks(columns)
+            example = next(cell for cell in self.cells[commas[0]] if "," in cell)
+            _warn(f"{self.path.name} has decimal commas: {example} is read as {example.replace(',', '.')}")
+        return np.column_stack(found)
+
+    def _check_numbers(self, c: int, column: NDArray[np.float64]) -> None:
+        wrong = np.flatnonzero(~np.isfinite(column))
+        if not wrong.size:
+            return
+        line, cell = self.lines[wrong[0]], self.cells[c][wrong[0]]
+        hint = "with decimal commas separate columns by semicolons" if is_number(cell) else "encode it or leave it out"
+        raise InputError(f"{self.path}, line {line}: column {self.shown(c)} holds {cell!r}, which is no number; {hint}")
+
+    def _check_decimal_marks(self, columns: list[int]) -> None:
+        """Where commas are decimal marks, points are something else."""
+        for c in columns:
+            for line, cell in zip(self.lines, self.cells[c], strict=True):
+                if "." in cell:
+                    raise InputError(
+                        f"{self.path}, line {line}: column {self.shown(c)} holds {cell!r}, but other numbers of the "
+                        "table have decimal commas; write all decimal marks alike"
+                    )
+
+    def warn_of_counts(self, columns: list[int], X: NDArray[np.float64]) -> None:
+        """A column that numbers the rows says nothing of what is in them."""
+        for c, column in zip(columns, X.T, strict=True):
+            named = self.names[c].lower() in ROW_NAMES and _tell_rows_apart(column)
+            if named or (len(column) > 2 and bool(np.all(np.diff(np.sort(column)) == 1.0))):
+                _warn(
+                    f"column {self.shown(c)} of {self.path.name} seems to number the rows; if so leave it out: "
+                    f"drop=[{self.names[c]!r}] (--drop {self.names[c]})"
+                )
+
+
+def _named(
+    path: Path, rows: list[tuple[int, list[str]]], delimiter: str, header: bool | None, label: str | int
+) -> _Table:
+    """The table, with names from its first line or with numbers for names."""
+    first, n = rows[0][1], len(rows[0][1])
+    named = names_columns([row for _, row in rows]) if header is None else header
+    body = rows[1:] if named else rows
+    if not body:
+        raise InputError(f"{path}: there is no row below the names of the columns")
+    assumed = header is None and not named
+    if assumed and _is_integer(label):
+        _warn(
+            f"the first line of {path.name} is taken for data, and columns are called 0 to {n - 1}; if it names them: "
+            "header=True (--header)"
+        )
+    cells = [tuple(column) for column in zip(*(row for _, row in body), strict=True)]
+    names = first if named else [str(c) for c in range(n)]
+    return _Table(path, names, cells, [line for line, _ in body], delimiter, assumed)
+
+
+def _is_integer(column: str | int) -> bool:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        first = text.lstrip().split("\n", 1)[0]
-        reader = csv.reader(io.StringIO(text), delimiter=max(DELIMITERS, key=first.count), strict=True)
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text") from error
-    except csv.Error as error:
-        raise InputError(f"{path} is not a CSV file: {error}") from error
-    if not rows:
-        raise InputError(f"{path} is empty")
-    return rows
+        return int(column) == float(column)
+    except (TypeError, ValueError):
+        return False
 
 
-def _numbers(path: Path, name: str, cells: Sequence[str], lines: Sequence[int]) -> NDArray[np.float64]:
-    try:
-        column = np.array(cells).astype(np.float64)
-    except ValueError:
-        column = np.array([_number(cell) for cell in cells])
-    wrong = np.flatnonzero(~np.isfinite(column))
-    if wrong.size:
-        line, cell = lines[wrong[0]], cells[wrong[0]].strip()
-        if not cell or cell.lower() in ("na", "nan", "null", "?"):
-            raise InputError(f"{path}, line {line}: column {name!r} has no value; fill it in or drop the row or column")
-        raise InputError(f"{path}, line {line}: column {name!r} holds {cell!r}, which is no number; encode or drop it")
-    return column
+def _tell_rows_apart(column: NDArray[np.float64]) -> bool:
+    """Whether all values are whole numbers, and different."""
+    return bool(np.all(column == np.round(column)) and np.unique(column).size == len(column))
 
 
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
+def _check_classes(table: _Table, target: int, classes: NDArray[Any], n: int) -> None:
+    """Refuse labels that are values of a measurement: hardly a row would have another of its class."""
+    if len(classes) <= FEW_CLASSES or not all(map(is_number, classes)):
+        return
+    values = numbers(classes.tolist(), ",")
+    least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
+    if n < least * len(classes):
+        raise InputError(
+            f"{table.path}: the labels in column {table.shown(target)} are {len(classes)} different numbers in {n} "
+            "rows, which looks like a measurement. Put them into a few bins, such as low, middle and high, or name "
+            "another column; if they are codes of classes, write them with a letter, such as c17"
+        )
+
+
+def _amount(rows: NDArray[np.bool_]) -> str:
+    count = int(rows.sum())
+    return f"{count} row{'s' if count > 1 else ''}"
+
+
+def _warn(message: str) -> None:
+    # The line that called read_csv.
+    warnings.warn(message, stacklevel=4)

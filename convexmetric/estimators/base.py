@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import is_dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,9 @@ __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]
 
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Solves a problem and keeps the proof.
+
+    Ctrl-C ends ``fit`` with a ``KeyboardInterrupt``, so that it ends a cross-validation or a grid search as well. The
+    estimator itself is fitted all the same, with the best certified metric so far, if there was one.
 
     Attributes
     ----------
@@ -95,6 +98,11 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             warnings.warn(f"all distances are 0, because the {which}", stacklevel=4)
             # One row of zeros is a factor too, and leaves something to transform to.
             self.components_ = np.zeros((1, self.components_.shape[1]))
+
+    def _finished(self) -> Self:
+        """The estimator, at the end of every ``fit``: a Ctrl-C that ended its solve goes on, to end other fits too."""
+        self.solution_.pass_on_interrupt()
+        return self
 
     @property
     def _n_features_out(self) -> int:

@@ -142,7 +142,7 @@ class CrossModalMetric(CertifiedEstimator):
         )
         self.components_x_ = self.components_[:, : x.shape[1]]
         self.components_y_ = self.components_[:, x.shape[1] :]
-        return self
+        return self._finished()
 
     def transform(self, X: Any) -> Array:
         """``(n, 2 c)`` images of both modalities in the common space, those of x first."""

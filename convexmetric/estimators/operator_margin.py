@@ -101,7 +101,7 @@ class OperatorMarginMetric(PairEstimator):
             problem = PairMarginProblem.from_labels(points, labels, self.n_pairs, self.balanced, rng, **options)
         self._learn(problem, rng, problem.embedding)
         self.threshold_ = 1.0
-        return self
+        return self._finished()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -167,7 +167,7 @@ class RandomProjectionMetric(TripletEstimator):
             problem = problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
         self.reg_ = problem.reg
         self._learn(problem, rng)
-        return self
+        return self._finished()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -122,7 +122,7 @@ class MLR(MetricEstimator):
         kept = in_company(labels, warn=True)
         problem = RankingProblem.from_labels(points[kept], labels[kept], **self._options())
         self._learn(problem, rng, problem.embedding)
-        return self
+        return self._finished()
 
     def fit_rankings(self, X: Any, relevant: Any, irrelevant: Any = None, queries: ArrayLike | None = None) -> Self:
         """Learn from queries with lists of relevant rows, or with a 0/1 matrix of relevance.
@@ -148,7 +148,7 @@ class MLR(MetricEstimator):
         asked = None if queries is None else self._points(queries)
         problem = RankingProblem(points, relevant, irrelevant, asked, **self._options())
         self._learn(problem, rng, problem.embedding)
-        return self
+        return self._finished()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of the measure over points that rank all the others given, under the learned metric.

@@ -93,7 +93,7 @@ class RelativeComparisonMetric(TripletEstimator):
             rows = triplets_from_labels(labels, count, rng)
         problem = RelativeComparisonProblem(points, rows, self.C, self.A, self.kernel)
         self._learn(problem, rng, None if self.kernel is None else KernelValues(self.kernel, points))
-        return self
+        return self._finished()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -64,6 +64,8 @@ def solve_path(
     ------
     InputError
         If a weight is malformed, the problem has no such weight, or not one of ``C`` and ``reg`` is given.
+    KeyboardInterrupt
+        At Ctrl-C, which ends the whole path.
 
     Examples
     --------
@@ -135,7 +137,7 @@ class _Limits:
         return Monitor(self.tol, self.max_iter, self.max_seconds, self.callback, problem=problem, certifier=certifier)
 
     def solve(self, problem: MetricProblem, solver: Solver | None, start: Solution | None) -> Solution:
-        return solve(
+        solution = solve(
             problem,
             tol=self.tol,
             solver=solver,
@@ -144,6 +146,8 @@ class _Limits:
             callback=self.callback,
             start=start,
         )
+        solution.pass_on_interrupt()
+        return solution
 
 
 def _weights(values: Iterable[float], name: str) -> list[float]:

@@ -250,7 +250,7 @@ def solve(
         except KeyboardInterrupt:
             if monitor.M is None or monitor.dual_point is None:
                 raise
-            monitor.status = "interrupted"
+            monitor.status, monitor.keyboard_interrupt = "interrupted", True
         except BackendError:
             monitor.save()
             raise
@@ -338,6 +338,7 @@ def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solut
         solver=monitor.solver or chosen.name,
         atol=monitor.atol,
         unit=monitor.unit,
+        keyboard_interrupt=monitor.keyboard_interrupt,
     )
     if status != "optimal":
         warnings.warn(

@@ -518,6 +518,52 @@ def test_fit_passes_by_constant_columns_and_says_whom_it_leaves_out(command, tmp
     assert np.abs(components[:, 0]).max() < 0.1
 
 
+@pytest.mark.parametrize("method", ["relative", "operator"])
+def test_fit_names_classes_of_one_row_that_take_part(command, wine_table, method):
+    path, _ = wine_table
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([*lines, lines[-1].rsplit(",", 1)[0] + ",cultivar 9"]), encoding="utf-8")
+    limit = ["--set", "max_iter=1", "--set", "random_state=0", "--quiet"]
+    _, _, err = command("fit", path, "--label", "grower", "--method", method, *limit)
+    assert "note: 1 class(es) have a single row ('cultivar 9')" in err
+
+
+def test_fit_reads_what_pandas_and_r_write(command, tmp_path, wine_table):
+    """Row numbers without a name, a missing value, decimal commas: all of it is said."""
+    path, _ = wine_table
+    lines = [line.replace(",", ";").replace(".", ",") for line in path.read_text(encoding="utf-8").splitlines()]
+    lines[3] = "NA" + lines[3][lines[3].index(";") :]
+    path.write_text("\n".join(f"{i or ''};{line}" for i, line in enumerate(lines)), encoding="utf-8")
+    limit = ["--set", "max_iter=1", "--json", "--quiet"]
+    code, out, err = command("fit", path, "--label", "grower", *limit)
+    assert code == 2
+    assert "line 4: column 'f0' has no value" in err
+    assert "--drop-missing" in err
+    code, out, err = command("fit", path, "--label", "grower", "--drop-missing", *limit)
+    assert code == 1
+    assert json.loads(out)["columns"] == [f"f{i}" for i in range(13)]
+    for note in (
+        "column 0 of wine.csv has no name",
+        "left out for a missing value: 1 row of 178",
+        "has decimal commas",
+    ):
+        assert note in err
+
+
+def test_fit_reads_tables_without_names(command, wine_table):
+    path, _ = wine_table
+    path.write_text("\n".join(path.read_text(encoding="utf-8").splitlines()[1:]), encoding="utf-8")
+    code, _, err = command("fit", path, "--label", "cultivar 0")
+    assert code == 2
+    assert "--no-header --label 13" in err
+    limit = ["--set", "max_iter=1", "--quiet"]
+    for label in (["--label", "-1"], ["--label", "13", "--no-header"]):
+        code, out, err = command("fit", path, *label, "--drop", "0", *limit)
+        assert code == 1
+        assert "178 x 12; 3 classes" in out
+        assert ("taken for data" in err) == (len(label) == 2)
+
+
 def test_bench_writes_results_table_and_picture_and_merges_files(command, tmp_path):
     asked = ["--instances", "relative-wine-hard", "--solver", "interior-point", "--solver", "dual-newton", "--quiet"]
     code, out, err = command("bench", *asked, "--output", tmp_path / "a")

@@ -44,6 +44,10 @@ def test_the_same_as_the_bundled_wine(tmp_path):
     np.testing.assert_array_equal(data.y, wine.y)
 
 
+#: Numbers with a label last, and no line of names: wine as the UCI repository has it, but for the place of the label.
+BARE = [["0.02", "0.31", "oak"], ["0.4", "0.5", "ash"], ["0.02", "1", "oak"], ["3", "0", "ash"]]
+
+
 def changed(row, column, cell):
     table = [list(cells) for cells in TABLE]
     table[row][column] = cell
@@ -64,8 +68,8 @@ def changed(row, column, cell):
         (changed(3, 1, ""), {"label": "kind"}, "line 4: column 'height' has no value"),
         (changed(3, 1, "NaN"), {"label": "kind"}, "line 4: column 'height' has no value"),
         (changed(1, 1, "inf"), {"label": "kind"}, "line 2: column 'height' holds 'inf'"),
-        (changed(2, 2, " "), {"label": "kind"}, "line 3: the label in column 'kind' is missing"),
-        ([*TABLE, ["1", "2"]], {"label": "kind"}, "line 5: 2 cells, but the first line names 3"),
+        (changed(2, 2, " "), {"label": "kind"}, "line 3: column 'kind' has no value"),
+        ([*TABLE, ["1", "2"]], {"label": "kind"}, "line 5: 2 cells, but the first line has 3"),
         (changed(1, 0, '"1'), {"label": "kind"}, "is not a CSV file"),
     ],
 )
@@ -87,3 +91,162 @@ def test_a_file_beyond_the_bound_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr("convexmetric.files.MAX_BYTES", 10)
     with pytest.raises(InputError, match="larger than 10 bytes"):
         cm.datasets.read_csv(written(tmp_path, TABLE), label="kind")
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+@pytest.mark.parametrize("numbers", ["0123", "1234", "3107"])
+def test_row_numbers_without_a_name_are_left_out_and_that_is_said(tmp_path, name, numbers):
+    rows = [[name, "width", "kind"], *map(list, zip(numbers, "2267", "abab", strict=True))]
+    with pytest.warns(UserWarning, match="column 0 of trees.csv has no name and numbers the rows: it is left out"):
+        data = cm.datasets.read_csv(written(tmp_path, rows), label="kind")
+    assert data.extras["columns"] == ("width",)
+    assert data.X.ravel().tolist() == [2.0, 2.0, 6.0, 7.0]
+
+
+def test_an_unnamed_column_of_measurements_stays(tmp_path):
+    rows = [["", "width", "kind"], ["0.5", "1", "a"], ["0.5", "2", "b"], ["7", "9", "a"]]
+    data = cm.datasets.read_csv(written(tmp_path, rows), label="kind")
+    assert data.X[:, 0].tolist() == [0.5, 0.5, 7.0]
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("nr", "1234"), ("nr", "4213"), ("ID", "9257")])
+def test_a_named_column_that_numbers_rows_stays_with_a_warning(tmp_path, name, numbers):
+    rows = [[name, "width", "kind"], *map(list, zip(numbers, "2267", "abab", strict=True))]
+    with pytest.warns(UserWarning, match=f"column '{name}' of trees.csv seems to number the rows.*--drop {name}"):
+        data = cm.datasets.read_csv(written(tmp_path, rows), label="kind")
+    assert data.extras["columns"] == (name, "width")
+
+
+def test_delimiters_at_the_ends_of_lines_make_no_column(tmp_path):
+    data = cm.datasets.read_csv(written(tmp_path, [[*row, ""] for row in TABLE]), label="kind")
+    assert data.extras["columns"] == ("width", "height")
+
+
+@pytest.mark.parametrize("label", [-1, "-1", 2, "2"])
+@pytest.mark.parametrize("header", [None, False])
+def test_without_names_no_row_is_lost_and_columns_have_numbers(tmp_path, recwarn, label, header):
+    data = cm.datasets.read_csv(written(tmp_path, BARE), label, header=header)
+    np.testing.assert_array_equal(data.X, [[float(cell) for cell in row[:2]] for row in BARE])
+    assert data.y.tolist() == [1, 0, 1, 0]
+    assert data.extras["columns"] == ("0", "1")
+    said = [str(warning.message) for warning in recwarn]
+    assert len(said) == (header is None)
+    assert all("first line of trees.csv is taken for data" in message for message in said)
+
+
+@pytest.mark.parametrize("label", ["oak", "kind"])
+def test_a_name_for_a_column_without_one_is_refused_with_what_to_write(tmp_path, label):
+    with pytest.raises(InputError, match=r"first line holds data, not names: .*--no-header --label 2"):
+        cm.datasets.read_csv(written(tmp_path, BARE), label)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["0", "1", "kind"], ["400.5", "401", "kind"], ["0.02", "0.31", "type"], ["", "1", "kind"]],
+    ids=["pandas", "wavelengths", "unlike the labels", "one without"],
+)
+def test_names_that_are_numbers_are_names(tmp_path, recwarn, names):
+    data = cm.datasets.read_csv(written(tmp_path, [names, *BARE]), -1)
+    assert data.X.shape == (4, 2)
+    assert data.extras["columns"] == tuple(names[:2])
+    assert not recwarn
+
+
+def test_numbers_alone_are_names_only_where_they_are_evenly_spaced(tmp_path):
+    rows = [["2.5", "3", "1"], ["7", "1", "0"], ["9", "0", "1"]]
+    with pytest.warns(UserWarning, match="taken for data"):
+        assert len(cm.datasets.read_csv(written(tmp_path, rows), -1).X) == 3
+    assert len(cm.datasets.read_csv(written(tmp_path, [["0", "1", "2"], *rows]), -1).X) == 3
+    assert len(cm.datasets.read_csv(written(tmp_path, rows), -1, header=True).X) == 2
+
+
+def test_columns_are_left_out_by_number(tmp_path):
+    assert cm.datasets.read_csv(written(tmp_path, TABLE), label=-1, drop=[0]).extras["columns"] == ("height",)
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "nan", "?", "#N/A"])
+def test_rows_with_missing_values_are_named_or_left_out(tmp_path, cell):
+    path = written(tmp_path, [*changed(2, 1, cell), ["8", "9", cell]])
+    with pytest.raises(
+        InputError, match=r"line 3: column 'height' has no value \(2 rows of 4 like this\).*--drop-missing"
+    ):
+        cm.datasets.read_csv(path, "kind")
+    with pytest.warns(UserWarning, match="left out for a missing value: 2 rows of 4 in trees.csv"):
+        data = cm.datasets.read_csv(path, "kind", drop_missing=True)
+    assert data.X.tolist() == [[1.0, 2.5], [5.0, 6.0]]
+    assert data.target_names == ("oak",)
+
+
+def test_a_column_without_any_value_is_named(tmp_path):
+    rows = [[*row, "depth" if r == 0 else ""] for r, row in enumerate(TABLE)]
+    with pytest.raises(InputError, match="every row lacks a value, most in column 'depth'"):
+        cm.datasets.read_csv(written(tmp_path, rows), "kind", drop_missing=True)
+    assert cm.datasets.read_csv(written(tmp_path, rows), "kind", drop=["depth"]).X.shape == (3, 2)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+@pytest.mark.parametrize("header", [None, False])
+def test_decimal_commas_are_read_and_said(tmp_path, delimiter, header):
+    rows = [["1,25", "3", "oak"], ["0,5", "4", "ash"], ["-2,75", "7", "oak"]]
+    names = [["width", "height", "kind"]] if header is None else []
+    with pytest.warns(UserWarning, match=r"decimal commas: 1,25 is read as 1\.25"):
+        data = cm.datasets.read_csv(written(tmp_path, [*names, *rows], delimiter), -1, header=header)
+    assert data.X.tolist() == [[1.25, 3.0], [0.5, 4.0], [-2.75, 7.0]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (["a;b;kind", "1,5;2.5;oak", "2,5;3;ash"], {}, "line 2: column 'b' holds '2.5', but other numbers"),
+        (["a,b,kind", "1,5,2,5,oak"], {}, "5 cells, but the first line has 3; with decimal commas"),
+        (["a,b,kind", '"1,5",2,oak'], {}, "column 'a' holds '1,5'.*separate columns by semicolons"),
+        (["kind", "oak", "ash"], {}, "no column beside 'kind'.*separated by commas, semicolons or tabs"),
+        (["a b kind", "1 2 oak"], {"label": "a b kind"}, "separated by commas, semicolons or tabs"),
+        (["a,b,kind", "1,2,oak"], {"label": 3}, "no column 3; columns have the numbers 0 to 2, or -3 to -1"),
+        (["a,b,kind", "1,2,oak"], {"encoding": "utf-9"}, "encoding must be a name that Python knows"),
+        (["1,1,oak", "1,2,ash"], {"header": True, "label": "oak"}, "two columns are called '1'.*--no-header"),
+        (["a,b,kind"], {"drop_missing": True}, "no row below"),
+    ],
+)
+def test_what_else_strangers_bring(tmp_path, lines, options, message):
+    with pytest.raises(InputError, match=message):
+        cm.datasets.read_csv(written(tmp_path, [[line] for line in lines]), **{"label": "kind"} | options)
+
+
+def test_other_encodings_are_named_and_read(tmp_path):
+    rows = [["h\xf6he", "art"], ["1", "b\xe4r"], ["2", "esche"]]
+    for encoding in ("latin-1", "utf-16"):
+        path = written(tmp_path, rows, encoding=encoding)
+        with pytest.raises(InputError, match=f"not UTF-8 text; .*--encoding {encoding}"):
+            cm.datasets.read_csv(path, "art")
+        assert cm.datasets.read_csv(path, "art", encoding=encoding).target_names == ("b\xe4r", "esche")
+
+
+def test_folders_workbooks_and_empty_files(tmp_path):
+    with pytest.raises(InputError, match="is a folder"):
+        cm.datasets.read_csv(tmp_path, "kind")
+    path = tmp_path / "book.csv"
+    for content, message in [(b"", "is empty"), (b"\n \n", "is empty"), (b"PK\x03\x04\x14", "is a workbook")]:
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            cm.datasets.read_csv(path, "kind")
+
+
+def labelled(labels):
+    return [["width", "value"], *([str(i % 7), label] for i, label in enumerate(labels))]
+
+
+@pytest.mark.parametrize(
+    "labels", [[f"{i / 8}" for i in range(60)], [str(i) for i in range(60)], [f"{i % 20}.5" for i in range(60)]]
+)
+def test_measurements_are_no_labels(tmp_path, labels):
+    with pytest.raises(InputError, match=r"'value' are \d+ different numbers in 60 rows.*bins.*another column"):
+        cm.datasets.read_csv(written(tmp_path, labelled(labels)), "value")
+
+
+@pytest.mark.parametrize(
+    "labels", [[str(i // 3) for i in range(60)], [f"c{i}" for i in range(60)], [f"{i % 5}.5" for i in range(60)]]
+)
+def test_codes_and_names_are_labels(tmp_path, labels):
+    data = cm.datasets.read_csv(written(tmp_path, labelled(labels)), "value")
+    assert len(data.target_names) == len(set(labels))

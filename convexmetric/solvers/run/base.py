@@ -60,6 +60,8 @@ class Monitor:
         self.history: list[Progress] = []
         self.status: Status = "stalled"
         self.stopped = False
+        #: Whether Ctrl-C ended the solve.
+        self.keyboard_interrupt = False
         self.caller_failed = False
         self.solver = ""
         #: What an iteration of the solver that runs is.

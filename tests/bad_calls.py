@@ -348,6 +348,7 @@ CALLS = [
     ),
     ("cm.CrossModalMetric(n_features_x=3).fit(X, y)", errors.InputError, r"from 1 to 2 for 3 features"),
     ("cm.datasets.read_csv('missing.csv', label='class')", errors.InputError, r"no such file"),
+    ("cm.datasets.read_csv('.', label='class')", errors.InputError, r"is a folder"),
 ]
 
 

@@ -141,9 +141,10 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, name, content, message):
 
 
 def test_a_missing_file_and_a_folder(tmp_path):
-    for path in (tmp_path / "none.npy", tmp_path):
-        with pytest.raises(InputError, match="there is no such file"):
-            read_metric(path)
+    with pytest.raises(InputError, match="there is no such file"):
+        read_metric(tmp_path / "none.npy")
+    with pytest.raises(InputError, match="is a folder, not a file"):
+        read_metric(tmp_path)
 
 
 def test_variable_is_for_files_of_several(tmp_path):

@@ -23,13 +23,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.arguments import check_share
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.hinges.kinks import Kinks
+from convexmetric.solvers.hinges.nearby import NearbyPairs
+from convexmetric.solvers.hinges.starts import check_sample_shares, samples_of, unit_of
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
@@ -90,10 +90,7 @@ class SmoothedLowRank(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "max_looks", "least_queries", "least_sample", "sample_per_entry", "failed_looks")
         check_positive(self, "first_width")
-        if not isinstance(self.samples, tuple) or not self.samples:
-            raise InputError(f"samples must be a tuple of shares, got {self.samples!r}")
-        for share in self.samples:
-            check_share(share, "samples")
+        check_sample_shares(self.samples)
         check_shares(self, "narrowing", "slow_narrowing", "accuracy", "sample_gap", "coarse_share")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -126,17 +123,11 @@ class SmoothedLowRank(Solver):
             C = objective.factor(monitor.M)
             width = float(monitor.left_by(self.name).get("width", width))
         else:
-            order = np.random.default_rng(0).permutation(risk.parts)
-            gap = self.sample_gap
-            for share in self.samples:
-                count = int(share * risk.parts)
-                if count >= self.least_queries:
-                    part = risk.subset(np.sort(order[:count]), risk.parts / count)
-                    smaller = MetricProblem(part, problem.regularizer, problem.G)
-                    limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
-                    inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
-                    C, width = _Path(self, smaller, part, inner).follow(C, width)
-                    gap *= 0.5
+            for part, gap in samples_of(risk, self.samples, self.least_queries, self.sample_gap):
+                smaller = MetricProblem(part, problem.regularizer, problem.G)
+                limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
+                inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+                C, width = _Path(self, smaller, part, inner).follow(C, width)
         _Path(self, problem, risk, monitor).follow(C, width)
 
 
@@ -188,10 +179,9 @@ class _Path:
     def _start(self) -> Array:
         """The best multiple of the identity along the directions in which the risk falls fastest there."""
         cone, objective = self.problem.cone, self.objective
-        X, identity = self.risk.rankings.X, cone.identity()
-        unit = self.risk.margin / max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
+        identity = cone.identity()
         values = {0.0: self.problem.objective(cone.zeros())}
-        for t in unit * 10.0 ** np.arange(-2.0, 2.1, 0.5):
+        for t in unit_of(self.risk) * 10.0 ** np.arange(-2.0, 2.1, 0.5):
             values[t] = self.problem.objective(t * identity)
             if values[t] > 2.0 * min(values.values()):
                 break
@@ -216,6 +206,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
 
     def __init__(self, settings: SmoothedLowRank, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(settings.factor, linear_part(problem))
+        self.pairs = NearbyPairs(risk)
         self.risk, self.least, self.per_entry = risk, settings.least_sample, settings.sample_per_entry
         self.width, self.stride = settings.first_width, np.inf
         #: Passes so far.
@@ -227,7 +218,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
         target = max(self.least, self.per_entry * C.size)
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
-        smoothed = self.risk.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)
+        smoothed = self.pairs.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)
         self.stride = max(1.0, smoothed.kinks / target)
         self.passes += 1
         S = self.inverse @ smoothed.point.S @ self.inverse.T

@@ -27,12 +27,12 @@ from convexmetric.cones.base import Array
 from convexmetric.risks import PairwiseRisk, Smoothed
 from convexmetric.threads import blas_threads_for, over_rows
 
-__all__ = ["NearbyPairs"]
+__all__ = ["FEW_NEAR", "NearbyPairs", "few_near"]
 
 #: delta: the larger, the longer the lists, and the longer they last.
-LEEWAY = 0.05
+LEEWAY = 0.1
 #: Share of a query's items that may be near: lists for more of them save nothing.
-FEW_NEAR = 0.02
+FEW_NEAR = 0.025
 #: Share of all distances that may be listed: a listed one costs about as much as ten others.
 FEW_LISTED = 0.1
 #: By how much, relative to its parts, a sum of distances may be wrong.
@@ -53,11 +53,16 @@ class _Neighbourhood:
         return width <= self.width and _within(self.risk, M - self.centre, self.leeway)
 
 
+def few_near(risk: PairwiseRisk) -> bool:
+    """Whether queries have so few near items, beside far ones, that most far ones are beyond them all."""
+    return int(risk.rankings.relevance.n_relevant.sum()) <= FEW_NEAR * int(risk.rankings.sizes.sum())
+
+
 class NearbyPairs:
     """Passes of a risk over the pairs that can have a slope, listed anew where the metric has moved on.
 
-    Lists are made once the metric has come to move little; before, and where they would be long, passes are over all
-    pairs.
+    Lists are made at the first metric, and again once it has come to move little; between, and where they would be
+    long, passes are over all pairs.
 
     Parameters
     ----------
@@ -67,8 +72,8 @@ class NearbyPairs:
     def __init__(self, risk: PairwiseRisk) -> None:
         self.risk = risk
         rankings = risk.rankings
-        few = int(rankings.relevance.n_relevant.sum()) <= FEW_NEAR * int(rankings.sizes.sum())
-        self._listable = few and rankings.dense and all(isinstance(points, np.ndarray) for points in rankings.sets)
+        dense = rankings.dense and all(isinstance(points, np.ndarray) for points in rankings.sets)
+        self._listable = dense and few_near(risk)
         #: Width up to which lists may be short.
         self._widest = np.inf
         self._last: Array | None = None
@@ -86,7 +91,7 @@ class NearbyPairs:
             self._lists = None
         if self._lists is None and self._listable and width <= self._widest:
             leeway = LEEWAY * _padded(self.risk, M)
-            if self._last is not None and _within(self.risk, M - self._last, leeway):
+            if self._last is None or _within(self.risk, M - self._last, leeway):
                 self._list(M, leeway, width)
             self._last = M
         risk = self.risk if self._lists is None else self._lists.risk

@@ -84,7 +84,7 @@ class SmoothedLowRank(Solver):
     slow_narrowing: float = 0.3
     accuracy: float = 1e-3
     sample_gap: float = 0.02
-    coarse_share: float = 0.08
+    coarse_share: float = 0.25
     failed_looks: int = 15
 
     def __post_init__(self) -> None:

@@ -111,7 +111,7 @@ class SmoothedNewton(Solver):
     samples: tuple[float, ...] = (0.0625, 0.25)
     least_queries: int = 250
     sample_gap: float = 0.02
-    coarse_share: float = 0.08
+    coarse_share: float = 0.25
 
     def __post_init__(self) -> None:
         check_counts(self, "max_passes", "most", "least_sample", "sample_per_coordinate", "centring_steps")

@@ -12,7 +12,9 @@ hinges prove as multipliers. The relative gap has two sources, and the larger on
 eigenvalues above one, because the factor has not settled or lacks rows: descend and grow. Or hinges on the kink cost
 something, about in proportion to w squared: narrow the width.
 
-The first metrics come from samples of the queries, whose passes cost their share of a full one.
+The first metrics come from samples of the queries, whose passes cost their share of a full one. With few near items a
+query most of the others are over lists of the pairs that can have a slope
+(:mod:`convexmetric.solvers.hinges.nearby`).
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ __all__ = ["SmoothedLowRank"]
 
 @dataclass(frozen=True)
 class SmoothedLowRank(Solver):
-    """Exact for rankings by a pairwise measure (AUC) with a trace, from some forty features to a thousand.
+    """Exact for large margins with a trace, and for rankings by a pairwise measure (AUC) of forty to a thousand features.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ __all__ = ["SmoothedLowRank"]
 
 @dataclass(frozen=True)
 class SmoothedLowRank(Solver):
-    """Exact for large margins with a trace, and for rankings by a pairwise measure (AUC) of forty to a thousand features.
+    """Exact for large margins with a trace, and for AUC with a trace, from some forty features to a thousand.
 
     Parameters
     ----------

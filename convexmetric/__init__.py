@@ -111,6 +111,7 @@ if _typing.TYPE_CHECKING:
     from convexmetric.estimators import (
         MLR,
         CrossModalMetric,
+        LargeMargin,
         LearnedDistance,
         OperatorMarginMetric,
         RandomProjectionMetric,
@@ -145,6 +146,7 @@ __all__ = [
     "Instance",
     "InteriorPoint",
     "KernelSpan",
+    "LargeMargin",
     "LargeMarginProblem",
     "LearnedDistance",
     "LowRankDescent",

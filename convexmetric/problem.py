@@ -257,6 +257,10 @@ class MetricProblem:
             return self.metric(M)
         return self.nearest(other.weights(M) if other.cone.diagonal else other.full_matrix(M))
 
+    def plain_metrics(self) -> list[Array]:
+        """Metrics for which nothing is learned, up to a factor: what a solve that is cut short must not fall behind."""
+        return [self.cone.identity()]
+
     def on_features(self, M: cp.Expression) -> cp.Expression:
         """The metric as users have it, from the problem's variable: linear, the inverse of :meth:`from_features`."""
         return M

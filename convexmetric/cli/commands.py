@@ -67,6 +67,7 @@ NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 PICTURES = (".png", ".pdf", ".svg")
 #: What ``fit`` can learn from points with labels, and the estimator that does.
 METHODS = {
+    "large-margin": "LargeMargin",
     "mlr": "MLR",
     "relative": "RelativeComparisonMetric",
     "projection": "RandomProjectionMetric",

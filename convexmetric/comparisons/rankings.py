@@ -126,6 +126,12 @@ class Rankings:
         part.anchors, part.sizes = self.rows(queries), self.sizes[queries]
         return part
 
+    def listing(self, relevance: Relevance) -> Rankings:
+        """The same queries with other lists, of which only the listed distances are made; points must be dense."""
+        part = copy(self)
+        part.relevance, part.sizes, part.dense = relevance, relevance.n_relevant + relevance.n_irrelevant, False
+        return part
+
     def rows(self, queries: np.ndarray) -> np.ndarray:
         """The rows of ``Q`` that some queries are."""
         return queries if self.anchors is None else self.anchors[queries]

@@ -14,6 +14,7 @@ A 2-D array is points in rows without a ``preprocessor``, and tuples of indices 
 
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
+from convexmetric.estimators.large_margin import LargeMargin
 from convexmetric.estimators.operator_margin import OperatorMarginMetric
 from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
@@ -22,6 +23,7 @@ from convexmetric.estimators.relative_comparisons import RelativeComparisonMetri
 __all__ = [
     "MLR",
     "CrossModalMetric",
+    "LargeMargin",
     "LearnedDistance",
     "OperatorMarginMetric",
     "RandomProjectionMetric",

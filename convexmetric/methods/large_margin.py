@@ -137,6 +137,12 @@ class LargeMarginProblem(MetricProblem):
         metric = K.T @ PSDCone(d).element(M, self.letter) @ K
         return 0.5 * (metric + metric.T)
 
+    def plain_metrics(self) -> list[Array]:
+        """The identity, and the Euclidean metric of the features, at traces of d."""
+        d = self.unwhitening.shape[0]
+        euclidean = self.from_features(np.ones(d) if self.cone.diagonal else np.eye(d))
+        return [*super().plain_metrics(), euclidean * (self.cone.d / self.cone.trace(euclidean))]
+
     def on_features(self, M: cp.Expression) -> cp.Expression:
         """``K^-T M' K^-1`` in CVXPY, or the weights of the features."""
         L = self.whitening

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.comparisons import Block, Rankings, Triplets
-from convexmetric.comparisons.relevance import Lists
+from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
@@ -152,6 +152,10 @@ class PairwiseRisk(QueryRisk):
         """The sum over some of the queries, times a factor."""
         return type(self)(self.rankings.subset(parts), factor * self.weights[parts], self.margin)
 
+    def listing(self, relevance: Relevance) -> Self:
+        """The same hinges over other lists, of which only the listed distances are made."""
+        return type(self)(self.rankings.listing(relevance), self.weights, self.margin)
+
     def described(self) -> Described:
         """Rankings, with one weight or those of the queries, and the margin."""
         arrays, weight = description(self.rankings).arrays, float(self.weights[0])
@@ -175,7 +179,9 @@ class PairwiseRisk(QueryRisk):
         return self.rankings.pairs
 
     def value(self, M: Array) -> float:
-        """One pass over all queries."""
+        """One pass over all queries; none at zero, where every hinge costs its margin."""
+        if not np.any(M):
+            return float(self.margin * (self.weights @ self.pairs))
         return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0, write=False))
 
     def part_values(self, M: Array) -> Array:

@@ -17,6 +17,7 @@ from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
+from convexmetric.solvers.hinges.nearby import FEW_NEAR, few_near
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Run, Solver
@@ -119,6 +120,13 @@ def _many_pairs_and_coordinates(problem: MetricProblem) -> Reason | None:
     return Reason(f"it has at most {NEWTON_COORDINATES} coordinates") if few else _many_pairs(problem)
 
 
+def _few_near(problem: MetricProblem) -> Reason | None:
+    risk = problem.risk.form(PairwiseRisk)
+    if isinstance(risk, Reason):
+        return risk
+    return None if few_near(risk) else Reason(f"more than {FEW_NEAR:.1%} of the items of its queries are near ones")
+
+
 def _long_pass(problem: MetricProblem) -> Reason | None:
     risk = problem.risk.form(QueryRisk)
     if isinstance(risk, Reason):
@@ -161,7 +169,7 @@ MANY_PAIRS = 5_000
 NEWTON_COORDINATES = 700
 #: Rank of a metric of many features, for that: a metric of fewer has no more coordinates.
 LOW_RANK = 20
-#: Pairs a query below which cutting planes are as fast: large margins, with a few target neighbours each.
+#: Pairs a query below which cutting planes are as fast.
 PAIRS_A_QUERY = 2_000
 
 #: Distances in a pass from which most passes had better be over a sample: a second or so.
@@ -208,6 +216,16 @@ ROUTES: tuple[Route, ...] = (
     Route(
         CuttingPlanes(), "hinges over near and far items", "diagonal, squared norm",
         f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters", _few_weights,
+    ),
+    Route(
+        SmoothedLowRank(), "hinges over a few near and many far items (large margins)", "full, trace",
+        f"up to {FEW_NEAR:.1%} near items",
+        "after samples of the queries most passes are over the few pairs that can have a slope", _few_near,
+    ),
+    Route(
+        SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few near and many far items (large margins)", "trace",
+        f"up to {NEWTON_COORDINATES} coordinates, {MANY_PAIRS:,} pairs or more for each",
+        "the same for diagonal metrics", _both(_few_near, _many_pairs),
     ),
     Route(
         SampledCuttingPlanes(), "rankings, soft margins; hinges over near and far items", "linear plus squared norm",

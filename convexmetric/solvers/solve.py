@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_count, check_seconds, is_real
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
+from convexmetric.cones.base import Array
 from convexmetric.errors import (
     BackendError,
     ConvexMetricError,
@@ -58,6 +59,8 @@ __all__ = ["SOLVERS", "solve"]
 
 #: Parts that tell which simple metric is best, and the share of the upper bound from which it may be better still.
 SIMPLE_PARTS, SIMPLE_SHARE = 32, 1.5
+#: Multiples of these metrics that are tried, and up to which more are while they get better.
+SIMPLE_GRID, LARGEST_MULTIPLE = tuple(10.0 ** np.arange(-4.0, 1.1, 0.5)), 1e9
 #: Solvers by the name a user types.
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
@@ -292,17 +295,28 @@ def _offer_simple(problem: MetricProblem, monitor: Monitor) -> None:
     Where some of the parts can tell which of them is best, and that it is no better than what the solver found, no pass
     is spent on it.
     """
-    zero, identity = problem.cone.zeros(), problem.cone.identity()
-    metric, promising = zero, not monitor.zero_offered
+    metric, promising = problem.cone.zeros(), not monitor.zero_offered
     some = some_parts(problem, SIMPLE_PARTS)
     if some is not None:
-        found = [(some.objective(t * identity), t) for t in (0.0, *10.0 ** np.arange(-4.0, 1.1, 0.5))]
-        value, t = min(found)
-        metric, promising = t * identity, value < SIMPLE_SHARE * monitor.upper_bound and (t > 0.0 or promising)
+        found = [_best_multiple(some, M) for M in problem.plain_metrics()]
+        value, metric = min(found, key=lambda pair: pair[0])
+        promising = value < SIMPLE_SHARE * monitor.upper_bound and (bool(metric.any()) or promising)
     if promising:
         value = problem.objective(metric)
         if np.isfinite(value):
             monitor.primal(metric, value)
+
+
+def _best_multiple(problem: MetricProblem, M: Array) -> tuple[float, Array]:
+    """Of zero and a grid of multiples of a metric the best one, with its objective."""
+    values = {t: problem.objective(t * M) for t in (0.0, *SIMPLE_GRID)}
+    t = SIMPLE_GRID[-1]
+    while values[t] == min(values.values()) and t < LARGEST_MULTIPLE:
+        # The unit of the problem's coordinates may be far from that of its points.
+        t *= SIMPLE_GRID[-1] / SIMPLE_GRID[-2]
+        values[t] = problem.objective(t * M)
+    t = min(values, key=values.__getitem__)
+    return values[t], t * M
 
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:

@@ -439,11 +439,11 @@ def wine_table(tmp_path):
     return path, wine
 
 
-@pytest.mark.parametrize("method", ["mlr", "relative", "projection", "operator"])
+@pytest.mark.parametrize("method", ["large-margin", "mlr", "relative", "projection", "operator"])
 def test_fit_saves_components_that_act_on_the_table_itself(command, tmp_path, wine_table, method):
     path, wine = wine_table
     saved = tmp_path / "metric.npz"
-    seed = [] if method in ("mlr", "operator") else ["--set", "random_state=0"]
+    seed = [] if method in ("large-margin", "mlr", "operator") else ["--set", "random_state=0"]
     code, out, err = command("fit", path, "--label", "grower", "--method", method, "--save", saved, *seed)
     assert code == 0
     assert "178 x 13; 3 classes" in out
@@ -453,6 +453,7 @@ def test_fit_saves_components_that_act_on_the_table_itself(command, tmp_path, wi
         assert arrays["columns"].tolist() == [f"f{i}" for i in range(13)]
         assert 0.0 <= float(arrays["gap"]) <= 1e-4
     estimator = {
+        "large-margin": cm.LargeMargin(),
         "mlr": cm.MLR(),
         "relative": cm.RelativeComparisonMetric(random_state=0),
         "projection": cm.RandomProjectionMetric(random_state=0),
@@ -487,7 +488,10 @@ def test_fit_says_when_it_is_not_certified(command, wine_table):
     ("arguments", "message"),
     [
         (["--label", "growers"], "did you mean 'grower'"),
-        (["--label", "grower", "--method", "lmnn"], "--method must be one of mlr, relative, projection, operator"),
+        (
+            ["--label", "grower", "--method", "lmnn"],
+            "must be one of large-margin, mlr, relative, projection, operator",
+        ),
         (["--label", "grower", "--set", "c"], "NAME=VALUE"),
         (["--label", "grower", "--set", "mesure=auc"], "did you mean measure"),
         (["--label", "grower", "--set", "C=large"], "C must be a positive number"),

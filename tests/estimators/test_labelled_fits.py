@@ -28,6 +28,8 @@ NAMES = np.array(["Barolo", "Grignolino", "Barbera"])[Y]
 MAP = np.eye(13)[:, :6] + 0.1
 
 ESTIMATORS = {
+    "large-margin": lambda: cm.LargeMargin(),
+    "large-margin-diagonal": lambda: cm.LargeMargin(n_neighbors=2, push=0.7, diagonal=True),
     "ranking": lambda: cm.MLR(C=10.0),
     "ranking-auc-diagonal": lambda: cm.MLR(measure="auc", C=10.0, diagonal=True),
     "relative": lambda: cm.RelativeComparisonMetric(random_state=0),
@@ -125,6 +127,7 @@ def test_pipelines_learn_what_tells_the_wines_apart(name):
 @pytest.mark.parametrize(
     ("name", "grid"),
     [
+        ("large-margin", {"n_neighbors": [1, 3]}),
         ("ranking", {"C": [0.1, 10.0]}),
         ("relative", {"C": [0.01, 1.0]}),
         ("projection", {"n_components": [2, 6]}),
@@ -206,7 +209,7 @@ def test_constant_features_change_nothing(name):
     assert estimator.certificate_.upper_bound == pytest.approx(fitted(name).certificate_.upper_bound, rel=2e-4)
 
 
-@pytest.mark.parametrize("name", ["ranking", "projection"])
+@pytest.mark.parametrize("name", ["large-margin", "ranking", "projection"])
 def test_points_alone_in_their_class_are_left_out_aloud(name):
     with pytest.warns(UserWarning, match=r"single member \(7, 8\)"):
         estimator = ESTIMATORS[name]().fit(np.vstack([X, X[:2] + 9.0]), np.r_[Y, 7, 8])
@@ -237,6 +240,9 @@ def test_bad_labels_are_refused(name):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
+        (cm.LargeMargin(n_neighbors=0), "n_neighbors must be"),
+        (cm.LargeMargin(push=1.0), "push must be below 1"),
+        (cm.LargeMargin(diagonal="yes"), "diagonal must be"),
         (cm.MLR(measure="accuracy"), "measure must be one of"),
         (cm.MLR(C=-1.0), "C must be positive"),
         (cm.MLR(k=3), "leave k out"),

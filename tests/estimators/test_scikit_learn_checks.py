@@ -30,6 +30,8 @@ def expected_failed_checks(estimator):
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
+        cm.LargeMargin(),
+        cm.LargeMargin(n_neighbors=1, diagonal=True),
         cm.MLR(),
         cm.MLR(measure="auc", diagonal=True, C=1.0),
         cm.RelativeComparisonMetric(),

@@ -22,7 +22,7 @@ def threads():
     return ThreadPoolExecutor(2)
 
 
-ESTIMATORS = [cm.MLR, cm.RelativeComparisonMetric, cm.RandomProjectionMetric]
+ESTIMATORS = [cm.LargeMargin, cm.MLR, cm.RelativeComparisonMetric, cm.RandomProjectionMetric]
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

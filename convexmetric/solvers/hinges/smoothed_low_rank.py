@@ -12,7 +12,9 @@ hinges prove as multipliers. The relative gap has two sources, and the larger on
 eigenvalues above one, because the factor has not settled or lacks rows: descend and grow. Or hinges on the kink cost
 something, about in proportion to w squared: narrow the width.
 
-The first metrics come from samples of the queries, whose passes cost their share of a full one.
+The first metrics come from samples of the queries, whose passes cost their share of a full one. With few near items a
+query most of the others are over lists of the pairs that can have a slope
+(:mod:`convexmetric.solvers.hinges.nearby`).
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.arguments import check_share
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.hinges.kinks import Kinks
+from convexmetric.solvers.hinges.nearby import NearbyPairs
+from convexmetric.solvers.hinges.starts import check_sample_shares, samples_of, unit_of
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
@@ -40,7 +42,7 @@ __all__ = ["SmoothedLowRank"]
 
 @dataclass(frozen=True)
 class SmoothedLowRank(Solver):
-    """Exact for rankings by a pairwise measure (AUC) with a trace, from some forty features to a thousand.
+    """Exact for large margins with a trace, and for AUC with a trace, from some forty features to a thousand.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ class SmoothedLowRank(Solver):
     slow_narrowing: float = 0.3
     accuracy: float = 1e-3
     sample_gap: float = 0.02
-    coarse_share: float = 0.08
+    coarse_share: float = 0.25
     failed_looks: int = 15
 
     def __post_init__(self) -> None:
@@ -95,10 +97,7 @@ class SmoothedLowRank(Solver):
             self, "max_looks", "least_queries", "least_sample", "most_sample", "sample_per_entry", "failed_looks"
         )
         check_positive(self, "first_width")
-        if not isinstance(self.samples, tuple) or not self.samples:
-            raise InputError(f"samples must be a tuple of shares, got {self.samples!r}")
-        for share in self.samples:
-            check_share(share, "samples")
+        check_sample_shares(self.samples)
         check_shares(self, "narrowing", "slow_narrowing", "accuracy", "sample_gap", "coarse_share")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
@@ -131,17 +130,11 @@ class SmoothedLowRank(Solver):
             C = objective.factor(monitor.M)
             width = float(monitor.left_by(self.name).get("width", width))
         else:
-            order = np.random.default_rng(0).permutation(risk.parts)
-            gap = self.sample_gap
-            for share in self.samples:
-                count = int(share * risk.parts)
-                if count >= self.least_queries:
-                    part = risk.subset(np.sort(order[:count]), risk.parts / count)
-                    smaller = MetricProblem(part, problem.regularizer, problem.G)
-                    limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
-                    inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
-                    C, width = _Path(self, smaller, part, inner).follow(C, width)
-                    gap *= 0.5
+            for part, gap in samples_of(risk, self.samples, self.least_queries, self.sample_gap):
+                smaller = MetricProblem(part, problem.regularizer, problem.G)
+                limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
+                inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+                C, width = _Path(self, smaller, part, inner).follow(C, width)
         _Path(self, problem, risk, monitor).follow(C, width)
 
 
@@ -193,10 +186,9 @@ class _Path:
     def _start(self) -> Array:
         """The best multiple of the identity along the directions in which the risk falls fastest there."""
         cone, objective = self.problem.cone, self.objective
-        X, identity = self.risk.rankings.X, cone.identity()
-        unit = self.risk.margin / max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
+        identity = cone.identity()
         values = {0.0: self.problem.objective(cone.zeros())}
-        for t in unit * 10.0 ** np.arange(-2.0, 2.1, 0.5):
+        for t in unit_of(self.risk) * 10.0 ** np.arange(-2.0, 2.1, 0.5):
             values[t] = self.problem.objective(t * identity)
             if values[t] > 2.0 * min(values.values()):
                 break
@@ -221,7 +213,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
 
     def __init__(self, settings: SmoothedLowRank, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(settings.factor, linear_part(problem))
-        self.risk = risk
+        self.pairs, self.risk = NearbyPairs(risk), risk
         self.least, self.most, self.per_entry = settings.least_sample, settings.most_sample, settings.sample_per_entry
         self.width, self.stride = settings.first_width, np.inf
         #: Passes so far.
@@ -233,7 +225,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
         target = min(self.most, max(self.least, self.per_entry * C.size))
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
-        smoothed = self.risk.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)
+        smoothed = self.pairs.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)
         self.stride = max(1.0, smoothed.kinks / target)
         self.passes += 1
         S = self.inverse @ smoothed.point.S @ self.inverse.T

@@ -11,6 +11,9 @@ smaller mu.
 
 Every pass gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed hinges prove
 as multipliers.
+
+The path begins on samples of the queries, whose passes cost their share of a full one. With few near items a query most
+of the others are over lists of the pairs that can have a slope (:mod:`convexmetric.solvers.hinges.nearby`).
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Risk, Smoothed, SmoothedPairs
 from convexmetric.shards import ShardedRisk
+from convexmetric.solvers.hinges.nearby import NearbyPairs
+from convexmetric.solvers.hinges.starts import check_sample_shares, samples_of, unit_of
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import linear_part, linear_penalty
@@ -38,6 +43,10 @@ from convexmetric.threads import blas_threads_for
 __all__ = ["SmoothedNewton"]
 
 Pairs = PairwiseRisk | ShardedRisk
+#: Metric, mu and width.
+State = tuple[Array, float, float]
+#: Multiples of the identity, in units of the data where these are at hand.
+HERE, SHARDED = 10.0 ** np.arange(-2.0, 2.1, 0.5), 10.0 ** np.arange(-4.0, 8.1, 0.5)
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,14 @@ class SmoothedNewton(Solver):
         Factor by which a step that does not is shortened.
     shortest_step : float
         Share of the Newton step below which the path ends.
+    samples : tuple of float
+        Shares of the queries on which the path begins, ascending.
+    least_queries : int
+        Queries that a sample has at least; smaller ones are left out.
+    sample_gap : float
+        Gap to which the path of the first sample goes; that of the next one goes to half of it, and so on.
+    coarse_share : float
+        Share of a time limit after which the first pass over all queries begins.
     """
 
     name: ClassVar[str] = "smoothed-newton"
@@ -91,11 +108,18 @@ class SmoothedNewton(Solver):
     sufficient_gain: float = 1e-4
     backtracking: float = 0.4
     shortest_step: float = 1e-3
+    samples: tuple[float, ...] = (0.0625, 0.25)
+    least_queries: int = 250
+    sample_gap: float = 0.02
+    coarse_share: float = 0.25
 
     def __post_init__(self) -> None:
         check_counts(self, "max_passes", "most", "least_sample", "sample_per_coordinate", "centring_steps")
+        check_counts(self, "least_queries")
+        check_sample_shares(self.samples)
         check_positive(self, "first_width", "first_barrier", "width_exponent", "centring_accuracy")
         check_shares(self, "barrier_factor", "boundary_share", "sufficient_gain", "backtracking", "shortest_step")
+        check_shares(self, "sample_gap", "coarse_share")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
@@ -121,35 +145,67 @@ class SmoothedNewton(Solver):
 
     def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
         """Follow the central path until the certified gap closes."""
-        with suppress(la.LinAlgError):
-            # Numbers that left the range of floats end the path; what it found stays.
-            _Path(self, problem, risk, monitor).follow()
+        state = self._left(problem, monitor)
+        if state is None and isinstance(risk, PairwiseRisk):
+            state = self._of_samples(problem, risk, monitor)
+        _Path(self, problem, risk, monitor).follow(state)
+
+    def _of_samples(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> State | None:
+        """Where the path ends on samples of the queries; None if there is no sample, or zero is optimal for one."""
+        state = None
+        limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
+        for part, gap in samples_of(risk, self.samples, self.least_queries, self.sample_gap):
+            smaller = MetricProblem(part, problem.regularizer, problem.G)
+            inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+            state = _Path(self, smaller, part, inner).follow(state)
+        return state
+
+    def _left(self, problem: MetricProblem, monitor: Monitor) -> State | None:
+        """Point, barrier and width of an earlier run, if there was one."""
+        left = monitor.left_by(self.name)
+        if not left:
+            return None
+        try:
+            U = problem.metric(left["U"])
+            mu, width = float(left["mu"]), float(left["width"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the checkpoint's path is damaged ({error}); remove it to start again") from error
+        if not (problem.cone.smallest(U) > 0.0 and 0.0 < mu < np.inf and 0.0 < width < np.inf):
+            raise InputError("the checkpoint's path is damaged (a point outside the cone); remove it to start again")
+        return U, mu, width
 
 
 class _Path:
-    """The state of one run."""
+    """The state of one run: all queries, or a sample of them."""
 
     def __init__(self, settings: SmoothedNewton, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
         self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
+        self.passes = NearbyPairs(risk) if isinstance(risk, PairwiseRisk) else risk
         self.left = settings.max_passes
         self.cone = problem.cone
         self.C = linear_part(problem)
         self.target = max(settings.least_sample, settings.sample_per_coordinate * self.cone.size)
         self.stride = np.inf
         self.done = False
+        self.here: State | None = None
 
-    def follow(self) -> None:
-        """From the best multiple of the identity on, or from where a checkpoint was left."""
-        settings, cone = self.settings, self.cone
-        left = self._left()
-        if left is None:
+    def follow(self, state: State | None) -> State | None:
+        """From a point of the path, or the best multiple of the identity: where it ends; None if zero is optimal."""
+        with suppress(la.LinAlgError):
+            # Numbers that left the range of floats end the path; what it found stays.
+            self._follow(state)
+        return self.here
+
+    def _follow(self, state: State | None) -> None:
+        settings = self.settings
+        if state is None:
             # The zero metric is the optimum where the penalty outweighs the risk; this pass proves it.
-            self._pass(cone.zeros(), settings.first_width)
+            self._pass(self.cone.zeros(), settings.first_width)
             if self.done:
                 return
         steps = 0
-        U, mu, width = left or self._start()
-        self.monitor.state = lambda: {"U": U, "mu": np.array(mu), "width": np.array(width)}
+        self.here = U, mu, width = state or self._start()
+        self.monitor.state = self._state
         # Twice: the first pass counts the kinks, so that the second can sample them.
         if not self.monitor.out_of_time:
             self._pass(U, width, count=False)
@@ -159,13 +215,14 @@ class _Path:
             scaling, V, decrement = self._direction(U, Z, here, mu)
             steps += 1
             # A small decrement alone says little: along sampled pairs the second derivative is huge.
-            centred = decrement <= settings.centring_accuracy * mu and cone.smallest(Z) > 0.0
+            centred = decrement <= settings.centring_accuracy * mu and self.cone.smallest(Z) > 0.0
             if centred or steps > settings.centring_steps:
                 steps = 0
                 mu *= settings.barrier_factor
                 narrower = settings.barrier_factor**settings.width_exponent
                 width *= narrower
                 self.stride = max(1.0, self.stride * narrower)
+                self.here = U, mu, width
                 here = self._pass(U, width)
                 continue
             step = min(1.0, settings.boundary_share * scaling.longest(V))
@@ -181,28 +238,23 @@ class _Path:
                     # Rounding, or a sample too thin: the path goes no further.
                     return
             U, here = trial, there
+            self.here = U, mu, width
 
-    def _left(self) -> tuple[Array, float, float] | None:
-        """Point, barrier and width of an earlier run, if there was one."""
-        left = self.monitor.left_by(SmoothedNewton.name)
-        if not left:
-            return None
-        try:
-            U = self.problem.metric(left["U"])
-            mu, width = float(left["mu"]), float(left["width"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the checkpoint's path is damaged ({error}); remove it to start again") from error
-        if not (self.cone.smallest(U) > 0.0 and 0.0 < mu < np.inf and 0.0 < width < np.inf):
-            raise InputError("the checkpoint's path is damaged (a point outside the cone); remove it to start again")
-        return U, mu, width
+    def _state(self) -> dict[str, np.ndarray]:
+        """What it takes to go on from here."""
+        if self.here is None:
+            return {}
+        U, mu, width = self.here
+        return {"U": U, "mu": np.array(mu), "width": np.array(width)}
 
-    def _start(self) -> tuple[Array, float, float]:
-        """The best multiple of the identity among powers of ten, by their objectives, with a barrier to suit."""
-        identity = self.cone.identity()
-        values = {}
-        for t in 10.0 ** np.arange(-4.0, 2.1, 0.5):
+    def _start(self) -> State:
+        """The best multiple of the identity on a grid, with a barrier to suit."""
+        identity, values = self.cone.identity(), {}
+        # Shards do not say what the unit of their points is: a longer grid, which ends where values rise.
+        grid = unit_of(self.risk) * HERE if isinstance(self.risk, PairwiseRisk) else SHARDED
+        for t in grid:
             values[t] = self.problem.objective(t * identity)
-            if self.monitor.primal(t * identity, values[t]) is False and values[t] > 10.0 * min(values.values()):
+            if self.monitor.primal(t * identity, values[t]) is False and values[t] > 2.0 * min(values.values()):
                 break
             if self.monitor.out_of_time:
                 break
@@ -214,7 +266,7 @@ class _Path:
         """Evaluate, offer what it proves, and count the pass."""
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
-        here = self.risk.smoothed(U, width, self.stride, most, seed=self.left)
+        here = self.passes.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)
         self.monitor.primal(U, here.exact + self.problem.penalty(U))
         bound = self.problem.bound(here.point.value, here.point.S, U)

@@ -1,0 +1,126 @@
+"""Large margin nearest neighbours (Weinberger & Saul 2009) as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.stats import mode
+from sklearn.neighbors import NearestNeighbors
+
+from convexmetric.comparisons.pairs import label_codes
+from convexmetric.estimators.base import MetricEstimator, generator, in_company
+from convexmetric.methods import LargeMarginProblem
+
+__all__ = ["LargeMargin"]
+
+
+class LargeMargin(MetricEstimator):
+    """Large margin nearest neighbours: a metric for k-nearest-neighbour classification.
+
+    The k nearest points of a point's own label, its target neighbours, are pulled to it, and points of other labels
+    that come nearer than a target neighbour plus a margin are pushed away (:class:`~convexmetric.LargeMarginProblem`).
+
+    Parameters
+    ----------
+    n_neighbors : int
+        k, the number of target neighbours, by Euclidean distance in the features given; also the k of :meth:`score`.
+    push : float
+        mu, between 0 and 1: weight of pushing, 1 - mu that of pulling.
+    diagonal : bool
+        Learn weights of features.
+    solver : str or Solver
+        As for :func:`~convexmetric.solve`; ``"exact"`` closes the gap.
+    tol : float
+        Certified relative gap at which to stop.
+    max_iter, max_seconds : int, float, optional
+        Limits of the solve; it warns if they leave a larger gap.
+    verbose : bool or int
+        Show the bounds as they close.
+    random_state : int, RandomState, Generator or None
+        Of stochastic solvers; the exact ones need none.
+    preprocessor : (n, d) array or callable, optional
+        What indices point into.
+    backend : Executor, callable, distributed.Client or str, optional
+        What evaluates the risk in ``fit``, as for :class:`MLR`.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> data = cm.datasets.load("wine")
+    >>> X = cm.datasets.preprocess(data.X, ["zscore"])
+    >>> metric = cm.LargeMargin(n_neighbors=3).fit(X, data.y)
+    >>> metric.gap_ <= 1e-4, metric.score(X, data.y)
+    (True, 1.0)
+    """
+
+    _stronger = "raise push"
+
+    def __init__(
+        self,
+        n_neighbors: int = 3,
+        push: float = 0.5,
+        diagonal: bool = False,
+        solver: Any = "exact",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        verbose: bool | int = False,
+        random_state: Any = None,
+        preprocessor: Any = None,
+        backend: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.push = push
+        self.diagonal = diagonal
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.random_state = random_state
+        self.preprocessor = preprocessor
+        self.backend = backend
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from points and labels.
+
+        Points whose label no other point has are left out, with a warning.
+
+        Parameters
+        ----------
+        X : (n, d) array, or (n,) indices with a ``preprocessor``
+        y : (n,) array
+            Labels.
+
+        Raises
+        ------
+        InputError
+            If a parameter is malformed, there is one class only, or target neighbours agree in a direction in which
+            other points differ, as they may with fewer points than features: take principal components first.
+        """
+        rng = generator(self.random_state)
+        points = self._points(X, reset=True)
+        labels = self._labels(points, y)
+        kept = in_company(labels, warn=True)
+        self._learn(LargeMarginProblem(points[kept], labels[kept], self.n_neighbors, self.push, self.diagonal), rng)
+        return self
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.
+
+        Under the learned metric; points whose label no other has are left out.
+
+        Parameters
+        ----------
+        X : (n, d) array, or (n,) indices with a ``preprocessor``
+        y : (n,) array
+            Labels.
+        """
+        images = self._transformed(X)
+        labels = self._scored_labels(images, y)
+        kept = in_company(labels)
+        images, codes = images[kept], label_codes(labels[kept], int(kept.sum()))
+        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, len(images) - 1)).fit(images)
+        votes = codes[nearest.kneighbors(return_distance=False)]
+        return float(np.mean(mode(votes, axis=1).mode == codes))

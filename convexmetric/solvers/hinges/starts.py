@@ -1,0 +1,50 @@
+"""Where paths begin: samples of the queries, and multiples of the identity in units of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from convexmetric.arguments import check_share
+from convexmetric.errors import InputError
+from convexmetric.risks import PairwiseRisk
+
+__all__ = ["check_sample_shares", "samples_of", "unit_of"]
+
+
+def samples_of(
+    risk: PairwiseRisk, shares: tuple[float, ...], least: int, gap: float
+) -> Iterator[tuple[PairwiseRisk, float]]:
+    """Risks of samples of ``least`` queries or more, in the units of all, and gaps to solve to: ``gap``, then halves.
+
+    The queries of a share are among those of a larger one; any order that does not depend on the data will do.
+    """
+    order = np.random.default_rng(0).permutation(risk.parts)
+    for share in shares:
+        count = int(share * risk.parts)
+        if count >= least:
+            yield risk.subset(np.sort(order[:count]), risk.parts / count), gap
+            gap *= 0.5
+
+
+def unit_of(risk: PairwiseRisk) -> float:
+    """The multiple of the identity at which two points of the corpus are a margin apart on average."""
+    X, cone = risk.rankings.X, risk.cone
+    centre = np.asarray(X.mean(axis=0)).ravel()
+    variance = float(risk.rankings.norms(cone.identity()).mean()) - float(centre @ centre)
+    return float(risk.margin / max(2.0 * variance, np.finfo(float).tiny))
+
+
+def check_sample_shares(samples: object) -> None:
+    """Refuse what is not a tuple of shares.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if not isinstance(samples, tuple) or not samples:
+        raise InputError(f"samples must be a tuple of shares, got {samples!r}")
+    for share in samples:
+        check_share(share, "samples")

@@ -20,6 +20,7 @@ from convexmetric.audit.optimality import Conditions, Scale, Subspace, best_scal
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
+from convexmetric.notebooks import facts_table
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
@@ -103,11 +104,11 @@ class WorstPart:
 
     @property
     def name(self) -> str:
-        """What a user calls the part: a query, an anchor or a point by its row, a listed comparison by its place in the list."""
+        """What a user calls the part: queries, anchors and points by row, listed comparisons by place in the list."""
         return f"{self.kind} {self.rows[0] if self.kind == 'point' else self.part}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What an audit found.
 
@@ -230,6 +231,13 @@ class Audit:
             f"of rank {subspace.reference_rank}"
         )
 
+    def __repr__(self) -> str:
+        return f"<Audit: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        worst = [(part.name, f"costs {part.loss:.4g}; worst comparison: {part.comparison}") for part in self.worst]
+        return facts_table(self.verdict, self.rows() + worst)
+
     def __str__(self) -> str:
         return "\n".join(
             [self.verdict, "", *(f"{name:21}{value}" for name, value in self.rows()), *self._worst_lines()]
@@ -243,8 +251,8 @@ class Audit:
         rows += [
             ("risk + penalty", f"{self.risk:.6g} + {self.penalty:.6g}"),
             ("certified optimum >=", f"{self.lower_bound:.10g}"),
-            ("suboptimality <=", f"{self.suboptimality:.3g}"),
-            ("proved by M itself", f"optimum >= {self.own_bound:.6g}, gap {self.own_gap:.3g}"),
+            ("suboptimality <=", f"{max(0.0, self.suboptimality):.3g}"),
+            ("proved by M itself", f"optimum >= {self.own_bound:.6g}, gap {max(0.0, self.own_gap):.3g}"),
             (
                 "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight",
                 f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})",
@@ -333,7 +341,7 @@ def audit(
 
 def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: Reference, worst: int) -> Audit:
     """The audit of an element of the cone's space."""
-    objective = problem.objective(metric)
+    objective = problem.value(metric)
     judged, smallest, in_cone = placed(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     projected = risk + penalty
@@ -434,7 +442,7 @@ def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
     """The iterate with the smallest objective, each projected on the cone first."""
     best, least = None, np.inf
     for M in iterates:
-        value = problem.objective(placed(problem, problem.from_features(M))[0])
+        value = problem.value(placed(problem, problem.from_features(M))[0])
         if best is None or value < least:
             # A solver may go on in the same array.
             best, least = np.array(M, copy=True), value
@@ -447,7 +455,7 @@ def _own_bound(problem: MetricProblem, M: Array, scale: Scale) -> float:
     """The best bound that tangent planes at the metric and at its best multiple prove."""
     bound = -np.inf
     for factor in {1.0, scale.best if np.isfinite(scale.best) else 1.0}:
-        if np.isfinite(problem.objective(factor * M)):
+        if np.isfinite(problem.value(factor * M)):
             for dual in problem.risk.own_duals(factor * M):
                 bound = max(bound, problem.dual_bound(dual, hint=factor * M))
     return bound

@@ -19,6 +19,7 @@ import typer
 from rich.console import Console
 
 from convexmetric import __version__
+from convexmetric.arguments import not_one_of
 from convexmetric.audit import (
     Audit,
     AuditTrail,
@@ -359,7 +360,7 @@ def fit(
 ) -> None:
     """Learn a metric from a labelled CSV file, with a certified optimum."""
     if method not in METHODS:
-        raise InputError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
+        raise InputError(not_one_of("--method", METHODS, method))
     if save is not None:
         check_solution_path(save)
     from convexmetric import estimators

@@ -57,9 +57,9 @@ LEAST_SHARE = 1e-10
 class LargeMarginProblem(MetricProblem):
     """Learn a metric that keeps points of other labels farther than the nearest points of the same label.
 
-    The problem's variable is M' of the module's formula. Solutions, files, audits and constraints of the user's own
-    speak of the metric on the features of X; :meth:`objective` and certificates of the variable, to which
-    :meth:`from_features` takes it.
+    The problem's variable is M' of the module's formula. Solutions, files, audits, constraints of the user's own
+    and :meth:`objective` speak of the metric on the features of X; :meth:`value` and certificates of the variable, to
+    which :meth:`from_features` takes it.
 
     Parameters
     ----------
@@ -94,6 +94,7 @@ class LargeMarginProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "M"
+    in_other_coordinates: ClassVar[bool] = True
 
     def __init__(
         self, X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, push: float = 0.5, diagonal: bool = False

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem, Statement
@@ -58,7 +59,7 @@ class Conic(Solver):
 
     def __post_init__(self) -> None:
         if self.backend not in CONIC_SOLVERS:
-            raise InputError(f"backend must be one of {', '.join(map(repr, CONIC_SOLVERS))}, got {self.backend!r}")
+            raise InputError(not_one_of("backend", CONIC_SOLVERS, self.backend))
         # CVXPY is not asked, and not imported, for what the package itself requires.
         if self.backend not in REQUIRED and self.backend.upper() not in cp.installed_solvers():
             raise SolverNotInstalledError(
@@ -90,7 +91,7 @@ class Conic(Solver):
         if statement.metric.value is None:
             raise SolverError(f"{self.backend.upper()} returned no point: status {statement.problem.status}")
         metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
-        monitor.primal(metric, problem.objective(metric))
+        monitor.primal(metric, problem.value(metric))
         multipliers = statement.dual()
         monitor.dual(problem.dual_bound(multipliers, hint=metric), lambda: multipliers)
         monitor.iterate()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_seconds, is_real
+from convexmetric.arguments import check_count, check_seconds, is_real, not_one_of
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
 from convexmetric.errors import (
@@ -296,11 +296,11 @@ def _offer_simple(problem: MetricProblem, monitor: Monitor) -> None:
     metric, promising = zero, not monitor.zero_offered
     some = some_parts(problem, SIMPLE_PARTS)
     if some is not None:
-        found = [(some.objective(t * identity), t) for t in (0.0, *10.0 ** np.arange(-4.0, 1.1, 0.5))]
+        found = [(some.value(t * identity), t) for t in (0.0, *10.0 ** np.arange(-4.0, 1.1, 0.5))]
         value, t = min(found)
         metric, promising = t * identity, value < SIMPLE_SHARE * monitor.upper_bound and (t > 0.0 or promising)
     if promising:
-        value = problem.objective(metric)
+        value = problem.value(metric)
         if np.isfinite(value):
             monitor.primal(metric, value)
 
@@ -382,7 +382,7 @@ def _chosen(solver: str | Solver | None) -> Solver:
         solver = "exact"
     if isinstance(solver, str):
         if solver not in SOLVERS:
-            raise InputError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
+            raise InputError(not_one_of("solver", SOLVERS, solver))
         solver = SOLVERS[solver]()
     if not isinstance(solver, Solver):
         raise InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")

@@ -26,7 +26,7 @@ def test_an_audit_agrees_with_the_true_distance(name):
     M = problem.risk.repair(random_metric(np.random.default_rng(0), problem.cone))
     given = as_given(problem, M)
     audit, M = cm.audit(problem, given), problem.from_features(given)
-    assert audit.objective == problem.objective(M) == pytest.approx(audit.projected_objective, rel=1e-12)
+    assert audit.objective == problem.value(M) == pytest.approx(audit.projected_objective, rel=1e-12)
     assert audit.lower_bound == pytest.approx(optimum, rel=2e-6)
     assert audit.lower_bound <= optimum * (1 + 1e-7)
     assert audit.own_bound <= optimum * (1 + 1e-7) + 1e-12
@@ -77,7 +77,7 @@ def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
     audit = cm.audit(problem, 3.0 * as_given(problem, solution.certificate.M), solution)
     assert audit.suboptimality > 1e-4
     assert audit.scale.share >= 1.0 - 1e-4 / audit.suboptimality
-    assert problem.objective(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)
+    assert problem.value(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)
     assert audit.scale.slope > 0.0
     assert audit.subspace.angles.max() <= 1e-5
     assert "is scale: multiply by 0." in audit.verdict
@@ -155,8 +155,8 @@ def test_a_metric_outside_the_cone_is_compared_by_its_projection():
     audit = cm.audit(problem, M)
     assert not audit.feasible
     assert audit.min_eigenvalue < -0.01
-    assert audit.objective == problem.objective(M) < 0.99 * optimum
-    assert audit.projected_objective == pytest.approx(problem.objective(problem.cone.project(M)), rel=1e-13)
+    assert audit.objective == problem.value(M) < 0.99 * optimum
+    assert audit.projected_objective == pytest.approx(problem.value(problem.cone.project(M)), rel=1e-13)
     assert audit.projected_objective > optimum
     assert 0.0 < audit.suboptimality < 1.0
     np.testing.assert_array_equal(audit.M, problem.cone.project(M))
@@ -216,7 +216,7 @@ def test_the_reference_s_own_gap_is_told(wine):
 def test_all_ratios_have_one_wording(wine, ratio):
     problem, _ = wine
     M = problem.cone.identity()
-    value = problem.objective(M)
+    value = problem.value(M)
     words = cm.audit(problem, M, Reference(value / ratio, value / ratio, M)).verdict
     times, above = re.match(r"Costs ([\d.]+) times the optimum \(([\d.,]+)% above it\);", words).groups()
     assert float(times) == pytest.approx(ratio, rel=4e-3)
@@ -228,7 +228,7 @@ def test_all_ratios_have_one_wording(wine, ratio):
 def test_the_range_of_a_ratio_is_certified(wine):
     problem, _ = wine
     M = problem.cone.identity()
-    value = problem.objective(M)
+    value = problem.value(M)
     audit = cm.audit(problem, M, Reference(value / 2.0, value / 1.25, M))
     assert audit.verdict.startswith("Costs 1.25 to 2.00 times the optimum (25% to 100% above it);")
     # The reference may cost more than the metric: then the metric may be the optimum.
@@ -299,7 +299,7 @@ def test_a_solve_is_a_reference():
     reference = reference_of(problem, None)
     assert reference.lower_bound <= optimum <= reference.upper_bound * (1 + 1e-7)
     assert reference.gap <= 1e-6
-    assert problem.objective(reference.M) == pytest.approx(reference.upper_bound, rel=1e-10)
+    assert problem.value(reference.M) == pytest.approx(reference.upper_bound, rel=1e-10)
     assert problem.dual_bound(reference.dual, reference.M) == pytest.approx(reference.lower_bound, rel=1e-12)
 
 

@@ -151,6 +151,6 @@ def test_a_solver_that_lies_is_found_out():
     with pytest.warns(GapWarning, match="stalled"):
         solution = cm.solve(problem, solver=Liar())
     assert solution.status == "stalled"
-    assert solution.upper_bound == pytest.approx(problem.objective(np.eye(3)), rel=1e-12)
+    assert solution.upper_bound == pytest.approx(problem.value(np.eye(3)), rel=1e-12)
     assert solution.lower_bound == 0.0
     assert solution.gap == 1.0

@@ -190,9 +190,9 @@ class _Path:
         cone, objective = self.problem.cone, self.objective
         X, identity = self.risk.rankings.X, cone.identity()
         unit = self.risk.margin / max(2.0 * float(X.var(axis=0).sum()), np.finfo(float).tiny)
-        values = {0.0: self.problem.objective(cone.zeros())}
+        values = {0.0: self.problem.value(cone.zeros())}
         for t in unit * 10.0 ** np.arange(-2.0, 2.1, 0.5):
-            values[t] = self.problem.objective(t * identity)
+            values[t] = self.problem.value(t * identity)
             if values[t] > 2.0 * min(values.values()):
                 break
         best = min(values, key=values.__getitem__)

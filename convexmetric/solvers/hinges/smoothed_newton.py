@@ -201,7 +201,7 @@ class _Path:
         identity = self.cone.identity()
         values = {}
         for t in 10.0 ** np.arange(-4.0, 2.1, 0.5):
-            values[t] = self.problem.objective(t * identity)
+            values[t] = self.problem.value(t * identity)
             if self.monitor.primal(t * identity, values[t]) is False and values[t] > 10.0 * min(values.values()):
                 break
             if self.monitor.out_of_time:

@@ -10,6 +10,7 @@ import difflib
 import json
 import sys
 import warnings
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,7 +54,8 @@ from convexmetric.cli.reports import (
 )
 from convexmetric.datasets import Dataset, preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.files import check_solution_path, write_arrays
+from convexmetric.files import check_solution_path, check_writable, write_arrays
+from convexmetric.measures import MEASURES
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
@@ -89,6 +91,22 @@ def _complete_name(incomplete: str) -> list[str]:
 
 def _complete_solver(incomplete: str) -> list[str]:
     return [name for name in SOLVERS if name.startswith(incomplete)]
+
+
+def _complete_method(incomplete: str) -> list[str]:
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def _complete_setting(context: typer.Context, incomplete: str) -> list[str]:
+    """``NAME=`` of the method's parameters, or ``measure=`` with the names of the measures."""
+    if incomplete.startswith("measure="):
+        known = [f"measure={name}" for name in MEASURES]
+    else:
+        from convexmetric import estimators
+
+        method = METHODS.get(context.params.get("method") or "mlr", "MLR")
+        known = [f"{name}=" for name in _settings_of(getattr(estimators, method)().get_params())]
+    return [setting for setting in known if setting.startswith(incomplete)]
 
 
 Name = Annotated[
@@ -340,10 +358,15 @@ def fit(
         typer.Argument(metavar="FILE", help="A CSV file with names of columns in its first line.", show_default=False),
     ],
     label: Annotated[str, typer.Option(help="The column of labels.")],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "mlr",
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.", autocompletion=_complete_method)] = "mlr",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as C=10; may come again."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the method, such as C=10; may come again.",
+            autocompletion=_complete_setting,
+        ),
     ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may come again.")] = None,
     scale: Annotated[
@@ -495,10 +518,15 @@ def _solved(problem: MetricProblem, tol: float, quiet: bool, **limits: Any) -> S
         return solve_problem(problem, tol=tol, progress=not quiet, **limits)
 
 
+def _settings_of(known: Iterable[str]) -> list[str]:
+    """Parameters that have no option of their own."""
+    return [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
+
+
 def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
     """Name and value of a parameter: JSON where it is JSON, else text."""
     name, mark, value = text.partition("=")
-    names = [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
+    names = _settings_of(known)
     if not mark or name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]}=...?" if close and mark else f"known: {', '.join(names)}"
@@ -577,8 +605,7 @@ def _check_picture_path(path: Path) -> None:
         raise InputError(
             f"{path}: a picture is written as {', '.join(PICTURES)}, not as {path.suffix or 'no suffix'!r}"
         )
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
+    check_writable(path)
 
 
 def _console() -> Console:

@@ -34,6 +34,10 @@ CONIC_SOLVERS: dict[str, str] = {
 }
 #: Those that are installed with the package.
 REQUIRED = ("clarabel", "scs")
+ADVICE = (
+    "leave solver out for the default, rescale X so that distances are about 1, and give equalities of your own some "
+    "room, such as cp.abs(cp.trace(M) - 1) <= 1e-6"
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Conic(Solver):
                 return
             except cp.SolverError as error:
                 if number == len(attempts):
-                    raise SolverError(f"{self.backend.upper()} failed: {error}") from error
+                    raise SolverError(f"{self.backend.upper()} failed: {_reason(error)}; {ADVICE}") from error
 
     def _options(self, monitor: Monitor) -> dict[str, Any]:
         """Tolerances well below the gap asked for, and the limits where the solver has them."""
@@ -124,3 +128,8 @@ class Conic(Solver):
         if self.backend == "sdpa":
             return {"epsilonStar": tol, "epsilonDash": tol}
         return {"mosek_params": {} if seconds is None else {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds}}
+
+
+def _reason(error: Exception) -> str:
+    """What CVXPY says of a failure, without its advice to set an option of its own solve."""
+    return str(error).partition("Try another solver")[0].strip().rstrip(".")

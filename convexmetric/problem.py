@@ -89,8 +89,6 @@ class MetricProblem:
     letter: ClassVar[str] = "M"
     #: Weight of the risk that :meth:`with_C` changes; None where a problem has no such weight.
     C: float | None = None
-    #: Whether all metrics on the features have a variable, and another one: :meth:`from_features` is more than a check.
-    in_other_coordinates: ClassVar[bool] = False
 
     def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
         if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):
@@ -279,6 +277,11 @@ class MetricProblem:
     def on_features(self, M: cp.Expression) -> cp.Expression:
         """The metric as users have it, from the problem's variable: linear, the inverse of :meth:`from_features`."""
         return M
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether the variable, read as a metric on the features, would be another one."""
+        return False
 
     def working_set(self, dual: Any) -> list[Ranking]:
         """The rankings of which a dual point is made; only of problems of rankings.

@@ -1,5 +1,6 @@
 """What problems promise whatever their blocks are: bounds of risks that may be negative, constants, named errors."""
 
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import pytest
 from samples import EVERYTHING, instance, random_metric
 
 import convexmetric as cm
+from convexmetric.audit import read_certificate, read_metric, write_solution
 from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, CrossedBoundsError, GapWarning, InputError
@@ -319,3 +321,23 @@ def test_a_gap_below_zero_is_shown_as_zero():
     certificate = cm.Certificate(1.0 - 1e-15, 1.0, np.eye(2), None, "conic")
     assert certificate.gap < 0.0
     assert "relative gap 0.0e+00" in str(certificate)
+
+
+@pytest.mark.parametrize("kind", ["span", "projection"])
+def test_files_of_as_many_coordinates_as_features_are_of_the_features(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
+    if kind == "span":
+        problem = cm.RankingProblem.from_labels(X, y, C=5.0, kernel="linear")
+    else:
+        problem = cm.TripletProblem.from_labels(X, y, 1, 1, projection=cm.make_projection("gaussian", X, 3, rng))
+    solution = cm.solve(problem)
+    assert problem.objective(solution.M) == pytest.approx(solution.upper_bound, rel=1e-7)
+    path = write_solution(tmp_path / "metric.npz", solution)
+    np.testing.assert_array_equal(read_metric(path), solution.M)
+    assert cm.audit(problem, read_metric(path), solution).suboptimality <= 2e-6
+    assert read_certificate(path, problem).gap == pytest.approx(solution.gap, abs=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        again = cm.solve(problem, start=solution, max_iter=1)
+    assert again.upper_bound <= solution.upper_bound * (1.0 + 1e-7)

@@ -94,7 +94,6 @@ class LargeMarginProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "M"
-    in_other_coordinates: ClassVar[bool] = True
 
     def __init__(
         self, X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, push: float = 0.5, diagonal: bool = False
@@ -123,6 +122,11 @@ class LargeMarginProblem(MetricProblem):
         #: Number of triplets (i, target neighbour, point of another label).
         self.count = int(rankings.pairs.sum())
         super().__init__(PairwiseRisk(rankings, np.full(len(points), self.push), 1.0), Trace(1.0))
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Always: the variable is M'."""
+        return True
 
     def from_features(self, M: ArrayLike) -> Array:
         """``M' = K^T M K``, the problem's variable, of a metric on the features of X (or of weights of these).

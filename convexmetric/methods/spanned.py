@@ -86,8 +86,13 @@ class SpannedProblem(MetricProblem):
             )
         return np.asarray(basis.T @ M @ basis)
 
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether the span has as many coordinates as there are features; fewer are told apart by their number."""
+        return self._basis is not None and self._basis.shape[0] == self._basis.shape[1]
+
     def from_features(self, M: ArrayLike) -> Array:
-        """The variable of a metric on the features that lies on the span; a variable itself, ``(r, r)``, as it is.
+        """The variable of a metric on the features, on the span; a variable, ``(r, r)`` with r below d, as it is.
 
         Raises
         ------

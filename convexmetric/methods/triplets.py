@@ -292,8 +292,13 @@ class TripletProblem(MetricProblem):
                 estimate, total = estimate + mean, total + size * mean
         return estimate, total
 
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether a projection keeps the number of features; fewer coordinates are told apart by their number."""
+        return self.projection is not None and self.projection.L.shape[0] == self.projection.L.shape[1]
+
     def from_features(self, M: ArrayLike) -> Array:
-        """``R`` of a metric ``L^T R L`` on the original features; R itself, or its weights, as they are.
+        """``R`` of a metric ``L^T R L`` on the features; R, ``(r, r)`` with r below d, or its weights, as they are.
 
         Raises
         ------

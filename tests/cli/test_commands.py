@@ -245,7 +245,7 @@ def test_audit_says_what_is_wrong(command, tmp_path, wine):
     code, out, err = command("audit", WINE, tmp_path / "M.npy", "--solve", "--quiet", "--worst", "3", "--plot", picture)
     assert code == 0
     assert err == f"picture: {picture}\n"
-    assert "100% of that is scale: multiply by 0.333." in out
+    assert "100% of the excess is scale: multiply by 0.333." in out
     assert "worst comparison" in out
     parts = [line.split() for line in out.splitlines() if line.strip().startswith("query ")]
     assert len(parts) == 3
@@ -516,7 +516,10 @@ def test_fit_says_when_it_is_not_certified(command, wine_table):
     ("arguments", "message"),
     [
         (["--label", "growers"], "did you mean 'grower'"),
-        (["--label", "grower", "--method", "lmnn"], "--method must be one of mlr, relative, projection, operator"),
+        (
+            ["--label", "grower", "--method", "lmnn"],
+            "--method must be one of 'mlr', 'relative', 'projection', 'operator'",
+        ),
         (["--label", "grower", "--set", "c"], "NAME=VALUE"),
         (["--label", "grower", "--set", "mesure=auc"], "did you mean measure"),
         (["--label", "grower", "--set", "C=large"], "C must be a positive number"),

@@ -30,7 +30,7 @@ def solved(rows: int, measure: str, C: float, tol: float, limit: float) -> dict[
         X, y = spaced(X, y, rows)
     k = 10 if issubclass(MEASURES[measure], MeasureAtK) else None
     problem = cm.RankingProblem.from_labels(X, y, measure=measure, C=C, k=k)
-    problem.objective(problem.cone.identity())
+    problem.value(problem.cone.identity())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
         solution = cm.solve(problem, tol=tol, max_seconds=limit)

@@ -66,7 +66,7 @@ def solve(kind: str, of: tuple[Any, ...], tol: float, limit: float, solver: Any 
         "gap": solution.gap,
         "value": solution.upper_bound,
         "lower": solution.lower_bound,
-        "doubled": problem.with_reg(2.0 * problem.reg).objective(solution.certificate.M),
+        "doubled": problem.with_reg(2.0 * problem.reg).value(solution.certificate.M),
         "steps": solution.iterations,
         "rank": solution.rank,
         "tests": digits(solution) if kind == "letters" else {},

@@ -35,7 +35,7 @@ def main() -> None:
         for measure in arguments.measures:
             k = 10 if issubclass(MEASURES[measure], MeasureAtK) else None
             problem = cm.RankingProblem.from_labels(X, data.y, measure=measure, k=k)
-            problem.objective(problem.cone.identity())
+            problem.value(problem.cone.identity())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cm.errors.GapWarning)
                 start = perf_counter()

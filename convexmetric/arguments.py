@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TypeGuard
 
@@ -9,7 +11,15 @@ import numpy as np
 
 from convexmetric.errors import InputError
 
-__all__ = ["check_count", "check_flag", "check_positive_number", "check_seconds", "check_share", "is_real"]
+__all__ = [
+    "check_count",
+    "check_flag",
+    "check_positive_number",
+    "check_seconds",
+    "check_share",
+    "is_real",
+    "not_one_of",
+]
 
 
 def check_count(value: object, name: str, otherwise: str = "") -> None:
@@ -43,6 +53,17 @@ def check_share(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a number above 0 and below 1."""
     if not is_real(value) or not 0.0 < float(value) < 1.0:
         raise InputError(f"{name} must be a number above 0 and below 1, got {value!r}")
+
+
+def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = "") -> str:
+    """The message that ``got`` is none of the names that an argument can have, with the one that was meant.
+
+    ``otherwise`` ends the list of names, where the caller takes something else as well.
+    """
+    known = list(choices)
+    close = difflib.get_close_matches(str(got).lower(), known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{name} must be one of {', '.join(map(repr, known))}{otherwise}, got {got!r}{hint}"
 
 
 def is_real(value: object) -> TypeGuard[float]:

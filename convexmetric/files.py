@@ -32,6 +32,7 @@ __all__ = [
     "MAX_BYTES",
     "all_or_nothing",
     "check_solution_path",
+    "check_writable",
     "existing",
     "guarded",
     "read_arrays",
@@ -186,7 +187,7 @@ def all_or_nothing(path: Path) -> Iterator[Path]:
     InputError
         If it cannot be written.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    unfinished = _unfinished(path)
     try:
         try:
             yield unfinished
@@ -197,20 +198,43 @@ def all_or_nothing(path: Path) -> Iterator[Path]:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
 def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") -> Path:
-    """Whether a solution can go there, said before hours of solving.
+    """Whether a solution can go there, tried before hours of solving.
 
     Raises
     ------
     InputError
-        If the path does not end in ``.npz``, or its folder does not exist.
+        If the path does not end in ``.npz``, or no file can be written there.
     """
     path = Path(path)
     if path.suffix.lower() != ".npz":
         raise InputError(f"{path}: {what} is saved as .npz, not as {path.suffix or 'no suffix'!r}")
+    check_writable(path)
+    return path
+
+
+def check_writable(path: Path) -> None:
+    """Try to write a file beside ``path``, which would take its place.
+
+    Raises
+    ------
+    InputError
+        If that fails, or ``path`` is a folder.
+    """
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}")
-    return path
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it")
+    unfinished = _unfinished(path)
+    try:
+        unfinished.touch(exist_ok=False)
+        unfinished.unlink()
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def existing(path: str | os.PathLike[str]) -> Path:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import not_one_of
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
@@ -81,7 +82,7 @@ class Validation:
     def _of(self, score: str | None) -> Array:
         name = self.score if score is None else score
         if name not in self.scores:
-            raise InputError(f"score must be one of {', '.join(map(repr, self.scores))}, got {name!r}")
+            raise InputError(not_one_of("score", self.scores, name))
         return self.scores[name]
 
     def __str__(self) -> str:

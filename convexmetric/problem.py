@@ -98,6 +98,12 @@ class MetricProblem:
         self.G = None if G is None else risk.cone.element(G, "G")
         self.constant = float(constant)
 
+    def __repr__(self) -> str:
+        kind, count = self.risk.part_kind, self.risk.parts
+        kinds = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+        what = f"{self.regularizer.text(self.letter)}, {self.letter} in {self.cone!r}"
+        return f"<{type(self).__name__}: {count} {kind if count == 1 else kinds}, {what}>"
+
     def __str__(self) -> str:
         linear = "" if self.G is None else f" + <G, {self.letter}>"
         constant = f" {'-' if self.constant < 0.0 else '+'} {abs(self.constant):g}" if self.constant else ""
@@ -195,10 +201,21 @@ class MetricProblem:
         return None
 
     def objective(self, M: ArrayLike) -> float:
-        """Value of the objective at ``M`` (a matrix; for diagonal metrics also the weights).
+        """Value of the objective at a metric as users have it: ``Solution.M``, or the weights of a diagonal one.
 
         ``M`` is taken as it is; whether it lies in the cone is the business of its cone.
-        Infinite where a hard margin is violated.
+        Infinite where a hard margin is violated. Of the problem's variable it is :meth:`value`.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries, or is no metric that the
+            problem can have.
+        """
+        return self.value(self.from_features(M))
+
+    def value(self, M: ArrayLike) -> float:
+        """Value of the objective at the problem's variable, as solvers and certificates have it.
 
         Raises
         ------
@@ -221,8 +238,8 @@ class MetricProblem:
     def from_features(self, M: ArrayLike) -> Array:
         """The problem's variable of a metric as users have it: :meth:`metric`, but for problems in other coordinates.
 
-        Where it differs, :attr:`Solution.M <convexmetric.Solution.M>`, files and audits speak of the features of the
-        data, and :meth:`objective`, certificates and dual points of the variable.
+        Where it differs, :attr:`Solution.M <convexmetric.Solution.M>`, files, audits and :meth:`objective` speak of the
+        features of the data, and :meth:`value`, certificates and dual points of the variable.
 
         Raises
         ------
@@ -267,8 +284,8 @@ class MetricProblem:
 
     @property
     def in_other_coordinates(self) -> bool:
-        """Whether :meth:`from_features` is more than a check."""
-        return type(self).from_features is not MetricProblem.from_features
+        """Whether the variable, read as a metric on the features, would be another one."""
+        return False
 
     def working_set(self, dual: Any) -> list[Ranking]:
         """The rankings of which a dual point is made; only of problems of rankings.

@@ -10,6 +10,7 @@ import numpy as np
 
 from convexmetric.certificates import Certificate
 from convexmetric.cones.base import Array
+from convexmetric.notebooks import facts_table
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Ranking
 
@@ -43,7 +44,7 @@ class Progress:
     details: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The best certified metric a solver found.
 
@@ -155,6 +156,25 @@ class Solution:
         """Eigenvalues (or weights) above 1e-6 of the largest one."""
         spectrum = self.problem.cone.spectrum(self.certificate.M)
         return int(np.sum(spectrum > 1e-6 * spectrum[0])) if spectrum[0] > 0 else 0
+
+    def __repr__(self) -> str:
+        return (
+            f"<Solution: {self.status} by {self.solver}, objective {self.upper_bound:.6g}, "
+            f"certified gap {max(0.0, self.gap):.1e}>"
+        )
+
+    def _repr_html_(self) -> str:
+        kind = "weights" if self.problem.cone.diagonal else "matrix"
+        return facts_table(
+            f"Solution of a {type(self.problem).__name__}",
+            [
+                ("status", f"{self.status} by {self.solver}, {self.iterations} {self.unit}, {self.seconds:.2f} s"),
+                ("objective", f"{self.upper_bound:.10g}"),
+                ("certified optimum >=", f"{self.lower_bound:.10g}"),
+                ("certified gap", f"{max(0.0, self.gap):.1e} (tol {self.tol:g}), grade {self.certificate.grade}"),
+                ("metric", f"{kind}, rank {self.rank} of {self.problem.cone.d}"),
+            ],
+        )
 
     def __str__(self) -> str:
         return (

@@ -125,7 +125,7 @@ def factor_two(steps: int = 200_000) -> Erratum:
 def _distances_at(run: cm.Solution, twice: cm.PairMarginProblem, optimum: cm.Solution) -> list[tuple[float, float]]:
     """The end of a run, judged by the other objective."""
     at = run.history[-1].details["passes"]
-    distance = (twice.objective(run.certificate.M) - optimum.lower_bound) / optimum.upper_bound
+    distance = (twice.value(run.certificate.M) - optimum.lower_bound) / optimum.upper_bound
     return [(at, distance)]
 
 
@@ -410,7 +410,7 @@ def relative_definition() -> Erratum:
         "largest weight": float(as_printed.w.max()),
         "printed optimum": as_printed.lower_bound,
         "optimum": optimum.upper_bound,
-        "at zero": problem.objective(problem.cone.zeros()),
+        "at zero": problem.value(problem.cone.zeros()),
         "printed": curve(runs[True], optimum)[-1][1],
         "corrected": curve(runs[False], optimum)[-1][1],
     }
@@ -463,7 +463,7 @@ def cross_modal_sign() -> Erratum:
     ends = {printed: curve(run, optimum)[-1][1] for printed, run in runs.items()}
     numbers = {
         "optimum": optimum.upper_bound,
-        "at zero": problem.objective(problem.cone.zeros()),
+        "at zero": problem.value(problem.cone.zeros()),
         "corrected": ends[False],
         "printed": ends[True],
         "slope": abs(right / slope - 1.0),

@@ -111,6 +111,7 @@ CALLS = [
     ),
     ("ranking.objective(np.eye(4))", errors.InputError, r"W must have shape \(3, 3\)"),
     ("ranking.objective(np.triu(np.ones((3, 3))))", errors.InputError, "symmetric"),
+    ("ranking.objective(np.ones((2, 3)))", errors.InputError, r"pass L.T @ L"),
     ("relative.objective([1.0, nan, 1.0])", errors.InputError, "w contains NaN"),
     ("relative.dual_bound(np.ones(4))", errors.DualError, r"shape \(3,\)"),
     ("ranking.dual_bound('optimal')", errors.DualError, "CutDual"),
@@ -347,6 +348,8 @@ CALLS = [
         r"min_rate must be a rate",
     ),
     ("cm.CrossModalMetric(n_features_x=3).fit(X, y)", errors.InputError, r"from 1 to 2 for 3 features"),
+    ("cm.solve(ranking, solver='cuting-planes')", errors.InputError, r"did you mean 'cutting-planes'"),
+    ("cm.losses.BoxLoss.squared_error(y, np.ones(12))", errors.InputError, r"squared_error\(weights, targets\)"),
     ("cm.datasets.read_csv('missing.csv', label='class')", errors.InputError, r"no such file"),
     ("cm.datasets.read_csv('.', label='class')", errors.InputError, r"is a folder"),
 ]

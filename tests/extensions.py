@@ -413,7 +413,7 @@ class HighDualBound(cm.MetricProblem):
 
     def dual_bound(self, dual, hint=None):
         """Half of the objective at zero more."""
-        return super().dual_bound(dual, hint) + 0.5 * self.objective(self.cone.zeros())
+        return super().dual_bound(dual, hint) + 0.5 * self.value(self.cone.zeros())
 
 
 class OtherPenalty(cm.MetricProblem):
@@ -427,10 +427,10 @@ class OtherPenalty(cm.MetricProblem):
 class Restless(cm.MetricProblem):
     """A name that changes with use."""
 
-    def objective(self, M):
+    def value(self, M):
         """Counts."""
         self.constant += 1e-300
-        return super().objective(M)
+        return super().value(M)
 
 
 X = np.random.default_rng(0).normal(size=(12, 3))

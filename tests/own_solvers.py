@@ -46,7 +46,7 @@ class Slow(Solver):
 
     def wait(self, problem, monitor):
         M = problem.cone.zeros()
-        monitor.primal(M, problem.objective(M))
+        monitor.primal(M, problem.value(M))
         monitor.dual(0.0, lambda: None)
         if not monitor.iterate() and monitor.max_iter is None:
             time.sleep(60.0)

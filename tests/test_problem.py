@@ -1,13 +1,15 @@
 """What problems promise whatever their blocks are: bounds of risks that may be negative, constants, named errors."""
 
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from samples import instance, random_metric
+from samples import EVERYTHING, instance, random_metric
 
 import convexmetric as cm
+from convexmetric.audit import read_certificate, read_metric, write_solution
 from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, CrossedBoundsError, GapWarning, InputError
@@ -230,3 +232,112 @@ def test_an_optimum_of_zero_at_the_metric_zero_is_found():
     solution = cm.solve(problem, solver="cutting-planes")
     assert solution.status == "optimal"
     assert (solution.lower_bound, solution.upper_bound) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", sorted(set(EVERYTHING)))
+def test_the_objective_of_the_metric_that_users_have_is_the_upper_bound(name):
+    problem = instance(name)
+    solution = cm.solve(problem, tol=1e-4)
+    given = [solution.M, *([solution.w] if problem.cone.diagonal else [])]
+    for metric in given:
+        if name in ("relative, A, soft", "relative, A, hard") and metric.ndim == 2:
+            with pytest.raises(InputError, match=r"with A, pass the .* weights w \(Solution.w\)"):
+                problem.objective(metric)
+            continue
+        value = problem.objective(metric)
+        if np.isinf(value):
+            # A margin that is met with nothing to spare is violated by rounding.
+            assert np.isfinite(problem.objective((1.0 + 1e-12) * metric))
+        else:
+            assert value == pytest.approx(solution.upper_bound, rel=1e-7)
+
+
+def test_a_metric_off_the_span_is_refused_with_its_part_on_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((6, 9)), np.arange(6) % 2
+    problem = cm.RankingProblem.from_labels(X, y, kernel="linear")
+    with pytest.raises(InputError, match=r"pass problem.full_matrix\(problem.nearest\(W\)\)"):
+        problem.objective(np.eye(9))
+    part = problem.full_matrix(problem.nearest(np.eye(9)))
+    assert problem.objective(part) == pytest.approx(problem.value(problem.nearest(np.eye(9))), rel=1e-10)
+    # As many coordinates as features: they are others all the same.
+    X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
+    problem, plain = (cm.RankingProblem.from_labels(X, y, C=5.0, kernel=kernel) for kernel in ("linear", None))
+    assert problem.cone.d == plain.cone.d == 3
+    M = np.diag([1.0, 2.0, 3.0])
+    assert problem.objective(M) == pytest.approx(plain.objective(M), rel=1e-10)
+    assert problem.value(M) != pytest.approx(plain.value(M), rel=1e-3)
+
+
+def test_a_metric_off_the_projection_is_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 4)), np.arange(12) % 2
+    for diagonal in (False, True):
+        projection = cm.make_projection("gaussian", X, 2, rng)
+        problem = cm.TripletProblem.from_labels(X, y, 1, 1, projection=projection, diagonal=diagonal)
+        with pytest.raises(InputError, match=r"must have the form L.T @ R @ L .* pass R"):
+            problem.objective(np.eye(4))
+        R = np.diag([1.0, 2.0])
+        assert problem.objective(projection.L.T @ R @ projection.L) == pytest.approx(problem.objective(R), rel=1e-10)
+    skew = projection.L.T @ np.array([[1.0, 0.5], [0.5, 1.0]]) @ projection.L
+    with pytest.raises(InputError, match="weights if it is diagonal"):
+        problem.objective(skew)
+
+
+@pytest.mark.parametrize("name", sorted(EVERYTHING))
+def test_problems_say_in_a_line_what_they_are(name):
+    problem = instance(name)
+    text = repr(problem)
+    assert text.startswith(f"<{type(problem).__name__}: {problem.risk.parts} ")
+    assert repr(problem.cone) in text
+    assert " at 0x" not in text
+    assert "\n" not in text
+
+
+def test_solutions_and_audits_are_concise_in_notebooks():
+    problem = instance("ranking from labels")
+    solution = cm.solve(problem)
+    assert repr(solution) == (
+        f"<Solution: optimal by {solution.solver}, objective {solution.upper_bound:.6g}, "
+        f"certified gap {solution.gap:.1e}>"
+    )
+    html = solution._repr_html_()
+    assert f"{solution.lower_bound:.10g}" in html
+    assert "certified optimum &gt;=" in html
+    audit = cm.audit(problem, 2.0 * solution.M, solution, worst=2)
+    assert repr(audit) == f"<Audit: {audit.verdict}>"
+    html = audit._repr_html_()
+    assert audit.verdict in html
+    assert all(part.comparison in html for part in audit.worst)
+
+
+def test_numbers_in_statements_have_six_digits():
+    text = SquaredFrobenius(2.0 * 4.99877074913881).text("R")
+    assert text == "4.99877 ||R||_F^2"
+    assert SquaredFrobenius(1e-3).text("R") == "0.0005 ||R||_F^2"
+
+
+def test_a_gap_below_zero_is_shown_as_zero():
+    certificate = cm.Certificate(1.0 - 1e-15, 1.0, np.eye(2), None, "conic")
+    assert certificate.gap < 0.0
+    assert "relative gap 0.0e+00" in str(certificate)
+
+
+@pytest.mark.parametrize("kind", ["span", "projection"])
+def test_files_of_as_many_coordinates_as_features_are_of_the_features(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
+    if kind == "span":
+        problem = cm.RankingProblem.from_labels(X, y, C=5.0, kernel="linear")
+    else:
+        problem = cm.TripletProblem.from_labels(X, y, 1, 1, projection=cm.make_projection("gaussian", X, 3, rng))
+    solution = cm.solve(problem)
+    assert problem.objective(solution.M) == pytest.approx(solution.upper_bound, rel=1e-7)
+    path = write_solution(tmp_path / "metric.npz", solution)
+    np.testing.assert_array_equal(read_metric(path), solution.M)
+    assert cm.audit(problem, read_metric(path), solution).suboptimality <= 2e-6
+    assert read_certificate(path, problem).gap == pytest.approx(solution.gap, abs=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        again = cm.solve(problem, start=solution, max_iter=1)
+    assert again.upper_bound <= solution.upper_bound * (1.0 + 1e-7)

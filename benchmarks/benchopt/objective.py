@@ -18,7 +18,7 @@ class Objective(BaseObjective):
     requirements = ("pip::convexmetric",)
 
     def skip(self, problem, lower_bound):
-        hard = not np.isfinite(problem.objective(problem.cone.zeros()))
+        hard = not np.isfinite(problem.value(problem.cone.zeros()))
         return hard, "margins are hard, and benchopt takes infinite objectives for divergence" if hard else None
 
     def set_data(self, problem, lower_bound):

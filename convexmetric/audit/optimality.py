@@ -145,7 +145,7 @@ def best_scale(problem: MetricProblem, M: Array, lower_bound: float = -np.inf) -
         best, value, below = (1.0 if np.isfinite(here) else np.inf), here, here
     if np.isfinite(value):
         # As anybody evaluates it: sums in another order end on another last digit.
-        value = problem.objective(best * M)
+        value = problem.value(best * M)
     missing = here - lower_bound
     if not np.isfinite(here):
         share = 1.0 if np.isfinite(value) else 0.0
@@ -156,7 +156,7 @@ def best_scale(problem: MetricProblem, M: Array, lower_bound: float = -np.inf) -
 
 def optimality_conditions(problem: MetricProblem, M: Array) -> Conditions:
     """The residuals at a metric of the cone that meets all hard margins."""
-    value = problem.objective(M)
+    value = problem.value(M)
     D = _gradient(problem, M)
     scale = max(abs(value), np.finfo(float).tiny)
     U, V, spectrum = _bases(M)
@@ -204,7 +204,7 @@ def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspa
     else:
         angles = np.degrees(la.subspace_angles(U, N)) if spectrum.size and other.size else np.empty(0)
         inside = U @ (U.T @ reference @ U) @ U.T
-    value, promised, lacking = problem.objective(M), 0.0, 0.0
+    value, promised, lacking = problem.value(M), 0.0, 0.0
     if np.isfinite(value):
         D = _gradient(problem, M)
         promised = problem.cone.inner(D, M - reference)

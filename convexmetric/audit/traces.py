@@ -267,7 +267,7 @@ def trace(
     budget = None if max_seconds is None else checked_weight(max_seconds, "max_seconds")
     against = reference_of(problem, reference)
     # What is compiled at the first evaluation is nobody's time.
-    problem.objective(problem.cone.identity())
+    problem.value(problem.cone.identity())
     record = Recorder(problem, budget)
     error = ""
     try:
@@ -359,7 +359,7 @@ def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> Non
 def _judged(problem: MetricProblem, M: ArrayLike) -> tuple[float, float, Array]:
     """Objective at the projection, how far outside of the cone it was, and the projection."""
     judged, smallest, inside = placed(problem, problem.from_features(M))
-    return problem.objective(judged), 0.0 if inside else -smallest, judged
+    return problem.value(judged), 0.0 if inside else -smallest, judged
 
 
 def _trail(

@@ -20,6 +20,7 @@ from convexmetric.audit.optimality import Conditions, Scale, Subspace, best_scal
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
+from convexmetric.notebooks import facts_table
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
@@ -69,7 +70,7 @@ class WorstPart:
     Attributes
     ----------
     kind : str
-        ``"query"``, ``"triplet"``, ``"pair"`` or ``"point"``.
+        What the risk calls its parts: ``"query"``, ``"anchor"``, ``"triplet"``, ``"pair"`` or ``"point"``.
     part : int
         Its number, as in ``problem.risk.part_values``.
     loss, reference_loss : float
@@ -103,11 +104,11 @@ class WorstPart:
 
     @property
     def name(self) -> str:
-        """What a user calls the part: a query or a point by its row, a listed comparison by its place in the list."""
+        """What a user calls the part: queries, anchors and points by row, listed comparisons by place in the list."""
         return f"{self.kind} {self.rows[0] if self.kind == 'point' else self.part}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What an audit found.
 
@@ -184,56 +185,58 @@ class Audit:
             words.append("Violates hard margins")
             if np.isfinite(self.scale.best):
                 words.append(
-                    f"; {self.scale.best:.3g} times it meets them: "
-                    + self._distance_in_words(
-                        self.scale.objective, relative_gap(self.scale.objective, self.lower_bound)
-                    )
+                    f"; {self.scale.best:.3g} times it meets them and {self._cost_in_words(self.scale.objective)}"
                 )
             else:
                 words.append(", and so does every multiple of it")
         else:
             if not self.feasible:
-                words.append(
-                    "Not positive semidefinite; its projection is "
-                    if self.M.ndim == 2
-                    else "Some weights are negative; its projection is "
-                )
-            within = self._distance_in_words(self.projected_objective, self.suboptimality)
-            words.append(within if words else within[0].upper() + within[1:])
+                what = "Not positive semidefinite" if self.M.ndim == 2 else "Some weights are negative"
+                words.append(f"{what}; its projection ")
+            cost = self._cost_in_words(self.projected_objective)
+            words.append(cost if words else cost.removeprefix("is ").capitalize())
             if self.suboptimality > OPTIMAL:
                 words.append(f"; {self._scale_in_words()}")
                 if self.subspace is not None and self.scale.share < 0.99:
                     words.append(f". {self._range_in_words(self.subspace)}")
         return "".join(words) + "."
 
-    def _distance_in_words(self, objective: float, suboptimality: float) -> str:
-        if suboptimality <= OPTIMAL:
-            return "optimal"
-        if self._far(objective, suboptimality):
-            return f"at most {objective / self.lower_bound:.3g} times the optimum"
-        own = self.reference_gap
-        note = f" (up to {_percent(own)} of which is the reference's own gap)" if OPTIMAL < own < np.inf else ""
-        return f"within {_percent(suboptimality)} of optimal{note}"
-
-    def _far(self, objective: float, suboptimality: float) -> bool:
-        """Whether a factor says more than a percentage."""
-        return suboptimality > 0.5 and self.lower_bound > 0.0 and bool(np.isfinite(objective))
+    def _cost_in_words(self, objective: float) -> str:
+        """The objective as a multiple of the optimum: a range where the reference leaves one."""
+        if relative_gap(objective, self.lower_bound) <= OPTIMAL:
+            return "is optimal"
+        if self.lower_bound <= 0.0:
+            # No multiple of the optimum says anything then.
+            return f"costs at most {objective - self.lower_bound:.3g} more than the optimum"
+        most = objective / self.lower_bound
+        if self.reference_gap == np.inf:
+            return f"costs at most {_times(most)} times the optimum ({_above(most)} above it)"
+        # The reference metric has the objective lower_bound / (1 - gap), which the optimum is not above.
+        least = max(1.0, most * (1.0 - self.reference_gap))
+        times, above = _span(_times(least), _times(most)), _span(_above(least), _above(most))
+        return f"costs {times} times the optimum ({above} above it)"
 
     def _scale_in_words(self) -> str:
         scale = self.scale
-        what = "the excess" if self._far(self.projected_objective, self.suboptimality) else "that"
         if scale.share < 0.005:
             return "its scale is right" if abs(scale.best - 1.0) < 0.1 else "another scale hardly helps"
         if scale.best == 0.0:
-            return f"{_percent(scale.share)} of {what} is repaired by the zero metric: no multiple does better"
-        return f"{_percent(scale.share)} of {what} is scale: multiply by {scale.best:.3g}"
+            return f"{_percent(scale.share)} of the excess is repaired by the zero metric: no multiple does better"
+        return f"{_percent(scale.share)} of the excess is scale: multiply by {scale.best:.3g}"
 
     @staticmethod
     def _range_in_words(subspace: Subspace) -> str:
-        own, other = f"Its range, of rank {subspace.rank},", f"the reference, of rank {subspace.reference_rank}"
-        if subspace.captured < 0.995:
-            return f"{own} lacks directions with {_percent(1.0 - subspace.captured)} of the trace of {other}"
-        return f"{own} holds that of {other}"
+        return (
+            f"Its range, of rank {subspace.rank}, holds {_percent(subspace.captured)} of the trace of the reference, "
+            f"of rank {subspace.reference_rank}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Audit: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        worst = [(part.name, f"costs {part.loss:.4g}; worst comparison: {part.comparison}") for part in self.worst]
+        return facts_table(self.verdict, self.rows() + worst)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -248,8 +251,8 @@ class Audit:
         rows += [
             ("risk + penalty", f"{self.risk:.6g} + {self.penalty:.6g}"),
             ("certified optimum >=", f"{self.lower_bound:.10g}"),
-            ("suboptimality <=", f"{self.suboptimality:.3g}"),
-            ("proved by M itself", f"optimum >= {self.own_bound:.6g}, gap {self.own_gap:.3g}"),
+            ("suboptimality <=", f"{max(0.0, self.suboptimality):.3g}"),
+            ("proved by M itself", f"optimum >= {self.own_bound:.6g}, gap {max(0.0, self.own_gap):.3g}"),
             (
                 "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight",
                 f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})",
@@ -338,7 +341,7 @@ def audit(
 
 def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: Reference, worst: int) -> Audit:
     """The audit of an element of the cone's space."""
-    objective = problem.objective(metric)
+    objective = problem.value(metric)
     judged, smallest, in_cone = placed(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     projected = risk + penalty
@@ -439,7 +442,7 @@ def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
     """The iterate with the smallest objective, each projected on the cone first."""
     best, least = None, np.inf
     for M in iterates:
-        value = problem.objective(placed(problem, problem.from_features(M))[0])
+        value = problem.value(placed(problem, problem.from_features(M))[0])
         if best is None or value < least:
             # A solver may go on in the same array.
             best, least = np.array(M, copy=True), value
@@ -452,7 +455,7 @@ def _own_bound(problem: MetricProblem, M: Array, scale: Scale) -> float:
     """The best bound that tangent planes at the metric and at its best multiple prove."""
     bound = -np.inf
     for factor in {1.0, scale.best if np.isfinite(scale.best) else 1.0}:
-        if np.isfinite(problem.objective(factor * M)):
+        if np.isfinite(problem.value(factor * M)):
             for dual in problem.risk.own_duals(factor * M):
                 bound = max(bound, problem.dual_bound(dual, hint=factor * M))
     return bound
@@ -522,10 +525,11 @@ def _condition_rows(conditions: Conditions) -> list[tuple[str, str]]:
     ]
     if np.isfinite(conditions.outside):
         missing = conditions.missing
-        words = "no missing direction" if not missing else f"{missing} missing direction{'s' if missing > 1 else ''}"
+        words = "no direction there lowers the objective"
         if missing:
             at = int(np.argmax(np.abs(conditions.direction)))
-            words += f", the steepest mostly feature {at}"
+            words = f"{missing} direction{' there lowers' if missing == 1 else 's there lower'} the objective, "
+            words += f"the steepest mostly feature {at}"
         rows.append(("outside the range", f"{conditions.outside:.2g}   ({words})"))
     if not conditions.differentiable:
         rows.append(("", "(one tangent plane of many: the risk has kinks)"))
@@ -547,6 +551,27 @@ def _subspace_rows(subspace: Subspace) -> list[tuple[str, str]]:
             ("at the best scale", f"{_percent(subspace.lacking)} of what first order promises is outside the range")
         )
     return rows
+
+
+def _times(ratio: float) -> str:
+    """A multiple of the optimum: three digits, and near 1 as many as show by how much it differs."""
+    if ratio >= 10.0:
+        return f"{ratio:.3g}" if ratio >= 1e6 else f"{ratio:.{1 if ratio < 100.0 else 0}f}"
+    excess = ratio - 1.0
+    return f"{ratio:.{max(2, 1 - int(np.floor(np.log10(excess)))) if excess > OPTIMAL else 2}f}"
+
+
+def _above(ratio: float) -> str:
+    """By how much a multiple of the optimum is above it, in percent."""
+    excess = ratio - 1.0
+    if excess <= OPTIMAL:
+        return "0%"
+    return f"{float(f'{100.0 * excess:.3g}'):,.0f}%" if 1.0 <= excess < 1e4 else _percent(excess)
+
+
+def _span(least: str, most: str) -> str:
+    """Two numbers as a range; one, where they read the same."""
+    return least if least == most else f"{least} to {most}"
 
 
 def _percent(share: float) -> str:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import check_count, not_one_of
 from convexmetric.audit import audit
 from convexmetric.benchmark.library import Instance, list_problems, load_instance
 from convexmetric.benchmark.processes import Channel, Outcome, run_isolated
@@ -197,7 +197,7 @@ def loaded_solver(target: Target) -> Solver | Callable[[MetricProblem], Any]:
             return SOLVERS[target]()
         module, colon, attribute = target.partition(":")
         if not (module and colon and attribute):
-            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, or module:attribute, got {target!r}")
+            raise InputError(not_one_of("solver", SOLVERS, target, ", or module:attribute"))
         if os.getcwd() not in sys.path:
             # As python -m has it; the command's own folder comes first otherwise.
             sys.path.insert(0, os.getcwd())
@@ -264,7 +264,7 @@ def _measure(channel: Channel, name: str, target: Target, tol: float, max_second
 
 def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], Any]) -> None:
     """Load what a first call loads or compiles."""
-    problem.objective(problem.cone.identity())
+    problem.value(problem.cone.identity())
     with suppress(ConvexMetricError):
         if isinstance(solver, Conic):
             solve(RelativeComparisonProblem(np.eye(3), np.array([[0, 1, 2]])), solver=solver)

@@ -218,7 +218,7 @@ def load_problem(name: str) -> MetricProblem:
     >>> import convexmetric as cm
     >>> problem = cm.load_problem("ranking-auc-wine-c1")
     >>> instance = cm.load_instance("ranking-auc-wine-c1")
-    >>> problem.objective(problem.cone.identity()) >= instance.lower_bound
+    >>> problem.value(problem.cone.identity()) >= instance.lower_bound
     True
     """
     return load_instance(name).problem()

@@ -89,7 +89,7 @@ class Certificate:
     def __str__(self) -> str:
         bounds = (
             f"{self.lower_bound:.10g} <= optimum <= {self.upper_bound:.10g}   "
-            f"(relative gap {self.gap:.1e}, grade {self.grade}, rounding {self.rounding:.0e})"
+            f"(relative gap {max(0.0, self.gap):.1e}, grade {self.grade}, rounding {self.rounding:.0e})"
         )
         return f"{bounds}\n{self.rests_on}" if self.rests_on else bounds
 

@@ -30,7 +30,7 @@ risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonn
                  unless it says that it is hard; its forms are the same function;
                  ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and what its own
                  dual points say are below it
-problem          ``objective = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
+problem          ``value = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
                  of random dual points is below the objective; ``with_C`` and ``with_reg`` scale risk and
                  penalty; program and statement in CVXPY, at a metric, are worth the objective
 ===============  ==================================================================================================
@@ -638,11 +638,11 @@ def _check_bound(
 def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.Generator) -> None:
     """What dual points prove is below the objective."""
     block, risk = _Block("problem", problem), problem.risk
-    objectives = [float(block.numbers("objective(M)", problem.objective(M), infinite=True)) for M in metrics]
+    objectives = [float(block.numbers("value(M)", problem.value(M), infinite=True)) for M in metrics]
     block = block.of_size(objectives)
     for M, objective in zip(metrics, objectives, strict=True):
         terms = risk.value(M), problem.penalty(M)
-        block.equal("objective must be risk + penalty", objective, sum(terms), terms)
+        block.equal("value must be risk + penalty", objective, sum(terms), terms)
         linear = 0.0 if problem.G is None else problem.cone.inner(problem.G, M)
         penalty = linear + problem.regularizer.value(M, problem.cone) + problem.constant
         block.equal("penalty must be <G, M> + Omega(M) + c", terms[1], penalty, linear)
@@ -680,10 +680,10 @@ def _check_weights(problem: MetricProblem, metrics: list[Array]) -> None:
 
 def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
     """Program and compiled statement with the metric held fixed, where they can be written out and are not too long."""
-    M = next((M for M in [*metrics[1:], metrics[0]] if np.isfinite(problem.objective(M))), None)
+    M = next((M for M in [*metrics[1:], metrics[0]] if np.isfinite(problem.value(M))), None)
     if M is None:
         return
-    objective, size = problem.objective(M), (problem.risk.value(M), problem.penalty(M))
+    objective, size = problem.value(M), (problem.risk.value(M), problem.penalty(M))
     for name, (stated, metric, at) in _stated(problem, M).items():
         found = _minimised(cp.Problem(stated.objective, [*stated.constraints, metric == at]))
         if found is not None:

@@ -61,7 +61,7 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    for method in ("objective", "penalty"):
+    for method in ("objective", "value", "penalty"):
         if getattr(type(problem), method) is not getattr(MetricProblem, method):
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
     cone, risk = description(problem.cone), description(problem.risk)

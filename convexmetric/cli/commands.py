@@ -10,7 +10,7 @@ import difflib
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +21,7 @@ import typer
 from rich.console import Console
 
 from convexmetric import __version__
+from convexmetric.arguments import not_one_of
 from convexmetric.audit import (
     Audit,
     AuditTrail,
@@ -54,7 +55,8 @@ from convexmetric.cli.reports import (
 )
 from convexmetric.datasets import Dataset, preprocess, read_csv
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.files import check_solution_path, write_arrays
+from convexmetric.files import check_solution_path, check_writable, write_arrays
+from convexmetric.measures import MEASURES
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
@@ -94,6 +96,22 @@ def _complete_name(incomplete: str) -> list[str]:
 
 def _complete_solver(incomplete: str) -> list[str]:
     return [name for name in SOLVERS if name.startswith(incomplete)]
+
+
+def _complete_method(incomplete: str) -> list[str]:
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def _complete_setting(context: typer.Context, incomplete: str) -> list[str]:
+    """``NAME=`` of the method's parameters, or ``measure=`` with the names of the measures."""
+    if incomplete.startswith("measure="):
+        known = [f"measure={name}" for name in MEASURES]
+    else:
+        from convexmetric import estimators
+
+        method = METHODS.get(context.params.get("method") or "mlr", "MLR")
+        known = [f"{name}=" for name in _settings_of(getattr(estimators, method)().get_params())]
+    return [setting for setting in known if setting.startswith(incomplete)]
 
 
 Name = Annotated[
@@ -352,10 +370,15 @@ def fit(
             metavar="COLUMN", help="The column of labels: its name, or its number, from 0, or from the end by -1."
         ),
     ],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "mlr",
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.", autocompletion=_complete_method)] = "mlr",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as C=10; may come again."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the method, such as C=10; may come again.",
+            autocompletion=_complete_setting,
+        ),
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may come again.")
@@ -385,7 +408,7 @@ def fit(
     Ctrl-C ends the solve and keeps the best certified metric so far.
     """
     if method not in METHODS:
-        raise InputError(f"--method must be one of {', '.join(METHODS)}, got {method!r}")
+        raise InputError(not_one_of("--method", METHODS, method))
     if save is not None:
         check_solution_path(save)
     from convexmetric import estimators
@@ -545,10 +568,15 @@ def _solved(problem: MetricProblem, tol: float, quiet: bool, **limits: Any) -> S
         return solve_problem(problem, tol=tol, progress=not quiet, **limits)
 
 
+def _settings_of(known: Iterable[str]) -> list[str]:
+    """Parameters that have no option of their own."""
+    return [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
+
+
 def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
     """Name and value of a parameter: JSON where it is JSON, else text."""
     name, mark, value = text.partition("=")
-    names = [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
+    names = _settings_of(known)
     if not mark or name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]}=...?" if close and mark else f"known: {', '.join(names)}"
@@ -627,8 +655,7 @@ def _check_picture_path(path: Path) -> None:
         raise InputError(
             f"{path}: a picture is written as {', '.join(PICTURES)}, not as {path.suffix or 'no suffix'!r}"
         )
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
+    check_writable(path)
 
 
 def _console() -> Console:

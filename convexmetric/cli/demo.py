@@ -70,7 +70,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
     console.print(str(problem), markup=False, highlight=False)
     console.print()
     # The first evaluation compiles the oracle, which is not to be timed.
-    problem.objective(problem.cone.identity())
+    problem.value(problem.cone.identity())
 
     solution = solve(problem, solver="cutting-planes", progress=True)
     console.print(solution_table(solution))

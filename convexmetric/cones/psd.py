@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import ArrayLike
 
-from convexmetric.cones.base import Array, Cone, finite_array
+from convexmetric.cones.base import Array, Cone, finite_array, real_array
 from convexmetric.cones.described import Described
 from convexmetric.cones.projection import MatrixProjection
 from convexmetric.cones.scaling import MatrixScaling
@@ -16,6 +16,10 @@ from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 
 __all__ = ["PSDCone"]
+
+#: Asymmetry above this share of the largest entry is not that of a computed metric.
+NOT_ROUNDING = 1e-3
+A_FACTOR = "if this is a factor L, (k, d), of a metric (distances ||L x - L x'||^2), pass L.T @ L"
 
 
 class PSDCone(Cone):
@@ -48,9 +52,14 @@ class PSDCone(Cone):
 
     def element(self, M: ArrayLike, name: str = "M") -> Array:
         """``M`` as a symmetric float64 matrix; asymmetry above rounding is an error."""
+        M = real_array(M, name)
+        if M.ndim == 2 and M.shape[0] != M.shape[1] == self.d:
+            raise InputError(f"{name} must have shape {self.shape}, got {M.shape}; {A_FACTOR}")
         M = finite_array(M, self.shape, name)
-        scale = np.abs(M).max()
-        if np.abs(M - M.T).max() > 1e-8 * max(scale, np.finfo(float).tiny):
+        scale, asymmetry = np.abs(M).max(), np.abs(M - M.T).max()
+        if asymmetry > NOT_ROUNDING * scale:
+            raise InputError(f"{name} must be symmetric; {A_FACTOR}")
+        if asymmetry > 1e-8 * max(scale, np.finfo(float).tiny):
             raise InputError(f"{name} must be symmetric; pass ({name} + {name}.T) / 2 if that is what you mean")
         return 0.5 * M + 0.5 * M.T
 

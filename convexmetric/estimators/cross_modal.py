@@ -49,7 +49,7 @@ class CrossModalMetric(CertifiedEstimator):
     solver, tol, max_iter, max_seconds, verbose
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
-        Of k-means, and of stochastic solvers.
+        Of k-means, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     """
 
     _stronger = "lower alpha"
@@ -67,7 +67,7 @@ class CrossModalMetric(CertifiedEstimator):
         max_iter: int | None = None,
         max_seconds: float | None = None,
         verbose: bool | int = False,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.n_features_x = n_features_x
         self.alpha = alpha

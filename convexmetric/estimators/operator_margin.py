@@ -35,7 +35,7 @@ class OperatorMarginMetric(PairEstimator):
     solver, tol, max_iter, max_seconds, verbose, preprocessor
         As for :class:`MLR`; the paper's own way is ``"stochastic-factors"``.
     random_state : int, RandomState, Generator or None
-        Of the draws, and of stochastic solvers.
+        Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class OperatorMarginMetric(PairEstimator):
         max_iter: int | None = None,
         max_seconds: float | None = None,
         verbose: bool | int = False,
-        random_state: Any = None,
+        random_state: Any = 0,
         preprocessor: Any = None,
     ) -> None:
         self.n_pairs = n_pairs

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
+from convexmetric.arguments import not_one_of
 from convexmetric.comparisons.pairs import pair_signs
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -118,7 +119,7 @@ def best_threshold(
 ) -> float:
     """See :meth:`PairEstimator.calibrate_threshold`; ``r`` is +1 for similar and -1 for dissimilar pairs."""
     if strategy not in STRATEGIES:
-        raise InputError(f"strategy must be one of {', '.join(map(repr, STRATEGIES))}, got {strategy!r}")
+        raise InputError(not_one_of("strategy", STRATEGIES, strategy))
     bounded = strategy in ("max_tpr", "max_tnr")
     if bounded and not (_is_number(min_rate) and 0.0 <= min_rate <= 1.0):  # type: ignore[operator]
         raise InputError(f"min_rate must be a rate from 0 to 1 for {strategy!r}, got {min_rate!r}")

@@ -45,7 +45,7 @@ class RandomProjectionMetric(TripletEstimator):
     solver, tol, max_iter, max_seconds, verbose, preprocessor, backend
         As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
     random_state : int, RandomState, Generator or None
-        Of the projection, and of stochastic solvers.
+        Of the projection, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class RandomProjectionMetric(TripletEstimator):
         max_iter: int | None = None,
         max_seconds: float | None = None,
         verbose: bool | int = False,
-        random_state: Any = None,
+        random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
     ) -> None:

@@ -43,7 +43,7 @@ class MLR(MetricEstimator):
     verbose : bool or int
         Show the bounds as they close.
     random_state : int, RandomState, Generator or None
-        Of stochastic solvers.
+        Of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     preprocessor : (n, d) array or callable, optional
         What indices point into.
     kernel : str, callable, optional
@@ -78,7 +78,7 @@ class MLR(MetricEstimator):
         max_iter: int | None = None,
         max_seconds: float | None = None,
         verbose: bool | int = False,
-        random_state: Any = None,
+        random_state: Any = 0,
         preprocessor: Any = None,
         kernel: Any = None,
         short: str = "cut",

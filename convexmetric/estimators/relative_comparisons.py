@@ -35,7 +35,7 @@ class RelativeComparisonMetric(TripletEstimator):
     solver, tol, max_iter, max_seconds, verbose, preprocessor, backend
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
-        Of the draws, and of stochastic solvers.
+        Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class RelativeComparisonMetric(TripletEstimator):
         max_iter: int | None = None,
         max_seconds: float | None = None,
         verbose: bool | int = False,
-        random_state: Any = None,
+        random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
     ) -> None:

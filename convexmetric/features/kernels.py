@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
+from convexmetric.arguments import not_one_of
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -271,7 +272,7 @@ def _check_storable(kernel: Kernel | None, points: Any) -> None:
 
 def _stored_points(kernel: str, arrays: Mapping[str, np.ndarray]) -> Array:
     if kernel not in KERNELS:
-        raise InputError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
+        raise InputError(not_one_of("kernel", KERNELS, kernel))
     points: Array = as_points(arrays["points"], "points")
     return points
 

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
+from convexmetric.arguments import not_one_of
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
@@ -138,7 +139,7 @@ def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Gen
     points = as_points(X, sparse=True)
     n, d = points.shape
     if kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+        raise InputError(not_one_of("kind", KINDS, kind))
     most = min(n - 1, d) if kind == "pca" else d
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)) or not 1 <= r <= most:
         raise InputError(f"r must be an integer from 1 to {most} for {kind!r} on {n} points of {d} features, got {r!r}")

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, real_array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
@@ -50,18 +50,41 @@ class BoxLoss(Loss):
 
     @classmethod
     def hinge(cls, weights: Array, margins: Array, linear: np.ndarray | None = None) -> BoxLoss:
-        """``c_t max(0, mu_t - s_t)``; ``c_t (mu_t - s_t)`` where ``linear``, for margins that can never be kept."""
+        """``c_t max(0, mu_t - s_t)``; ``c_t (mu_t - s_t)`` where ``linear``, for margins that can never be kept.
+
+        Raises
+        ------
+        InputError
+            If a weight is negative or no number, or there are not as many weights as margins.
+        """
+        weights, margins = _checked(weights, margins, "hinge", "margins")
         low = np.zeros_like(weights) if linear is None else np.where(linear, weights, 0.0)
         return cls(margins, low, weights, np.zeros_like(weights))
 
     @classmethod
     def absolute_error(cls, weights: Array, targets: Array) -> BoxLoss:
-        """``c_t abs(y_t - s_t)``."""
+        """``c_t abs(y_t - s_t)``.
+
+        Raises
+        ------
+        InputError
+            If a weight is negative or no number, or there are not as many weights as targets.
+        """
+        weights, targets = _checked(weights, targets, "absolute_error", "targets")
         return cls(targets, -weights, weights, np.zeros_like(weights))
 
     @classmethod
     def squared_error(cls, weights: Array, targets: Array) -> BoxLoss:
-        """``c_t (y_t - s_t)^2``."""
+        """``c_t (y_t - s_t)^2``.
+
+        Raises
+        ------
+        InputError
+            If a weight is not positive or infinite, or there are not as many weights as targets.
+        """
+        weights, targets = _checked(weights, targets, "squared_error", "targets")
+        if not (weights.all() and np.isfinite(weights).all()):
+            raise InputError("weights of squared errors must be positive and finite: squared_error(weights, targets)")
         infinite = np.full_like(weights, np.inf)
         return cls(targets, -infinite, infinite, 0.5 / weights)
 
@@ -144,3 +167,13 @@ class BoxLoss(Loss):
         reached = s + rise - fall
         constraint = reached >= self.offset if (self.low >= 0.0).all() else self.offset - reached == 0
         return self.high @ rise - self.low @ fall, constraint
+
+
+def _checked(weights: Array, values: Array, name: str, what: str) -> tuple[Array, Array]:
+    """Weights that are not negative, and as many margins or targets."""
+    weights, values = real_array(weights, "weights"), real_array(values, what)
+    if not (weights >= 0.0).all():
+        raise InputError(f"weights must not be negative: {name}(weights, {what}) takes the weights first")
+    if weights.ndim != 1 or weights.shape != values.shape:
+        raise InputError(f"weights and {what} must be vectors of one length, got {weights.shape} and {values.shape}")
+    return weights, values

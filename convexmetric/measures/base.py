@@ -35,7 +35,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import check_count, not_one_of
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
@@ -123,7 +123,7 @@ class MeasureAtK(Measure):
     def __init__(self, k: int = 10, short: str = "cut") -> None:
         check_count(k, "k")
         if short not in SHORT:
-            raise InputError(f"short must be one of {', '.join(map(repr, SHORT))}, got {short!r}")
+            raise InputError(not_one_of("short", SHORT, short))
         self.k = int(k)
         self.short = short
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError
 from convexmetric.measures.base import Measure, MeasureAtK
 from convexmetric.measures.oracle import COMPILED
@@ -21,7 +22,7 @@ def measure_named(name: str, k: int | None = None, short: str = "cut") -> Measur
         If there is no such measure, k is no positive integer, the measure has no k, or there is no such ``short``.
     """
     if not isinstance(name, str) or name not in MEASURES:
-        raise InputError(f"measure must be one of {', '.join(map(repr, MEASURES))}, got {name!r}")
+        raise InputError(not_one_of("measure", MEASURES, name))
     measure = MEASURES[name]
     if issubclass(measure, MeasureAtK):
         return measure(10 if k is None else k, short)

@@ -318,7 +318,7 @@ class CrossModalProblem(MetricProblem):
             If the shapes do not fit.
         """
         factor = self.join(U, V)
-        return Factors(*self.split(factor), self.objective(factor.T @ factor), lower_bound, tol)
+        return Factors(*self.split(factor), self.value(factor.T @ factor), lower_bound, tol)
 
     def initial_factor(self, c: int) -> Array:
         r"""The start of Algorithm 1, ``[U; V]^T`` by cross-modal factor analysis; see :func:`factor_analysis`.

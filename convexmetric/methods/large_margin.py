@@ -57,9 +57,9 @@ LEAST_SHARE = 1e-10
 class LargeMarginProblem(MetricProblem):
     """Learn a metric that keeps points of other labels farther than the nearest points of the same label.
 
-    The problem's variable is M' of the module's formula. Solutions, files, audits and constraints of the user's own
-    speak of the metric on the features of X; :meth:`objective` and certificates of the variable, to which
-    :meth:`from_features` takes it.
+    The problem's variable is M' of the module's formula. Solutions, files, audits, constraints of the user's own
+    and :meth:`objective` speak of the metric on the features of X; :meth:`value` and certificates of the variable, to
+    which :meth:`from_features` takes it.
 
     Parameters
     ----------
@@ -122,6 +122,11 @@ class LargeMarginProblem(MetricProblem):
         #: Number of triplets (i, target neighbour, point of another label).
         self.count = int(rankings.pairs.sum())
         super().__init__(PairwiseRisk(rankings, np.full(len(points), self.push), 1.0), Trace(1.0))
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Always: the variable is M'."""
+        return True
 
     def from_features(self, M: ArrayLike) -> Array:
         """``M' = K^T M K``, the problem's variable, of a metric on the features of X (or of weights of these).

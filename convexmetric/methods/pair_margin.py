@@ -38,7 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag
+from convexmetric.arguments import check_count, check_flag, not_one_of
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
 from convexmetric.comparisons.points import Checked, as_points
@@ -84,7 +84,7 @@ class _PairProblem(SpannedProblem):
 
     def _finish(self, risk: Risk, n_points: int, m: int, reg: float, norm: str) -> None:
         if not isinstance(norm, str) or norm not in NORMS:
-            raise InputError(f"norm must be one of {', '.join(map(repr, NORMS))}, got {norm!r}")
+            raise InputError(not_one_of("norm", NORMS, norm))
         self.reg, self.norm = checked_weight(reg, "reg"), norm
         self.n_points, self.m = n_points, m
         super().__init__(risk, self._regularizer())
@@ -355,7 +355,7 @@ class SimilarityRegressionProblem(_PairProblem):
         self.pairs = ListedPairs(pairs, points.shape[0]).pairs
         self.y = targets = _values(y, len(self.pairs))
         if not isinstance(loss, str) or loss not in LOSSES:
-            raise InputError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {loss!r}")
+            raise InputError(not_one_of("loss", LOSSES, loss))
         check_flag(as_printed, "as_printed")
         self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
         weights = np.full(targets.size, 1.0 / targets.size)

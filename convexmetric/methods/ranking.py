@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import not_one_of
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
 from convexmetric.comparisons.relevance import as_labels
@@ -154,7 +155,7 @@ class RankingProblem(SpannedProblem):
                 relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None
             )
         if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
-            raise InputError(f"regularizer must be one of {', '.join(map(repr, REGULARIZERS))}, got {regularizer!r}")
+            raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
         if not isinstance(diagonal, bool):
             raise InputError(f"diagonal must be True or False, got {diagonal!r}")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])

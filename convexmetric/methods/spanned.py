@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones import PSDCone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import InputError
 from convexmetric.features import KernelSpan
 from convexmetric.lazy import cvxpy as cp
@@ -26,6 +26,23 @@ __all__ = ["SpannedProblem"]
 
 #: Features up to which a metric is written out on the original ones.
 FULL_LIMIT = 10_000
+#: Share of a metric on the features that may lie off its coordinates as rounding.
+OFF_ROWS = 1e-9
+
+
+def on_rows(B: Array, M: Array, refusal: str) -> Array:
+    """R with ``M = B^T R B``, from a metric M on the columns of B.
+
+    Raises
+    ------
+    InputError
+        With the words ``refusal``, if there is none.
+    """
+    back = np.linalg.pinv(B)
+    R = back.T @ M @ back
+    if norm_of(B.T @ R @ B - M) > OFF_ROWS * norm_of(M):
+        raise InputError(refusal)
+    return 0.5 * (R + R.T)
 
 
 class SpannedProblem(MetricProblem):
@@ -68,6 +85,29 @@ class SpannedProblem(MetricProblem):
                 f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
             )
         return np.asarray(basis.T @ M @ basis)
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether the span has as many coordinates as there are features; fewer are told apart by their number."""
+        return self._basis is not None and self._basis.shape[0] == self._basis.shape[1]
+
+    def from_features(self, M: ArrayLike) -> Array:
+        """The variable of a metric on the features, on the span; a variable, ``(r, r)`` with r below d, as it is.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or does not lie on the span.
+        """
+        basis = self._basis
+        if basis is None or np.shape(M) != (basis.shape[1],) * 2:
+            return super().from_features(M)
+        return on_rows(
+            basis,
+            PSDCone(basis.shape[1]).element(M, self.letter),
+            f"{self.letter} must lie on the span of the points, outside of which it changes none of their distances: "
+            f"pass problem.full_matrix(problem.nearest({self.letter})), its part there",
+        )
 
     def nearest(self, M: ArrayLike) -> Array:
         """The part on the span of a metric on the features."""

@@ -35,17 +35,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag
+from convexmetric.arguments import check_flag, not_one_of
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
 from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
 from convexmetric.lazy import cvxpy as cp
+from convexmetric.methods.spanned import FULL_LIMIT, OFF_ROWS, on_rows
 from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
@@ -60,8 +61,6 @@ REGULARIZERS: dict[str, Callable[[float], Regularizer]] = {
     "squared-frobenius": SquaredFrobenius,
     "trace": lambda reg: Trace(0.5 * reg),
 }
-#: Features up to which a projected metric is written out on the original ones.
-FULL_LIMIT = 10_000
 
 
 class TripletProblem(MetricProblem):
@@ -232,7 +231,7 @@ class TripletProblem(MetricProblem):
         regularizer: str,
     ) -> None:
         if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
-            raise InputError(f"regularizer must be one of {', '.join(map(repr, REGULARIZERS))}, got {regularizer!r}")
+            raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
         check_flag(diagonal, "diagonal")
         if projection is not None and not isinstance(projection, Projection):
             raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
@@ -292,6 +291,33 @@ class TripletProblem(MetricProblem):
                 mean = share * cone.outer_sum(V[i] - V[j], np.full(size, 1.0 / size))
                 estimate, total = estimate + mean, total + size * mean
         return estimate, total
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether a projection keeps the number of features; fewer coordinates are told apart by their number."""
+        return self.projection is not None and self.projection.L.shape[0] == self.projection.L.shape[1]
+
+    def from_features(self, M: ArrayLike) -> Array:
+        """``R`` of a metric ``L^T R L`` on the features; R, ``(r, r)`` with r below d, or its weights, as they are.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or is not of that form.
+        """
+        if self.projection is None or np.shape(M) != (self.projection.L.shape[1],) * 2:
+            return super().from_features(M)
+        L, r = self.projection.L, self.cone.d
+        refusal = (
+            f"{self.letter} must have the form L.T @ R @ L with the projection's L ({r} x {L.shape[1]}): pass R, "
+            f"({r}, {r}), or its weights if it is diagonal"
+        )
+        R = on_rows(as_rows(L), PSDCone(L.shape[1]).element(M, self.letter), refusal)
+        if not self.cone.diagonal:
+            return R
+        if norm_of(R - np.diag(np.diag(R))) > OFF_ROWS * norm_of(R):
+            raise InputError(refusal)
+        return np.diag(R).copy()
 
     def components(self, M: Array) -> Array:
         """A factor of the metric on the original features, ``R^(1/2) L`` for a projection."""

@@ -68,7 +68,7 @@ def plot_scale(problem: MetricProblem, audit: Audit, ax: Axes | None = None) -> 
     best = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
     ends = min(1.0, best) / SCALE_REACH, max(1.0, best) * SCALE_REACH
     factors = np.unique(np.r_[np.geomspace(*ends, SCALE_POINTS), 1.0, best])
-    values = np.array([problem.objective(t * audit.M) for t in factors])
+    values = np.array([problem.value(t * audit.M) for t in factors])
     shown = np.isfinite(values)
     ax.plot(factors[shown], values[shown], color="#333333", lw=1.5)
     if np.isfinite(audit.projected_objective):

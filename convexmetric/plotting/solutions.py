@@ -66,7 +66,7 @@ def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
         ax.step(passes, finite, where="post", color=colour, lw=1.8, marker=marker, label=label)
     if not logarithmic:
         _focus(ax, solution, highest, lowest)
-    ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {solution.gap:.0e}")
+    ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {max(0.0, solution.gap):.0e}")
     ax.set_ylabel("objective")
     _passes_axis(ax, solution)
     ax.legend(frameon=False, fontsize="small")

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
-import numpy as np
-
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.cones.described import Described
@@ -52,7 +50,7 @@ class SquaredFrobenius(WeightedRegularizer):
 
     def text(self, M: str) -> str:
         """The formula in plain text."""
-        return f"{np.format_float_positional(self.reg / 2, trim='-')} ||{M}||_F^2"
+        return f"{self.reg / 2:.6g} ||{M}||_F^2"
 
     def weights(self) -> NormWeights:
         """Of the squared norm alone."""

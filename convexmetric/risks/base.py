@@ -284,7 +284,7 @@ class Risk(ABC):
     @property
     @abstractmethod
     def part_kind(self) -> str:
-        """What a part is called: a query, a triplet, a pair, a point."""
+        """What a part is called: a query, an anchor, a triplet, a pair, a point."""
 
     @abstractmethod
     def part_values(self, M: Array) -> Array:

@@ -167,8 +167,8 @@ class ShardedRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """A query or a triplet."""
-        return "triplet" if self.table["risk"]["kind"] == "triplets" else "query"
+        """A query, an anchor or a triplet, as in memory."""
+        return {"triplets": "triplet", "pairs of lists": "anchor"}.get(self.table["risk"]["kind"], "query")
 
     @property
     def points(self) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem, Statement
@@ -33,6 +34,10 @@ CONIC_SOLVERS: dict[str, str] = {
 }
 #: Those that are installed with the package.
 REQUIRED = ("clarabel", "scs")
+ADVICE = (
+    "leave solver out for the default, rescale X so that distances are about 1, and give equalities of your own some "
+    "room, such as cp.abs(cp.trace(M) - 1) <= 1e-6"
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Conic(Solver):
 
     def __post_init__(self) -> None:
         if self.backend not in CONIC_SOLVERS:
-            raise InputError(f"backend must be one of {', '.join(map(repr, CONIC_SOLVERS))}, got {self.backend!r}")
+            raise InputError(not_one_of("backend", CONIC_SOLVERS, self.backend))
         # CVXPY is not asked, and not imported, for what the package itself requires.
         if self.backend not in REQUIRED and self.backend.upper() not in cp.installed_solvers():
             raise SolverNotInstalledError(
@@ -90,7 +95,7 @@ class Conic(Solver):
         if statement.metric.value is None:
             raise SolverError(f"{self.backend.upper()} returned no point: status {statement.problem.status}")
         metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
-        monitor.primal(metric, problem.objective(metric))
+        monitor.primal(metric, problem.value(metric))
         multipliers = statement.dual()
         monitor.dual(problem.dual_bound(multipliers, hint=metric), lambda: multipliers)
         monitor.iterate()
@@ -106,7 +111,7 @@ class Conic(Solver):
                 return
             except cp.SolverError as error:
                 if number == len(attempts):
-                    raise SolverError(f"{self.backend.upper()} failed: {error}") from error
+                    raise SolverError(f"{self.backend.upper()} failed: {_reason(error)}; {ADVICE}") from error
 
     def _options(self, monitor: Monitor) -> dict[str, Any]:
         """Tolerances well below the gap asked for, and the limits where the solver has them."""
@@ -123,3 +128,8 @@ class Conic(Solver):
         if self.backend == "sdpa":
             return {"epsilonStar": tol, "epsilonDash": tol}
         return {"mosek_params": {} if seconds is None else {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds}}
+
+
+def _reason(error: Exception) -> str:
+    """What CVXPY says of a failure, without its advice to set an option of its own solve."""
+    return str(error).partition("Try another solver")[0].strip().rstrip(".")

@@ -160,7 +160,7 @@ def some_parts(problem: MetricProblem, count: int) -> MetricProblem | None:
 def _evaluation(problem: MetricProblem) -> float:
     identity = problem.cone.identity()
     start = perf_counter()
-    problem.objective(identity)
+    problem.value(identity)
     return perf_counter() - start
 
 

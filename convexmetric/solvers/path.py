@@ -98,7 +98,7 @@ def solve_path(
         else:
             pool.scale(bare, weight / before[0])
             M = before[1].certificate.M
-            monitor.primal(M, bare.objective(M))
+            monitor.primal(M, bare.value(M))
         planes.follow(bare, monitor, pool)
         solutions[weight] = concluded(this, planes, monitor)
         before = weight, solutions[weight]

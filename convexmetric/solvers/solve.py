@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_seconds, is_real
+from convexmetric.arguments import check_count, check_seconds, is_real, not_one_of
 from convexmetric.certificates import Certificate
 from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
 from convexmetric.cones.base import Array
@@ -302,19 +302,19 @@ def _offer_simple(problem: MetricProblem, monitor: Monitor) -> None:
         value, metric = min(found, key=lambda pair: pair[0])
         promising = value < SIMPLE_SHARE * monitor.upper_bound and (bool(metric.any()) or promising)
     if promising:
-        value = problem.objective(metric)
+        value = problem.value(metric)
         if np.isfinite(value):
             monitor.primal(metric, value)
 
 
 def _best_multiple(problem: MetricProblem, M: Array) -> tuple[float, Array]:
     """Of zero and a grid of multiples of a metric the best one, with its objective."""
-    values = {t: problem.objective(t * M) for t in (0.0, *SIMPLE_GRID)}
+    values = {t: problem.value(t * M) for t in (0.0, *SIMPLE_GRID)}
     t = SIMPLE_GRID[-1]
     while values[t] == min(values.values()) and t < LARGEST_MULTIPLE:
         # The unit of the problem's coordinates may be far from that of its points.
         t *= SIMPLE_GRID[-1] / SIMPLE_GRID[-2]
-        values[t] = problem.objective(t * M)
+        values[t] = problem.value(t * M)
     t = min(values, key=values.__getitem__)
     return values[t], t * M
 
@@ -397,7 +397,7 @@ def _chosen(solver: str | Solver | None) -> Solver:
         solver = "exact"
     if isinstance(solver, str):
         if solver not in SOLVERS:
-            raise InputError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}")
+            raise InputError(not_one_of("solver", SOLVERS, solver))
         solver = SOLVERS[solver]()
     if not isinstance(solver, Solver):
         raise InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")

@@ -35,7 +35,7 @@ def run_optimum(task: str, tol: float) -> dict[str, Any]:
         "upper": solution.upper_bound,
         "rank": solution.rank,
         "seconds": solution.seconds,
-        "zero": problem.objective(problem.cone.zeros()),
+        "zero": problem.value(problem.cone.zeros()),
         "truncated": [problem.factors(solution, c).objective for c in range(1, 11)],
     }
 

@@ -1,5 +1,7 @@
 """Audits: how far anybody's metric is from optimal, and what is wrong with it."""
 
+import re
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ def test_an_audit_agrees_with_the_true_distance(name):
     M = problem.risk.repair(random_metric(np.random.default_rng(0), problem.cone))
     given = as_given(problem, M)
     audit, M = cm.audit(problem, given), problem.from_features(given)
-    assert audit.objective == problem.objective(M) == pytest.approx(audit.projected_objective, rel=1e-12)
+    assert audit.objective == problem.value(M) == pytest.approx(audit.projected_objective, rel=1e-12)
     assert audit.lower_bound == pytest.approx(optimum, rel=2e-6)
     assert audit.lower_bound <= optimum * (1 + 1e-7)
     assert audit.own_bound <= optimum * (1 + 1e-7) + 1e-12
@@ -75,7 +77,7 @@ def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
     audit = cm.audit(problem, 3.0 * as_given(problem, solution.certificate.M), solution)
     assert audit.suboptimality > 1e-4
     assert audit.scale.share >= 1.0 - 1e-4 / audit.suboptimality
-    assert problem.objective(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)
+    assert problem.value(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)
     assert audit.scale.slope > 0.0
     assert audit.subspace.angles.max() <= 1e-5
     assert "is scale: multiply by 0." in audit.verdict
@@ -138,7 +140,8 @@ def test_a_metric_without_two_of_its_directions_lacks_them(wine):
     assert audit.conditions.outside < 0.0
     assert np.linalg.norm(audit.conditions.direction) == pytest.approx(1.0)
     assert abs(audit.conditions.direction @ vectors[:, -1]) <= 1e-9
-    assert "lacks directions with" in audit.verdict
+    assert f"holds {100 * audit.subspace.captured:.3g}% of the trace of the reference" in audit.verdict
+    assert "there lower" in str(audit)
 
 
 def test_a_metric_outside_the_cone_is_compared_by_its_projection():
@@ -152,14 +155,14 @@ def test_a_metric_outside_the_cone_is_compared_by_its_projection():
     audit = cm.audit(problem, M)
     assert not audit.feasible
     assert audit.min_eigenvalue < -0.01
-    assert audit.objective == problem.objective(M) < 0.99 * optimum
-    assert audit.projected_objective == pytest.approx(problem.objective(problem.cone.project(M)), rel=1e-13)
+    assert audit.objective == problem.value(M) < 0.99 * optimum
+    assert audit.projected_objective == pytest.approx(problem.value(problem.cone.project(M)), rel=1e-13)
     assert audit.projected_objective > optimum
     assert 0.0 < audit.suboptimality < 1.0
     np.testing.assert_array_equal(audit.M, problem.cone.project(M))
     assert "NOT feasible" in str(audit)
     assert "objective, projected" in str(audit)
-    assert audit.verdict.startswith("Not positive semidefinite; its projection is ")
+    assert audit.verdict.startswith("Not positive semidefinite; its projection costs 1.")
 
 
 def test_an_eigenvalue_negative_by_rounding_is_feasible():
@@ -198,7 +201,7 @@ def test_a_multiple_that_meets_the_hard_margins_is_named():
     assert audit.scale.best == pytest.approx(2.0, rel=1e-3)
     assert audit.scale.objective == pytest.approx(solution.upper_bound, rel=1e-3)
     assert audit.scale.share == 1.0
-    assert "Violates hard margins; 2 times it meets them: " in audit.verdict
+    assert "Violates hard margins; 2 times it meets them and " in audit.verdict
 
 
 def test_the_reference_s_own_gap_is_told(wine):
@@ -206,7 +209,53 @@ def test_the_reference_s_own_gap_is_told(wine):
     loose = cm.certify(problem, 1.2 * solution.M, solution.certificate.dual)
     audit = cm.audit(problem, 1.1 * solution.M, loose)
     assert audit.reference_gap == loose.gap > 1e-4
-    assert "the reference's own gap" in audit.verdict
+    assert " to " in audit.verdict.split(" times the optimum")[0]
+
+
+@pytest.mark.parametrize("ratio", [1.00016, 1.05, 1.9, 2.0, 2.5, 31.2, 3120.0])
+def test_all_ratios_have_one_wording(wine, ratio):
+    problem, _ = wine
+    M = problem.cone.identity()
+    value = problem.value(M)
+    words = cm.audit(problem, M, Reference(value / ratio, value / ratio, M)).verdict
+    times, above = re.match(r"Costs ([\d.]+) times the optimum \(([\d.,]+)% above it\);", words).groups()
+    assert float(times) == pytest.approx(ratio, rel=4e-3)
+    assert float(times) - 1.0 == pytest.approx(ratio - 1.0, rel=0.05)
+    assert float(above.replace(",", "")) == pytest.approx(100.0 * (ratio - 1.0), rel=0.05)
+    assert cm.audit(problem, M, value / ratio).verdict.startswith(f"Costs at most {times} times the optimum (")
+
+
+def test_the_range_of_a_ratio_is_certified(wine):
+    problem, _ = wine
+    M = problem.cone.identity()
+    value = problem.value(M)
+    audit = cm.audit(problem, M, Reference(value / 2.0, value / 1.25, M))
+    assert audit.verdict.startswith("Costs 1.25 to 2.00 times the optimum (25% to 100% above it);")
+    # The reference may cost more than the metric: then the metric may be the optimum.
+    audit = cm.audit(problem, M, Reference(value / 2.0, value * 1.25, M))
+    assert audit.verdict.startswith("Costs 1.00 to 2.00 times the optimum (0% to 100% above it);")
+    # No ratio means anything beside an optimum that may be zero.
+    audit = cm.audit(problem, M, Reference(0.0, value, M))
+    assert audit.verdict.startswith(f"Costs at most {value:.3g} more than the optimum;")
+
+
+def test_directions_are_missing_only_where_they_lower_the_objective():
+    problem = instance("triplets, labels")
+    solution = cm.solve(problem)
+    text = str(cm.audit(problem, 3.0 * solution.M, solution))
+    assert "lacks" not in text
+    assert "missing" not in text
+
+
+@pytest.mark.parametrize("name", ["triplets, labels", "ranking from labels", "relative, identity, soft"])
+def test_parts_are_called_what_the_risk_calls_them(name):
+    problem = instance(name)
+    kinds = {"triplets, labels": "anchor", "ranking from labels": "query", "relative, identity, soft": "triplet"}
+    assert problem.risk.part_kind == kinds[name]
+    # At the metric zero every comparison costs its margin.
+    worst = cm.audit(problem, problem.cone.zeros(), 1e-9).worst
+    assert worst
+    assert {part.name for part in worst} == {f"{kinds[name]} {part.part}" for part in worst}
 
 
 def test_weights_may_come_as_a_diagonal_matrix():
@@ -250,7 +299,7 @@ def test_a_solve_is_a_reference():
     reference = reference_of(problem, None)
     assert reference.lower_bound <= optimum <= reference.upper_bound * (1 + 1e-7)
     assert reference.gap <= 1e-6
-    assert problem.objective(reference.M) == pytest.approx(reference.upper_bound, rel=1e-10)
+    assert problem.value(reference.M) == pytest.approx(reference.upper_bound, rel=1e-10)
     assert problem.dual_bound(reference.dual, reference.M) == pytest.approx(reference.lower_bound, rel=1e-12)
 
 

@@ -18,11 +18,11 @@ def test_the_best_scale_is_the_minimum_of_the_ray(name, seed):
     M = random_metric(np.random.default_rng(seed), problem.cone, 10.0 ** (2 * seed - 1))
     scale = best_scale(problem, M)
     t, value = scale.best, scale.objective
-    assert value == problem.objective(t * M)
+    assert value == problem.value(t * M)
     # The tangents on both sides leave nothing below.
     assert value - scale.lower_bound <= 1e-14 * abs(value)
     grid = np.r_[0.0, t * np.geomspace(1e-2, 1e2, 25), np.geomspace(1e-4, 1e4, 17)]
-    assert all(problem.objective(s * M) >= value * (1.0 - 1e-14) for s in grid)
+    assert all(problem.value(s * M) >= value * (1.0 - 1e-14) for s in grid)
 
 
 @pytest.mark.parametrize("name", sorted(SMOOTH))
@@ -31,8 +31,8 @@ def test_the_derivative_along_the_ray_vanishes_at_the_best_scale(name):
     M = random_metric(np.random.default_rng(2), problem.cone)
     scale = best_scale(problem, M)
     step = 1e-6
-    difference = (problem.objective((1.0 + step) * M) - problem.objective((1.0 - step) * M)) / (2.0 * step)
-    assert scale.slope == pytest.approx(difference, rel=1e-5, abs=1e-6 * abs(problem.objective(M)))
+    difference = (problem.value((1.0 + step) * M) - problem.value((1.0 - step) * M)) / (2.0 * step)
+    assert scale.slope == pytest.approx(difference, rel=1e-5, abs=1e-6 * abs(problem.value(M)))
     if scale.best > 0.0:
         there = optimality_conditions(problem, scale.best * M)
         assert abs(there.along) <= 1e-6
@@ -44,7 +44,7 @@ def test_the_best_scale_meets_hard_margins_where_a_multiple_can(name):
     w = cm.solve(problem).w
     scale = best_scale(problem, 0.3 * w)
     assert np.isfinite(scale.objective)
-    assert problem.objective((1.0 - 1e-9) * scale.best * 0.3 * w) == np.inf
+    assert problem.value((1.0 - 1e-9) * scale.best * 0.3 * w) == np.inf
     assert scale.share == 1.0
     assert best_scale(problem, np.zeros_like(w)).objective == np.inf
 
@@ -52,7 +52,7 @@ def test_the_best_scale_meets_hard_margins_where_a_multiple_can(name):
 def test_a_ray_of_zero_metrics_has_one_value():
     problem = instance("ranking from labels")
     scale = best_scale(problem, problem.cone.zeros())
-    assert scale.objective == problem.objective(problem.cone.zeros())
+    assert scale.objective == problem.value(problem.cone.zeros())
     assert scale.share == 0.0
 
 
@@ -77,14 +77,14 @@ def test_residuals_are_derivatives(name):
     M = random_metric(rng, cone)
     M = cone.project(M - 0.5 * cone.largest(M) * (cone.identity() if M.ndim == 2 else np.median(M) > M))
     conditions = optimality_conditions(problem, M)
-    value, step = problem.objective(M), 1e-6
-    assert conditions.along == pytest.approx((problem.objective((1 + step) * M) - value) / step / value, rel=1e-3)
+    value, step = problem.value(M), 1e-6
+    assert conditions.along == pytest.approx((problem.value((1 + step) * M) - value) / step / value, rel=1e-3)
     if conditions.missing:
         v = conditions.direction
         assert np.abs(v @ np.atleast_2d(M if M.ndim == 2 else np.diag(M))).max() <= 1e-8
         added = np.outer(v, v) if M.ndim == 2 else v**2
         h = step * cone.trace(M)
-        assert conditions.outside == pytest.approx((problem.objective(M + h * added) - value) / step / value, rel=1e-3)
+        assert conditions.outside == pytest.approx((problem.value(M + h * added) - value) / step / value, rel=1e-3)
 
 
 def test_gradients_of_regularizers_are_derivatives():
@@ -129,4 +129,4 @@ def test_what_first_order_promises_is_at_least_what_there_is():
     solution = cm.solve(problem, tol=1e-9)
     M = random_metric(np.random.default_rng(1), problem.cone)
     promised = problem.cone.inner(_gradient(problem, M), M - solution.certificate.M)
-    assert promised >= problem.objective(M) - solution.upper_bound
+    assert promised >= problem.value(M) - solution.upper_bound

@@ -30,7 +30,7 @@ def test_iterates_are_judged_one_by_one(name):
     assert len(trail) == 5
     assert trail.unit == "iterates"
     np.testing.assert_array_equal(trail.passes, np.arange(1, 6))
-    np.testing.assert_allclose(trail.objectives, [problem.objective(M) for M in given], rtol=1e-11)
+    np.testing.assert_allclose(trail.objectives, [problem.objective(M) for M in shown], rtol=1e-11)
     assert np.isnan(trail.seconds).all()
     expected = np.array([cm.audit(problem, M, 0.25, 0).suboptimality for M in shown])
     np.testing.assert_allclose(trail.suboptimality, expected, rtol=1e-12)

@@ -102,7 +102,7 @@ def test_functions_are_judged_by_the_bound_of_the_library():
     best, zero, outside = benchmark(FUNCTIONS, [WINE], 1e-5, jobs=3)
     instance = load_instance(WINE)
     problem = instance.problem()
-    at_zero = problem.objective(problem.cone.zeros())
+    at_zero = problem.value(problem.cone.zeros())
     assert best.status == "optimal"
     assert best.lower_bound == instance.lower_bound
     assert best.gap <= 1e-5

@@ -61,7 +61,7 @@ def test_a_hard_margin_missed_by_little_is_met_by_scaling():
     problem = instance("relative, rbf, hard")
     solution = cm.solve(problem)
     short = cm.certify(problem, 0.999 * solution.w, solution.certificate.dual)
-    assert problem.objective(0.999 * solution.w) == np.inf
+    assert problem.value(0.999 * solution.w) == np.inf
     assert short.upper_bound == pytest.approx(solution.upper_bound, rel=1e-9)
     hopeless = cm.certify(problem, np.zeros(problem.cone.d), solution.certificate.dual)
     assert hopeless.upper_bound == np.inf

@@ -188,7 +188,7 @@ def test_the_default_solver_certifies(solved):
     assert solution.status == "optimal"
     assert solution.gap <= 1e-7
     assert problem.cone.violation(solution.certificate.M) <= 1e-12 * abs(solution.M).max()
-    assert problem.objective(solution.certificate.M) == pytest.approx(solution.upper_bound, rel=1e-9)
+    assert problem.value(solution.certificate.M) == pytest.approx(solution.upper_bound, rel=1e-9)
 
 
 def test_the_certificate_is_made_again_from_metric_and_dual(solved):
@@ -221,7 +221,7 @@ def test_the_objective_is_the_statements_value_at_any_metric(solved):
     pinned = cp.Problem(statement.problem.objective, [*statement.problem.constraints, statement.metric == at])
     for _ in range(3):
         M = problem.risk.repair(random_metric(problem, rng))
-        expected = problem.objective(M)
+        expected = problem.value(M)
         if not np.isfinite(expected):
             continue
         at.value = M
@@ -339,7 +339,7 @@ def test_weak_duality_on_random_pairs(solved):
         if isinstance(solution.certificate.dual, np.ndarray):
             u = rng.exponential(size=solution.certificate.dual.size)
             bounds.append(problem.dual_bound(u, hint=random_metric(problem, rng)))
-        assert max(bounds) <= problem.objective(random_metric(problem, rng))
+        assert max(bounds) <= problem.value(random_metric(problem, rng))
         assert max(bounds) <= solution.upper_bound * (1 + 1e-12)
 
 

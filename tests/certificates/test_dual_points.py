@@ -36,11 +36,11 @@ def test_hard_objective_is_cvxpys(name):
     statement = problem.statement()
     statement.problem.solve(solver=cp.CLARABEL)
     w = problem.risk.repair(problem.cone.project(statement.metric.value))
-    assert problem.objective(w) == pytest.approx(optimum, rel=1e-4)
+    assert problem.value(w) == pytest.approx(optimum, rel=1e-4)
     statement.metric.value = w
-    assert statement.problem.objective.value == pytest.approx(problem.objective(w), rel=1e-10)
+    assert statement.problem.objective.value == pytest.approx(problem.value(w), rel=1e-10)
     assert all(np.max(constraint.violation()) <= 1e-8 for constraint in statement.problem.constraints)
-    assert problem.objective(0.5 * w) == np.inf
+    assert problem.value(0.5 * w) == np.inf
     statement.metric.value = 0.5 * w
     assert max(np.max(constraint.violation()) for constraint in statement.problem.constraints) > 0.1
 
@@ -52,7 +52,7 @@ def test_weak_duality_on_random_pairs(name, seed):
     problem = instance(name, seed % 3)
     M = random_metric(rng, problem.cone, float(10.0 ** rng.uniform(-3, 2)))
     M = problem.risk.repair(M)
-    objective = problem.objective(M)
+    objective = problem.value(M)
     hint = random_metric(rng, problem.cone) if rng.random() < 0.5 else None
     duals = [random_cut_dual(rng, problem, float(10.0 ** rng.uniform(-3, 2)))]
     if name != "ranking, diagonal, squared norm" or rng.random() < 0.5:

@@ -98,8 +98,8 @@ def test_a_fixed_metric_is_evaluated():
     fixed = 0.1 * np.eye(5)
     solution = cm.solve(problem, constraints=lambda M: [fixed == M])
     np.testing.assert_allclose(solution.M, fixed, atol=1e-8)
-    assert solution.upper_bound == pytest.approx(problem.objective(fixed), rel=1e-6)
-    assert solution.lower_bound == pytest.approx(problem.objective(fixed), rel=1e-5)
+    assert solution.upper_bound == pytest.approx(problem.value(fixed), rel=1e-6)
+    assert solution.lower_bound == pytest.approx(problem.value(fixed), rel=1e-5)
 
 
 def test_terms_that_say_nothing_change_nothing():

@@ -108,7 +108,7 @@ def test_measures_of_more_places_than_items_are_proven_as_stated(measure, tmp_pa
         M = rng.standard_normal((3, 3))
         M = 0.1 * M @ M.T
         verdict = cm.write_certificate(tmp_path / "c.npz", problem, cm.certify(problem, M, solution.certificate.dual))
-        assert float(verdict.upper) == pytest.approx(problem.objective(M), rel=1e-9)
+        assert float(verdict.upper) == pytest.approx(problem.value(M), rel=1e-9)
 
 
 def test_multipliers_of_pairs_and_of_logistic_losses_are_kept(tmp_path):
@@ -250,10 +250,10 @@ def test_only_what_is_known_exactly_is_described():
             describe(changed)
 
     class Doubled(cm.MetricProblem):
-        def objective(self, M):
-            return 2.0 * super().objective(M)
+        def value(self, M):
+            return 2.0 * super().value(M)
 
-    with pytest.raises(InputError, match="objective of a Doubled"):
+    with pytest.raises(InputError, match="value of a Doubled"):
         describe(Doubled(triplets.risk, triplets.regularizer))
 
 

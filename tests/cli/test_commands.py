@@ -245,7 +245,7 @@ def test_audit_says_what_is_wrong(command, tmp_path, wine):
     code, out, err = command("audit", WINE, tmp_path / "M.npy", "--solve", "--quiet", "--worst", "3", "--plot", picture)
     assert code == 0
     assert err == f"picture: {picture}\n"
-    assert "100% of that is scale: multiply by 0.333." in out
+    assert "100% of the excess is scale: multiply by 0.333." in out
     assert "worst comparison" in out
     parts = [line.split() for line in out.splitlines() if line.strip().startswith("query ")]
     assert len(parts) == 3
@@ -373,17 +373,46 @@ def test_version_and_help(command):
         assert "Usage" in out
 
 
-def test_names_complete_in_the_shell():
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("solve ranking-auc-wine-c1000", ["ranking-auc-wine-c10000"]),
+        (f"solve {WINE} --solver cutting", ["cutting-planes", "cutting-planes-plain"]),
+        ("fit a.csv --method pro", ["projection"]),
+        ("fit a.csv --method projection --set n_c", ["n_components="]),
+        ("fit a.csv --set measure=n", ["measure=ndcg"]),
+    ],
+)
+def test_names_complete_in_the_shell(words, completed):
     environment = {
         "_CONVEXMETRIC_COMPLETE": "complete_bash",
-        "COMP_WORDS": "convexmetric solve ranking-auc-wine-c1000",
-        "COMP_CWORD": "2",
+        "COMP_WORDS": f"convexmetric {words}",
+        "COMP_CWORD": str(len(words.split())),
     }
     program = "import sys; sys.argv = ['convexmetric']; from convexmetric.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=120
     )
-    assert done.stdout.split() == ["ranking-auc-wine-c10000"]
+    assert done.stdout.split() == completed
+
+
+@pytest.mark.parametrize("option", ["--save", "--certificate", "--plot"])
+def test_a_place_that_cannot_be_written_is_told_before_the_solve(command, tmp_path, monkeypatch, option):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    def never(*_, **__):
+        raise AssertionError("it solved")
+
+    monkeypatch.setattr("convexmetric.cli.commands.solve_problem", never)
+    suffix = ".png" if option == "--plot" else ".npz"
+    (tmp_path / f"folder{suffix}").mkdir()
+    code, _, err = command("solve", WINE, option, tmp_path / f"folder{suffix}")
+    assert (code, "is a folder; name a file in it" in err) == (2, True)
+    monkeypatch.setattr(Path, "touch", full)
+    code, _, err = command("solve", WINE, option, tmp_path / f"metric{suffix}")
+    assert (code, "No space left on device" in err) == (2, True)
+    assert list(tmp_path.iterdir()) == [tmp_path / f"folder{suffix}"]
 
 
 def test_the_demo_tells_its_story_and_draws_it(command, tmp_path, monkeypatch):
@@ -490,7 +519,7 @@ def test_fit_says_when_it_is_not_certified(command, wine_table):
         (["--label", "growers"], "did you mean 'grower'"),
         (
             ["--label", "grower", "--method", "lmnn"],
-            "must be one of large-margin, mlr, relative, projection, operator",
+            "--method must be one of 'large-margin', 'mlr', 'relative', 'projection', 'operator'",
         ),
         (["--label", "grower", "--set", "c"], "NAME=VALUE"),
         (["--label", "grower", "--set", "mesure=auc"], "did you mean measure"),

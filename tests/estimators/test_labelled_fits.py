@@ -361,3 +361,23 @@ def test_rankings_by_lists_and_by_matrices():
 
 def test_parameters_print_as_json():
     assert json.loads(json.dumps(cm.MLR().get_params()))["measure"] == "map"
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        cm.RelativeComparisonMetric(n_triplets=40),
+        cm.RandomProjectionMetric(n_components=2),
+        cm.OperatorMarginMetric(n_pairs=40),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_fits_repeat_unless_they_are_asked_to_draw_anew(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        first, again, seeded = (
+            clone(estimator).set_params(**seed).fit(X, Y).components_ for seed in ({}, {}, {"random_state": 0})
+        )
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(first, seeded)
+    assert clone(estimator).set_params(random_state=None).random_state is None

@@ -43,7 +43,8 @@ def test_the_linear_kernel_is_the_linear_problem(measure, k, regularizer):
     kernel = cm.RankingProblem.from_labels(X, y, **options, kernel="linear")
     assert kernel.embedding is None
     M = kernel.cone.project(np.random.default_rng(1).normal(size=(3, 3)))
-    assert linear.objective(kernel.full_matrix(M)) == pytest.approx(kernel.objective(M), rel=1e-12)
+    assert linear.objective(kernel.full_matrix(M)) == pytest.approx(kernel.value(M), rel=1e-12)
+    assert kernel.objective(kernel.full_matrix(M)) == pytest.approx(kernel.value(M), rel=1e-12)
     one, other = cm.solve(linear, tol=1e-5), cm.solve(kernel, tol=1e-5)
     agree(one, other, 1e-5)
     assert linear.objective(other.M) == pytest.approx(other.upper_bound, rel=1e-9)

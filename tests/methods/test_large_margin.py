@@ -90,7 +90,8 @@ def test_objectives_agree_in_both_coordinates(seed, scale, diagonal):
     B = rng.standard_normal((int(rng.integers(1, 5)), 4)) / X.std(axis=0)
     M = np.diag((B * B).sum(axis=0)) if diagonal else B.T @ B
     variable = problem.from_features(np.diag(M) if diagonal else M)
-    assert problem.objective(variable) == pytest.approx(objective_by_hand(X, y, 2, 0.3, M), rel=1e-9)
+    assert problem.objective(problem.full_matrix(variable)) == pytest.approx(problem.value(variable), rel=1e-9)
+    assert problem.value(variable) == pytest.approx(objective_by_hand(X, y, 2, 0.3, M), rel=1e-9)
     np.testing.assert_allclose(problem.full_matrix(variable), M, rtol=1e-8, atol=1e-9 * np.abs(M).max())
     if diagonal:
         np.testing.assert_allclose(problem.weights(variable), np.diag(M), rtol=1e-9)

@@ -73,7 +73,7 @@ def test_the_program_the_compiled_statement_and_the_objective_agree(name):
         factor = rng.standard_normal(shape)
         M = rng.random(problem.cone.d) if problem.cone.diagonal else factor @ factor.T / problem.cone.d
         M = problem.risk.repair(M)
-        expected = problem.objective(M)
+        expected = problem.value(M)
         if np.isfinite(expected):
             assert value_at(program, program.metric, problem.as_stated(M)) == pytest.approx(expected, rel=1e-6)
             assert value_at(compiled.problem, compiled.metric, M) == pytest.approx(expected, rel=1e-6)
@@ -152,7 +152,7 @@ def test_the_working_set_is_a_master_with_the_optimum(ranked):
     value = solved(program)
     slack = 1e-7 * value
     assert solution.lower_bound - slack <= value <= solution.upper_bound + slack
-    assert problem.objective(program.metric.value) == pytest.approx(solution.upper_bound, rel=1e-2)
+    assert problem.value(program.metric.value) == pytest.approx(solution.upper_bound, rel=1e-2)
 
 
 def test_the_worst_ranking_is_what_the_risk_is_made_of(ranked):
@@ -172,7 +172,7 @@ def test_algorithm_1_by_hand(ranked):
     problem, solution = ranked
     W, batches, upper = np.zeros((3, 3)), [], np.inf
     for _ in range(200):
-        upper = min(upper, problem.objective(W))
+        upper = min(upper, problem.value(W))
         batches.append(problem.worst_rankings(W))
         master = problem.to_cvxpy(rankings=batches)
         lower = solved(master)

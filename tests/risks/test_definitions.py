@@ -60,7 +60,7 @@ def test_hard_margins_are_constraints_that_scaling_up_meets(name):
         assert comparisons.forward(repaired).min() >= 1.0
         assert comparisons.forward(repaired).min() <= 1.0 + 1e-9
         assert risk.value(repaired) == 0.0
-        assert problem.objective(repaired) == problem.penalty(repaired)
+        assert problem.value(repaired) == problem.penalty(repaired)
     violated = -comparisons.rows[0] if isinstance(comparisons.rows, np.ndarray) else -comparisons.rows.toarray()[0]
     np.testing.assert_array_equal(risk.repair(violated), violated)
 

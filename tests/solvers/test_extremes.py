@@ -81,7 +81,7 @@ def test_rankings_of_extreme_weight_end_between_the_limits(C, regularizer, measu
     assert solution.status != "max_seconds"
     assert solution.gap < 1e-3
     # For C to zero the zero metric is optimal, for C to infinity all that counts is the risk.
-    limit = problem.objective(problem.cone.zeros()) if C < 1 else problem.risk.value(solution.certificate.M)
+    limit = problem.value(problem.cone.zeros()) if C < 1 else problem.risk.value(solution.certificate.M)
     assert solution.upper_bound == pytest.approx(limit, rel=1e-6)
 
 

@@ -60,7 +60,10 @@ def test_a_conic_solver_that_fails_is_a_solver_error(monkeypatch):
         raise cp.SolverError("numerical trouble")
 
     monkeypatch.setattr(cp.Problem, "solve", fail)
-    with pytest.raises(SolverError, match="CLARABEL failed: numerical trouble"):
+    with pytest.raises(
+        SolverError,
+        match=r"CLARABEL failed: numerical trouble; leave solver out .* give equalities",
+    ):
         cm.solve(instance("ranking from lists"), solver="clarabel")
 
 
@@ -151,6 +154,30 @@ def test_a_solver_that_lies_is_found_out():
     with pytest.warns(GapWarning, match="stalled"):
         solution = cm.solve(problem, solver=Liar())
     assert solution.status == "stalled"
-    assert solution.upper_bound == pytest.approx(problem.objective(np.eye(3)), rel=1e-12)
+    assert solution.upper_bound == pytest.approx(problem.value(np.eye(3)), rel=1e-12)
     assert solution.lower_bound == 0.0
     assert solution.gap == 1.0
+
+
+def test_no_advice_names_an_option_that_there_is_not(monkeypatch):
+    def fail(*_, **__):
+        raise cp.SolverError("Solver 'CLARABEL' failed. Try another solver, or solve with verbose=True for more.")
+
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    with pytest.raises(SolverError) as raised:
+        cm.solve(instance("ranking from labels"), solver="clarabel")
+    assert str(raised.value).startswith("CLARABEL failed: Solver 'CLARABEL' failed; leave solver out for the default")
+    assert "verbose" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["ranking", "relative"])
+def test_an_equality_on_the_trace_of_wine_is_solved(kind):
+    wine = cm.datasets.load("wine")
+    X = cm.datasets.preprocess(wine.X, ["zscore"])
+    if kind == "relative":
+        problem = cm.RelativeComparisonProblem(X, cm.comparisons.triplets_from_labels(wine.y, 300, 0))
+    else:
+        problem = cm.RankingProblem.from_labels(X[::6], wine.y[::6], measure="auc")
+    solution = cm.solve(problem, tol=1e-3, constraints=lambda M: [(cp.sum(M) if M.ndim == 1 else cp.trace(M)) == 1])
+    assert solution.status == "optimal"
+    assert np.trace(solution.M) == pytest.approx(1.0, abs=1e-6)

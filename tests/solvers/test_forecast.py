@@ -99,11 +99,11 @@ def test_some_parts_are_scaled_to_all(ranking, enough, most, monkeypatch):
 
 def test_a_measured_pass_is_about_as_long_as_a_pass(ranking):
     identity = ranking.cone.identity()
-    ranking.objective(identity)
+    ranking.value(identity)
     ratios = []
     for _ in range(3):
         start = time.perf_counter()
-        ranking.objective(identity)
+        ranking.value(identity)
         ratios.append(pass_seconds(ranking, 0.01) / (time.perf_counter() - start))
     assert 0.2 < np.median(ratios) < 5.0
 
@@ -115,8 +115,8 @@ def test_a_risk_that_is_not_taken_apart_is_measured_whole():
 def test_the_weight_of_some_parts_is_that_of_all(ranking):
     M = 0.1 * ranking.cone.identity()
     every = some_parts(ranking, ranking.risk.parts)
-    assert every.objective(M) == pytest.approx(ranking.objective(M))
-    assert some_parts(ranking, 100).objective(M) == pytest.approx(ranking.objective(M), rel=0.2)
+    assert every.value(M) == pytest.approx(ranking.value(M))
+    assert some_parts(ranking, 100).value(M) == pytest.approx(ranking.value(M), rel=0.2)
     assert some_parts(cm.load_problem("pairs-wine-all"), 3) is None
 
 
@@ -145,7 +145,7 @@ def test_bounds_are_finite_and_no_worse_than_those_of_simple_metrics_after_any_l
         solution = cm.solve(ranking, max_seconds=limit)
     assert 0.0 <= solution.lower_bound <= solution.upper_bound < math.inf
     for simple in (ranking.cone.zeros(), 0.1 * ranking.cone.identity()):
-        assert solution.upper_bound <= ranking.objective(simple) * (1.0 + 1e-9)
+        assert solution.upper_bound <= ranking.value(simple) * (1.0 + 1e-9)
     assert solution.status == "max_seconds"
 
 

@@ -77,13 +77,13 @@ def test_bounds_hold_at_every_scale(kind, scale, C):
     assert warned == (solution.status != "optimal") == (solution.gap > 1e-6)
     # W = 0 and any other metric are upper bounds; no lower bound may exceed them.
     rng = np.random.default_rng(0)
-    assert solution.lower_bound <= problem.objective(problem.cone.zeros()) * (1 + 1e-9)
+    assert solution.lower_bound <= problem.value(problem.cone.zeros()) * (1 + 1e-9)
     best = solution.certificate.M
     for factor in (0.5, 0.999, 1.001, 2.0):
-        assert solution.lower_bound <= problem.objective(factor * best) * (1 + 1e-9)
+        assert solution.lower_bound <= problem.value(factor * best) * (1 + 1e-9)
     for _ in range(5):
         wiggled = problem.cone.project(best * (1.0 + 0.01 * rng.standard_normal()))
-        assert solution.lower_bound <= problem.objective(wiggled) * (1 + 1e-9)
+        assert solution.lower_bound <= problem.value(wiggled) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("kind", ["ranking", "I", "linear"])

@@ -193,7 +193,7 @@ class _Course:
         self.sum, self.summed = self.sum + metric, self.summed + 1
         if self.t & (self.t - 1) == 0:
             mean = self.sum / self.summed
-            self.monitor.primal(mean, self.problem.objective(mean))
+            self.monitor.primal(mean, self.problem.value(mean))
             self.sum, self.summed = self.cone.zeros(), 0
 
     def follow(self, cuts: Cuts, objective: float) -> Array:

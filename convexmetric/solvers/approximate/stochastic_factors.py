@@ -408,7 +408,7 @@ class _Run:
             self.bound(self.slopes / self.count, M)
             if self.settings.average:
                 mean = self.metrics / self.count
-                self.monitor.primal(mean, problem.objective(mean))
+                self.monitor.primal(mean, problem.value(mean))
         return self.monitor.iterate(passes=self.t / self.epoch, steps=self.t, objective=objective)
 
     def bound(self, u: Array, M: Array) -> None:

@@ -217,7 +217,7 @@ class _Run:
                 self.bound(hinges.weights * np.minimum(1.0, self.active * self.steps / self.summed), w)
             if self.settings.average:
                 mean = self.total / self.summed
-                self.monitor.primal(mean, self.problem.objective(mean))
+                self.monitor.primal(mean, self.problem.value(mean))
         return self.monitor.iterate(passes=self.t / self.steps, objective=objective)
 
     def bound(self, u: Array, hint: Array) -> None:

@@ -193,7 +193,7 @@ class _Rounds:
             accuracy = min(settings.first_accuracy, settings.accuracy * max(monitor.gap, monitor.tol))
             metric, S = self._solve(corrected, self.centre, accuracy, 1.0)
             step = 0.5 * self.rho * norm_of(metric - self.centre) ** 2
-            predicted = corrected.objective(self.centre) - corrected.objective(metric) + step
+            predicted = corrected.value(self.centre) - corrected.value(metric) + step
 
     def _move(self, metric: Array, value: float, normals: Array, predicted: float) -> None:
         """Make a metric the centre unless it is worse, and choose rho by how much of what was predicted it gained."""
@@ -231,7 +231,7 @@ class _Rounds:
         monitor = Monitor(accuracy, None, left)
         self.pool.problem = problem
         if start is not None:
-            monitor.primal(start, problem.objective(start))
+            monitor.primal(start, problem.value(start))
         self.settings.planes.follow(problem, monitor, self.pool)
         self.sampled_passes += len(monitor.history)
         assert monitor.sums is not None, "cutting planes solve a master before they stop"

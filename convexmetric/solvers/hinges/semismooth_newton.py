@@ -448,7 +448,7 @@ class _SlopesInteriorPoint:
             M = self.projection.positive / self.sigma
             S = self.others.S + kinks.adjoint(c * s.z)
             value = self.others.value + self.risk.margin * float(c @ s.z)
-            run.monitor.primal(M, run.problem.objective(M))
+            run.monitor.primal(M, run.problem.value(M))
             dual = SmoothedPairs(self.M0, 0.0, self.places, s.z)
             run.monitor.dual(run.problem.bound(value, S, M), partial(_same, dual), DualPoint(value, S))
             self.z = s.z

@@ -187,9 +187,9 @@ class _Path:
         """The best multiple of the identity along the directions in which the risk falls fastest there."""
         cone, objective = self.problem.cone, self.objective
         identity = cone.identity()
-        values = {0.0: self.problem.objective(cone.zeros())}
+        values = {0.0: self.problem.value(cone.zeros())}
         for t in unit_of(self.risk) * 10.0 ** np.arange(-2.0, 2.1, 0.5):
-            values[t] = self.problem.objective(t * identity)
+            values[t] = self.problem.value(t * identity)
             if values[t] > 2.0 * min(values.values()):
                 break
         best = min(values, key=values.__getitem__)

@@ -253,7 +253,7 @@ class _Path:
         # Shards do not say what the unit of their points is: a longer grid, which ends where values rise.
         grid = unit_of(self.risk) * HERE if isinstance(self.risk, PairwiseRisk) else SHARDED
         for t in grid:
-            values[t] = self.problem.objective(t * identity)
+            values[t] = self.problem.value(t * identity)
             if self.monitor.primal(t * identity, values[t]) is False and values[t] > 2.0 * min(values.values()):
                 break
             if self.monitor.out_of_time:

@@ -170,8 +170,8 @@ class Monitor:
 
     def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
         """Take what the caller gave to begin from, unless the metric is no better than zero: bounds are made anew."""
-        value = problem.objective(M)
-        if not value < problem.objective(problem.cone.zeros()):
+        value = problem.value(M)
+        if not value < problem.value(problem.cone.zeros()):
             return
         self._begun = self.primal(M, value)
         # Dual points of other data may have another shape, and say nothing here.
@@ -194,7 +194,7 @@ class Monitor:
         """
         M = problem.cone.project(state.M) if problem.cone.violation(state.M) > 0.0 else state.M
         M = problem.risk.repair(M)
-        self.primal(M, problem.objective(M))
+        self.primal(M, problem.value(M))
         if state.dual is not None:
             try:
                 bound = problem.dual_bound(state.dual, hint=M)

@@ -53,5 +53,5 @@ class ProgressBar:
             iteration=progress.iteration,
             lower=progress.lower_bound,
             upper=progress.upper_bound,
-            gap=progress.gap,
+            gap=max(0.0, progress.gap),
         )

@@ -186,10 +186,10 @@ def test_the_mean_of_the_steps_is_the_subgradient():
     w = np.abs(np.random.default_rng(0).normal(size=4))
     rows = np.asarray(triplets.block(np.arange(len(triplets)), slice(None)))
     np.testing.assert_allclose(rows @ w, triplets.forward(w))
-    value, step = problem.objective(w), 1e-7
+    value, step = problem.value(w), 1e-7
     H = np.random.default_rng(1).normal(size=4)
     gradient = w - loss.C * rows.T @ (rows @ w < loss.margin)
-    assert (problem.objective(w + step * H) - value) / step == pytest.approx(float(gradient @ H), rel=1e-4)
+    assert (problem.value(w + step * H) - value) / step == pytest.approx(float(gradient @ H), rel=1e-4)
 
 
 def test_looks_come_after_powers_of_two_and_round_numbers_of_epochs():

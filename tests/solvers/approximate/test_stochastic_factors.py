@@ -151,7 +151,7 @@ def test_the_mean_step_is_the_gradient(name):
     step = 1e-6
 
     def value(at):
-        return instance.objective(at.T @ at)
+        return instance.value(at.T @ at)
 
     expected = (value(V + step * H) - value(V - step * H)) / (2.0 * step)
     assert total == pytest.approx(expected, abs=5.0 * rates.std() / np.sqrt(repeats) + 1e-6)
@@ -165,10 +165,10 @@ def test_the_printed_step_descends_the_objective_of_twice_the_reg(norm, n_pairs)
     optimum, of_twice = (cm.solve(each, 1e-6, "clarabel") for each in (instance, twice))
     settings = {"vectors": 10, "learning_rate": 0.005, "refresh": 20, "steps": 100_000}
     corrected, printed = (through(run_of(instance, as_printed=kind, **settings), 100_000) for kind in (False, True))
-    assert optimum.lower_bound <= instance.objective(corrected.T @ corrected) < 1.01 * optimum.upper_bound
-    assert instance.objective(printed.T @ printed) > 1.03 * optimum.upper_bound
-    assert of_twice.lower_bound <= twice.objective(printed.T @ printed) < 1.01 * of_twice.upper_bound
-    assert twice.objective(corrected.T @ corrected) > 1.02 * of_twice.upper_bound
+    assert optimum.lower_bound <= instance.value(corrected.T @ corrected) < 1.01 * optimum.upper_bound
+    assert instance.value(printed.T @ printed) > 1.03 * optimum.upper_bound
+    assert of_twice.lower_bound <= twice.value(printed.T @ printed) < 1.01 * of_twice.upper_bound
+    assert twice.value(corrected.T @ corrected) > 1.02 * of_twice.upper_bound
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_linear_term_is_descended_too():
     solution = solve(instance, average=True)
     assert optimum.lower_bound <= solution.upper_bound < 1.02 * optimum.upper_bound
     assert 0.9 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
-    assert solution.upper_bound < 0.99 * instance.objective(solve(given).certificate.M)
+    assert solution.upper_bound < 0.99 * instance.value(solve(given).certificate.M)
 
 
 def test_a_seed_fixes_start_and_draws():

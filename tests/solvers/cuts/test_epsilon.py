@@ -47,7 +47,7 @@ def test_the_gap_is_at_most_C_epsilon_as_that_of_the_printed_rule(measure, C, ep
     assert solution.lower_bound <= exact.upper_bound
     assert exact.lower_bound <= solution.upper_bound <= exact.upper_bound + C * epsilon
     metric = printed(problem, epsilon)
-    assert problem.objective(metric) <= exact.upper_bound + C * epsilon + 1e-7 * C
+    assert problem.value(metric) <= exact.upper_bound + C * epsilon + 1e-7 * C
 
 
 def test_it_stops_before_a_gap_is_closed_and_says_which():

@@ -95,7 +95,7 @@ def reference(problem, ball):
 
 def ball_at(problem, certificate):
     point = problem.risk.dual_point(certificate.dual)
-    return ball_of(problem, problem.reg, certificate.M, problem.objective(certificate.M), point)
+    return ball_of(problem, problem.reg, certificate.M, problem.value(certificate.M), point)
 
 
 @pytest.mark.parametrize("name", list(PROBLEMS))

@@ -122,7 +122,7 @@ def test_nothing_in_the_file_is_believed(tmp_path):
         else:
             assert solution.lower_bound <= optimum * (1 + 2e-6)
             assert solution.upper_bound >= optimum * (1 - 1e-9)
-            assert solution.upper_bound == pytest.approx(problem.objective(solution.certificate.M), rel=1e-12)
+            assert solution.upper_bound == pytest.approx(problem.value(solution.certificate.M), rel=1e-12)
         path.unlink()
         stopped(problem, path, 10, solver="cutting-planes")
 

@@ -74,7 +74,7 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
     from convexmetric.solvers import Monitor
 
     monitor = Monitor(1e-8, max_iter=300)
-    monitor.primal(B.T @ B, problem.objective(B.T @ B))
+    monitor.primal(B.T @ B, problem.value(B.T @ B))
     cm.LowRankNewton().run(problem, monitor)
     assert monitor.gap <= 1e-8
     assert monitor.upper_bound == pytest.approx(optimum.upper_bound, rel=1e-8)

@@ -16,9 +16,13 @@ X, y = cm.datasets.preprocess(WINE.X, ["zscore"]), WINE.y
 
 #: Iterations that wait for a signal, from the third on, which says when it is reached.
 SLOWLY = """
+import signal
 import sys
 import time
 from convexmetric.solvers.run import Monitor
+
+# Whatever runs the tests, in the background perhaps, may have it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 iterate = Monitor.iterate
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -473,8 +474,9 @@ def fit(
         ),
     ] = True,
     save: Annotated[
-        Path | None, typer.Option(help="Write components, names of columns and bounds to this .npz file.")
+        Path | None, typer.Option(help="Write components, names of columns and bounds to this .npz file; see 'apply'.")
     ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page of all that was found to this .html file.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -485,6 +487,10 @@ def fit(
     """
     if save is not None:
         check_solution_path(save)
+    if report is not None:
+        if report.suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"{report}: a report is written as .html, not as {report.suffix or 'no suffix'!r}")
+        check_writable(report)
     chosen = _settings(settings, _known(method))
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
@@ -501,6 +507,11 @@ def fit(
     if save is not None:
         save_components(save, fitted)
         _say(f"components: {save}")
+    if report is not None:
+        from convexmetric.cli.html_report import write_report
+
+        write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]))
+        _say(f"report: {report}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
     if fitted.interrupted:

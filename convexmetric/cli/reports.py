@@ -28,6 +28,7 @@ __all__ = [
     "audit_table",
     "benchmark_markdown",
     "benchmark_table",
+    "digits",
     "explanation_record",
     "fit_record",
     "held_out_table",
@@ -63,8 +64,8 @@ def solution_record(name: str, solution: Solution) -> dict[str, Any]:
 def solution_table(solution: Solution) -> Table:
     """Bounds to the digit where they part and two more, and how they were reached."""
     table = _facts()
-    table.add_row("lower bound", _digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
-    table.add_row("upper bound", _digits(solution.upper_bound, solution.gap, ROUND_CEILING))
+    table.add_row("lower bound", digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
+    table.add_row("upper bound", digits(solution.upper_bound, solution.gap, ROUND_CEILING))
     table.add_row("relative gap", f"{max(0.0, solution.gap):.2e}   (tol {solution.tol:.0e})")
     table.add_row("status", f"{solution.status}, by {solution.solver}")
     table.add_row(solution.unit, str(solution.iterations))
@@ -295,8 +296,8 @@ def instances_table(instances: list[Instance]) -> Table:
             instance.name,
             instance.method,
             instance.data["set"] + (" *" if instance.needs_data_folder else ""),
-            _digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
-            _digits(instance.upper_bound, instance.gap, ROUND_CEILING),
+            digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
+            digits(instance.upper_bound, instance.gap, ROUND_CEILING),
         )
     return table
 
@@ -352,7 +353,7 @@ def _facts() -> Table:
     return table
 
 
-def _digits(bound: float, gap: float, rounding: str) -> str:
+def digits(bound: float, gap: float, rounding: str) -> str:
     """``bound`` with two digits beyond those that a relative gap leaves equal, rounded so that it stays a bound."""
     equal = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
     context = Context(prec=min(max(equal + 2, 6), 16), rounding=rounding)

@@ -526,9 +526,9 @@ def _print_fit(fitted: Fitted) -> None:
     console.print(head, markup=False, highlight=False)
     console.print(solution_table(solution))
     if fitted.path is not None:
-        console.print(path_table(fitted.path))
+        console.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
     if fitted.held_out is not None:
-        console.print(held_out_table(fitted.held_out))
+        console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
     if fitted.held_out is not None or fitted.unscored:
         console.print(fitted.recommendation, markup=False, highlight=False)
 

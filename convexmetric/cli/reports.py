@@ -121,19 +121,19 @@ def _paired_record(scores: PairedScores) -> dict[str, Any]:
 
 def path_table(path: WeightPath) -> Table:
     """Values of a weight that were tried, with their accuracies."""
-    return _figures(path.heading(), (path.name, "accuracy", ""), path.cells())
+    return _figures((path.name, "accuracy", ""), path.cells())
 
 
 def held_out_table(scores: HeldOut) -> Table:
     """Scores of held-out rows before and after, with verdicts."""
     from convexmetric.estimators.held_out import COLUMNS
 
-    return _figures(scores.heading(), ("", *COLUMNS), scores.cells())
+    return _figures(("score", *COLUMNS), scores.cells())
 
 
-def _figures(title: str, heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def _figures(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A name, numbers and a remark in every row."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(heading[0], overflow="fold")
     for name in heading[1:-1]:
         table.add_column(name, justify="right", no_wrap=True)

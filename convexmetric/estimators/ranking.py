@@ -177,8 +177,8 @@ class MLR(MetricEstimator):
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
-        """1 to 10,000: the loss is a mean over queries, so that one scale serves tables of any length."""
-        return (1.0, 10.0, 100.0, 1e3, 1e4)
+        """1 to 1,000: the loss is a mean over queries, so that one scale serves tables of any length."""
+        return (1.0, 10.0, 100.0, 1e3)
 
     def _options(self) -> dict[str, Any]:
         names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short")

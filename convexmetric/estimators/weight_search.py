@@ -119,7 +119,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         :class:`MLR` or :class:`RelativeComparisonMetric`, whose C is chosen, or :class:`RandomProjectionMetric` or
         :class:`OperatorMarginMetric`, whose reg is. :class:`LargeMargin` has no such weight.
     values : sequence of float, optional
-        What to try. By default five or fewer values, each a few times the one before, as the estimator's
+        What to try. By default four or five values, each about ten times the one before or a tenth, as the estimator's
         ``weights(problem)`` says; a weight that depends on the number of comparisons is scaled with it.
     cv : int
         Folds, stratified by label.

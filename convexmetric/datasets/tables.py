@@ -216,7 +216,7 @@ class _Table:
         )
         found = {c for c in unnamed if _tell_rows_apart(numbers(self.cells[c]))}
         for c in sorted(found):
-            _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out")
+            _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out", 5)
         return found
 
     def complete(self, columns: list[int], drop_missing: bool) -> _Table:
@@ -336,6 +336,6 @@ def _amount(rows: NDArray[np.bool_]) -> str:
     return f"{count} row{'s' if count > 1 else ''}"
 
 
-def _warn(message: str) -> None:
-    # The line that called read_csv, from a method of its table.
-    warnings.warn(message, stacklevel=4)
+def _warn(message: str, level: int = 4) -> None:
+    # The line that called read_csv or read_table, from a method of the table that they call.
+    warnings.warn(message, stacklevel=level)

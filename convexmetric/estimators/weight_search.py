@@ -7,6 +7,7 @@ before found; the estimator is then fitted to all rows with the best value.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -223,7 +224,9 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         values = self._values(points, labels)
         accuracy, gaps = np.empty((2, len(values), len(folds)))
         limit = None if self.max_seconds is None else CHOICE * self.max_seconds / accuracy.size
-        with progress_bar(self.progress) as bar:
+        with progress_bar(self.progress) as bar, warnings.catch_warnings():
+            # What a fold leaves out the fit does not, or says itself; gaps are in the path.
+            warnings.simplefilter("ignore", UserWarning)
             task = bar.add_task(f"choice of {name}", total=len(folds))
             for fold, (learn, rest) in enumerate(folds):
                 for place, scores in enumerate(self._path(name, points, labels, kept[learn], kept[rest], limit)):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -157,8 +158,41 @@ class MetricEstimator(CertifiedEstimator):
         Their names, where ``fit`` was given a frame with names.
     """
 
+    #: The parameter that weighs the data against the regularizer, where there is one to choose.
+    weight: ClassVar[str | None] = None
+
     preprocessor: Any
+    random_state: Any
     embedding_: Embedding | None
+
+    def problem(self, X: Any, y: Any = None) -> MetricProblem:
+        """The problem that ``fit(X, y)`` solves, for :func:`~convexmetric.audit` or :func:`~convexmetric.explain`.
+
+        Nothing is solved, and the estimator stays as it is.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Raises
+        ------
+        InputError
+            As ``fit`` does.
+        """
+        return self.stated(X, y)[0]
+
+    def stated(self, X: Any, y: Any = None) -> tuple[MetricProblem, Embedding | None]:
+        """:meth:`problem`, and what gives points the coordinates on which its metric acts."""
+        other = clone(self)
+        return other._stated(X, y, generator(other.random_state))
+
+    def weights(self, problem: MetricProblem) -> Sequence[float]:
+        """Values of the parameter :attr:`weight` to try on a problem, from the simplest metric on."""
+        raise NotImplementedError
+
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator) -> tuple[MetricProblem, Embedding | None]:
+        raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
         """``(n, rank)`` points in which the learned distance is the Euclidean one.

@@ -100,11 +100,14 @@ class LargeMargin(MetricEstimator):
             other points differ, as they may with fewer points than features: take principal components first.
         """
         rng = generator(self.random_state)
+        self._learn(self._stated(X, y, rng)[0], rng)
+        return self._finished()
+
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator) -> tuple[LargeMarginProblem, None]:
         points = self._points(X, reset=True)
         labels = self._labels(points, y)
         kept = in_company(labels, warn=True)
-        self._learn(LargeMarginProblem(points[kept], labels[kept], self.n_neighbors, self.push, self.diagonal), rng)
-        return self
+        return LargeMarginProblem(points[kept], labels[kept], self.n_neighbors, self.push, self.diagonal), None
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.

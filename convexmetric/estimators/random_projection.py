@@ -12,6 +12,7 @@ from convexmetric.estimators.base import dense, generator, in_company
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.methods import TripletProblem
+from convexmetric.problem import MetricProblem
 
 __all__ = ["RandomProjectionMetric"]
 
@@ -56,6 +57,7 @@ class RandomProjectionMetric(TripletEstimator):
     """
 
     _stronger = "lower reg"
+    weight = "reg"
 
     def __init__(
         self,
@@ -115,15 +117,19 @@ class RandomProjectionMetric(TripletEstimator):
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
         rng = generator(self.random_state)
+        return self._fit(self._stated(X, y, rng)[0], rng)
+
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator) -> tuple[TripletProblem, None]:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
             points, options = self._projected(points, rng)
-            return self._fit(TripletProblem(points, rows, **options), rng)
+            return self._weighed(TripletProblem(points, rows, **options)), None
         points = self._points(X, reset=True)
         labels = self._labels(points, y)
         kept = in_company(labels, warn=True)
         points, options = self._projected(points[np.flatnonzero(kept)], rng)
-        return self._fit(TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options), rng)
+        problem = TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options)
+        return self._weighed(problem), None
 
     def fit_graph(self, X: Any, adjacency: Any) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.
@@ -141,7 +147,16 @@ class RandomProjectionMetric(TripletEstimator):
         """
         rng = generator(self.random_state)
         points, options = self._projected(self._points(X, reset=True), rng)
-        return self._fit(TripletProblem.from_graph(points, adjacency, **options), rng)
+        return self._fit(self._weighed(TripletProblem.from_graph(points, adjacency, **options)), rng)
+
+    def weights(self, problem: MetricProblem) -> tuple[float, ...]:
+        """Shares of the lambda from which on all triplets violate their margin (:attr:`TripletProblem.reg_max`).
+
+        With the trace, for which that is not known, 10 to 0.001.
+        """
+        if not isinstance(problem, TripletProblem) or self.regularizer == "trace":
+            return (10.0, 1.0, 0.1, 0.01, 0.001)
+        return tuple(share * (problem.reg_max or 1.0) for share in (0.5, 0.1, 0.01, 1e-3, 1e-4))
 
     def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         """Points as the problem takes them, and its options."""
@@ -160,11 +175,15 @@ class RandomProjectionMetric(TripletEstimator):
         options = {name: getattr(self, name) for name in names}
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
+    def _weighed(self, problem: TripletProblem) -> TripletProblem:
+        """With the lambda asked for."""
+        if not isinstance(self.reg, str):
+            return problem
+        # Zero where no metric gains anything, whatever lambda.
+        largest = problem.reg_max
+        return problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
+
     def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
-        if isinstance(self.reg, str):
-            # Zero where no metric gains anything, whatever lambda.
-            largest = problem.reg_max
-            problem = problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
         self.reg_ = problem.reg
         self._learn(problem, rng)
         return self._finished()

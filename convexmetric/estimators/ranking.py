@@ -11,8 +11,10 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.estimators.base import MetricEstimator, generator, in_company
 from convexmetric.evaluation import mean_scores
+from convexmetric.features import Embedding
 from convexmetric.measures import measure_named
 from convexmetric.methods import RankingProblem
+from convexmetric.problem import MetricProblem
 
 __all__ = ["MLR"]
 
@@ -66,6 +68,8 @@ class MLR(MetricEstimator):
     (True, True)
     """
 
+    weight = "C"
+
     def __init__(
         self,
         measure: str = "map",
@@ -117,12 +121,16 @@ class MLR(MetricEstimator):
             If a parameter is malformed, or there is one class only.
         """
         rng = generator(self.random_state)
+        problem, embedding = self._stated(X, y, rng)
+        self._learn(problem, rng, embedding)
+        return self._finished()
+
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator) -> tuple[RankingProblem, Embedding | None]:
         points = self._points(X, reset=True)
         labels = self._labels(points, y)
         kept = in_company(labels, warn=True)
         problem = RankingProblem.from_labels(points[kept], labels[kept], **self._options())
-        self._learn(problem, rng, problem.embedding)
-        return self._finished()
+        return problem, problem.embedding
 
     def fit_rankings(self, X: Any, relevant: Any, irrelevant: Any = None, queries: ArrayLike | None = None) -> Self:
         """Learn from queries with lists of relevant rows, or with a 0/1 matrix of relevance.
@@ -167,6 +175,10 @@ class MLR(MetricEstimator):
         images, rank = images[kept], images.shape[1]
         rankings = Rankings(images, images, Relevance.from_labels(labels[kept]), NonnegativeDiagonal(rank))
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
+
+    def weights(self, problem: MetricProblem) -> tuple[float, ...]:
+        """1 to 1,000: the loss is a mean over queries, so that one scale serves tables of any length."""
+        return (1.0, 10.0, 100.0, 1e3)
 
     def _options(self) -> dict[str, Any]:
         names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.estimators.base import generator
 from convexmetric.estimators.triplets import TripletEstimator
-from convexmetric.features import KernelValues
+from convexmetric.features import Embedding, KernelValues
 from convexmetric.methods import RelativeComparisonProblem
+from convexmetric.problem import MetricProblem
 
 __all__ = ["RelativeComparisonMetric"]
 
@@ -37,6 +40,8 @@ class RelativeComparisonMetric(TripletEstimator):
     random_state : int, RandomState, Generator or None
         Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     """
+
+    weight = "C"
 
     def __init__(
         self,
@@ -84,6 +89,11 @@ class RelativeComparisonMetric(TripletEstimator):
             If hard margins are asked for and contradict each other.
         """
         rng = generator(self.random_state)
+        problem, embedding = self._stated(X, y, rng)
+        self._learn(problem, rng, embedding)
+        return self._finished()
+
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator) -> tuple[RelativeComparisonProblem, Embedding | None]:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
         else:
@@ -92,8 +102,11 @@ class RelativeComparisonMetric(TripletEstimator):
             count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS) if self.n_triplets is None else self.n_triplets
             rows = triplets_from_labels(labels, count, rng)
         problem = RelativeComparisonProblem(points, rows, self.C, self.A, self.kernel)
-        self._learn(problem, rng, None if self.kernel is None else KernelValues(self.kernel, points))
-        return self._finished()
+        return problem, None if self.kernel is None else KernelValues(self.kernel, points)
+
+    def weights(self, problem: MetricProblem) -> tuple[float, ...]:
+        """0.1 to 1,000 over the number of triplets: the loss is a sum over them."""
+        return tuple(C / problem.risk.parts for C in (0.1, 1.0, 10.0, 100.0, 1e3))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -266,5 +266,6 @@ def _check(shares: Array, d: int, what: str) -> None:
     if free:
         raise InputError(
             f"target neighbours agree in {free} of {d} {what}s in which other points differ, so that M may grow there "
-            "at no cost; raise n_neighbors, or take fewer principal components of X first (preprocess with 'pca:K')"
+            "at no cost; raise n_neighbors, take fewer principal components of X first (preprocess with 'pca:K'), or "
+            "take a method with a regularizer (MLR; --method mlr)"
         )

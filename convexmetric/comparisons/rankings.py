@@ -49,10 +49,10 @@ class Rankings:
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array, or sparse matrix where metrics are diagonal
         Corpus.
-    Q : (n_q, d) array
-        Queries.
+    Q : (n_q, d) array or sparse matrix
+        Queries; sparse if the corpus is.
     relevance : Relevance
         Relevant and irrelevant corpus rows per query.
     cone : Cone

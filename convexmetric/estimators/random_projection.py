@@ -97,7 +97,7 @@ class RandomProjectionMetric(TripletEstimator):
         self.preprocessor = preprocessor
         self.backend = backend
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
 
         Points whose label no other point has are left out, with a warning.
@@ -108,6 +108,9 @@ class RandomProjectionMetric(TripletEstimator):
             Triplets. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
         y : (n,) array, optional
             Labels of points.
+        sample_weight : (n,) array, optional
+            Weights of the triplets; of points those of the triplets of which each is the i. Without ``intra`` and
+            ``inter``.
 
         Raises
         ------
@@ -117,15 +120,18 @@ class RandomProjectionMetric(TripletEstimator):
         rng = generator(self.random_state)
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
+            weights = self._part_weights(sample_weight, len(rows), "triplet")
             points, options = self._projected(points, rng)
-            return self._fit(TripletProblem(points, rows, **options), rng)
+            return self._fit(TripletProblem(points, rows, **options, weights=weights), rng)
         points = self._points(X, reset=True)
         labels = self._labels(points, y)
+        weights = self._part_weights(sample_weight, len(labels), "point")
         kept = in_company(labels, warn=True)
         points, options = self._projected(points[np.flatnonzero(kept)], rng)
+        options["weights"] = None if weights is None else weights[kept]
         return self._fit(TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options), rng)
 
-    def fit_graph(self, X: Any, adjacency: Any) -> Self:
+    def fit_graph(self, X: Any, adjacency: Any, sample_weight: Any = None) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.
 
         Parameters
@@ -133,6 +139,8 @@ class RandomProjectionMetric(TripletEstimator):
         X : (n, d) array or sparse matrix
         adjacency : (n, n) array or sparse matrix
             Ones for links.
+        sample_weight : (n,) array, optional
+            Weights of the triplets of which each point is the i. Without ``intra`` and ``inter``.
 
         Raises
         ------
@@ -141,7 +149,13 @@ class RandomProjectionMetric(TripletEstimator):
         """
         rng = generator(self.random_state)
         points, options = self._projected(self._points(X, reset=True), rng)
-        return self._fit(TripletProblem.from_graph(points, adjacency, **options), rng)
+        weights = self._part_weights(sample_weight, points.shape[0], "point")
+        return self._fit(TripletProblem.from_graph(points, adjacency, **options, weights=weights), rng)
+
+    @property
+    def _asked_components(self) -> Any:
+        """All: ``n_components`` is the number of projected features, which is the most that the metric can have."""
+        return None
 
     def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         """Points as the problem takes them, and its options."""

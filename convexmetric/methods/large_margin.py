@@ -28,16 +28,17 @@ refused. They have fewer points than features as a rule, for which the paper too
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_count, check_flag, checked_part_weights
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
 from convexmetric.comparisons.pairs import ListedPairs
-from convexmetric.comparisons.points import as_points, translated
+from convexmetric.comparisons.points import as_points, as_rows, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -65,7 +66,7 @@ class LargeMarginProblem(MetricProblem):
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array, or sparse matrix with ``diagonal``
         Points in rows.
     y : (n,) array
         Labels; every class needs two members.
@@ -109,14 +110,16 @@ class LargeMarginProblem(MetricProblem):
         diagonal: bool = False,
         weights: ArrayLike | None = None,
     ) -> None:
-        (points,) = translated(as_points(X))
+        if sp.issparse(X) and diagonal is not True:
+            raise InputError("X is sparse: pass diagonal=True, or X.toarray()")
+        (points,) = translated(as_points(X, sparse=True))
         #: Points, in rows, less an offset that they all share.
         self.X = points
         check_count(n_neighbors, "n_neighbors")
         if checked_weight(push, "push") >= 1.0:
             raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {push!r}")
         check_flag(diagonal, "diagonal")
-        n = len(points)
+        n = points.shape[0]
         relevance = nearest_by_label(points, y, int(n_neighbors), None)
         #: Weights of the points' terms; None where all are 1.
         self.point_weights = checked_part_weights(weights, n, "weights", "point")
@@ -128,9 +131,11 @@ class LargeMarginProblem(MetricProblem):
         self.targets = np.column_stack([i, relevance.relevant])[own[i] > 0.0]
         pull = ListedPairs(self.targets, n)
         shares = (1.0 - self.push) * own[self.targets[:, 0]]
-        #: ``K^+``, (r, d), and K, (d, r).
+        #: ``K^+``, (r, d), and K, (d, r); sparse for diagonal metrics.
+        self.whitening: Any
+        self.unwhitening: Any
         self.whitening, self.unwhitening = _scales(points, pull, shares) if diagonal else _axes(points, pull, shares)
-        Z = (points - points.mean(axis=0)) @ self.whitening.T
+        Z = (points if sp.issparse(points) else points - points.mean(axis=0)) @ self.whitening.T
         r = Z.shape[1]
         cone: Cone = NonnegativeDiagonal(r) if diagonal else PSDCone(r)
         rankings = Rankings(Z, Z, relevance, cone)
@@ -155,7 +160,7 @@ class LargeMarginProblem(MetricProblem):
         """
         d, K = self.unwhitening.shape[0], self.unwhitening
         if isinstance(self.cone, NonnegativeDiagonal):
-            return np.asarray((K * K).T @ NonnegativeDiagonal(d).element(M, self.letter))
+            return np.asarray(K.power(2).T @ NonnegativeDiagonal(d).element(M, self.letter))
         metric = K.T @ PSDCone(d).element(M, self.letter) @ K
         return 0.5 * (metric + metric.T)
 
@@ -168,11 +173,11 @@ class LargeMarginProblem(MetricProblem):
     def on_features(self, M: cp.Expression) -> cp.Expression:
         """``K^-T M' K^-1`` in CVXPY, or the weights of the features."""
         L = self.whitening
-        return (L * L).T @ M if isinstance(self.cone, NonnegativeDiagonal) else L.T @ M @ L
+        return L.power(2).T @ M if isinstance(self.cone, NonnegativeDiagonal) else L.T @ M @ L
 
     def weights(self, M: Array) -> Array:
         """Weights of the features of X, for a diagonal metric."""
-        return np.asarray((self.whitening * self.whitening).T @ M)
+        return np.asarray(self.whitening.power(2).T @ M)
 
     def components(self, M: Array) -> Array:
         """A factor of the metric on the features of X."""
@@ -180,6 +185,8 @@ class LargeMarginProblem(MetricProblem):
 
     def full_matrix(self, M: Array) -> Array:
         """``K^-T M' K^-1``, the metric on the features of X."""
+        if self.cone.diagonal:
+            return np.diag(self.weights(M))
         factor = self.components(M)
         return factor.T @ factor
 
@@ -197,13 +204,15 @@ class LargeMarginProblem(MetricProblem):
         cone = type(self.cone)(self.X.shape[1])
         M, in_cone = cone.variable("M")
         mu, xi = given("mu", self.push, nonneg=True), cp.Variable(self.count, nonneg=True, name="xi")
-        own = np.ones(len(self.X)) if self.point_weights is None else self.point_weights
-        pull = ListedPairs(self.targets, len(self.X)).total(self.X, cone, own[self.targets[:, 0]])
+        own = np.ones(self.X.shape[0]) if self.point_weights is None else self.point_weights
+        pull = ListedPairs(self.targets, self.X.shape[0]).total(self.X, cone, own[self.targets[:, 0]])
         G = cp.Constant(pull, name="G")
+
+        x = as_rows(self.X)
 
         @cache
         def D(i: int, j: int) -> cp.Parameter:
-            return given(f"D[{i}, {j}]", cone.outer(self.X[i] - self.X[j]))
+            return given(f"D[{i}, {j}]", cone.outer(x[i] - x[j]))
 
         constraints, anchors = [], []
         for t, (i, j, k) in enumerate(self.rankings.triples()):
@@ -219,7 +228,7 @@ class LargeMarginProblem(MetricProblem):
 
     def __str__(self) -> str:
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
-        n, (r, d) = len(self.rankings.X), self.whitening.shape
+        n, (r, d) = self.rankings.X.shape[0], self.whitening.shape
         left_out = f"; {d - r} that never vary left out" if r < d else ""
         w = "" if self.point_weights is None else "w_i "
         return (
@@ -269,17 +278,23 @@ def _axes(X: Array, pull: ListedPairs, weights: Array) -> tuple[Array, Array]:
     return (Q / np.sqrt(shares)).T @ (Vt / s[:, None]), (Vt.T * s) @ (Q * np.sqrt(shares))
 
 
-def _scales(X: Array, pull: ListedPairs, weights: Array) -> tuple[Array, Array]:
-    """The same for diagonal metrics: a root a feature."""
+def _scales(X: Any, pull: ListedPairs, weights: Array) -> tuple[sp.csr_array, sp.csr_array]:
+    """The same for diagonal metrics: a root a feature. Sparse points are not centred, and have no need to be."""
     d = X.shape[1]
-    varies = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
-    centred = X[:, varies] - X[:, varies].mean(axis=0)
-    g = pull.total(centred, NonnegativeDiagonal(varies.size), weights) if varies.size else np.empty(0)
-    _check(g / (centred * centred).sum(axis=0), d, "feature")
-    inverse, K = np.zeros((varies.size, d)), np.zeros((d, varies.size))
-    inverse[np.arange(varies.size), varies] = 1.0 / np.sqrt(g)
-    K[varies, np.arange(varies.size)] = np.sqrt(g)
-    return inverse, K
+    low, high = (as_rows(end).ravel() for end in (X.min(axis=0), X.max(axis=0)))
+    varies = np.flatnonzero(high > low)
+    if not varies.size:
+        _check(np.empty(0), d, "feature")
+    points, n = X[:, varies], X.shape[0]
+    mean = np.asarray(points.mean(axis=0)).ravel()
+    if isinstance(points, np.ndarray):
+        points, mean = points - mean, np.zeros(varies.size)
+    cone = NonnegativeDiagonal(varies.size)
+    g = pull.total(points, cone, weights)
+    _check(g / (cone.outer_sum(points, np.ones(n)) - n * mean**2), d, "feature")
+    rows = np.arange(varies.size)
+    K = sp.csr_array((np.sqrt(g), (varies, rows)), shape=(d, varies.size))
+    return sp.csr_array((1.0 / np.sqrt(g), (rows, varies)), shape=(varies.size, d)), K
 
 
 def _check(shares: Array, d: int, what: str) -> None:

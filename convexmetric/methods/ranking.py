@@ -34,6 +34,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import checked_part_weights, not_one_of
@@ -66,8 +67,8 @@ class RankingProblem(SpannedProblem):
 
     Parameters
     ----------
-    X : (n, d) array
-        Corpus, points in rows.
+    X : (n, d) array, or sparse matrix with ``diagonal``
+        Corpus, points in rows. Sparse points are never made dense: distances come from products of sparse matrices.
     relevant : sequence of int arrays, or (n_q, n) 0/1 matrix
         For every query the rows of ``X`` that are relevant.
     irrelevant : same, or None
@@ -143,8 +144,8 @@ class RankingProblem(SpannedProblem):
         kernel: Kernel | ArrayLike | None = None,
         query_weights: ArrayLike | None = None,
     ) -> None:
-        corpus = as_points(X)
-        points = corpus if queries is None else as_points(queries, "queries")
+        corpus = _points(X, "X", diagonal)
+        points = corpus if queries is None else _points(queries, "queries", diagonal)
         if kernel is not None:
             if diagonal:
                 raise InputError(
@@ -157,7 +158,7 @@ class RankingProblem(SpannedProblem):
             relevance = relevant
         else:
             relevance = Relevance.from_lists(
-                relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None
+                relevant, irrelevant, points.shape[0], corpus.shape[0], exclude_self=queries is None
             )
         if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
             raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
@@ -226,10 +227,10 @@ class RankingProblem(SpannedProblem):
         InputError
             If there is one class only, or a class with a single member.
         """
-        corpus = as_points(X)
+        corpus = _points(X, "X", diagonal)
         labels = as_labels(y)
-        if len(labels) != len(corpus):
-            raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
+        if len(labels) != corpus.shape[0]:
+            raise InputError(f"y must have one label a point: X has {corpus.shape[0]} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
         return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel, query_weights)
@@ -400,6 +401,13 @@ class RankingProblem(SpannedProblem):
             f"$$W \\in \\mathbb{{R}}^{{{self.cone.d} \\times {self.cone.d}}},\\quad n = {len(self.rankings)},\\quad "
             f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}{at_k}}}$$"
         )
+
+
+def _points(X: Any, name: str, diagonal: bool) -> Any:
+    """Points, which may be sparse under a diagonal metric."""
+    if sp.issparse(X) and diagonal is not True:
+        raise InputError(f"{name} is sparse: pass diagonal=True, or {name}.toarray()")
+    return as_points(X, name, sparse=True)
 
 
 def _spanned(corpus: Array, points: Array, kernel: Any, *, same: bool) -> tuple[Array, Array, KernelSpan]:

@@ -144,7 +144,10 @@ class RelativeComparisonProblem(MetricProblem):
         loss: Loss = Hinge(self.C)
         if self.triplet_weights is not None:
             if np.isinf(self.C):
-                raise InputError("C=inf asks for hard margins, which have no weights: leave weights out, or lower C")
+                raise InputError(
+                    "C=inf asks for hard margins, which have no weights: leave weights (of estimators "
+                    "sample_weight) out, or lower C"
+                )
             loss = BoxLoss.hinge(self.C * self.triplet_weights, np.ones(len(self.triplets)))
         super().__init__(SeparableRisk(self.triplets, loss), regularizer)
         if np.isinf(self.C):
@@ -170,6 +173,11 @@ class RelativeComparisonProblem(MetricProblem):
         if self.A is not None and real_array(M, self.letter).ndim == 2:
             raise InputError(f"with A, pass the {self.cone.d} weights w (Solution.w), not a matrix")
         return super().metric(M)
+
+    @property
+    def weighs_features(self) -> bool:
+        """Always, but with A."""
+        return self.A is None
 
     def components(self, M: Array) -> Array:
         """A factor of ``A diag(w) A^T``; for a kernel, of ``diag(w)``."""

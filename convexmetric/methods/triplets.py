@@ -266,8 +266,8 @@ class TripletProblem(MetricProblem):
         self.intra, self.inter = _checked_share(intra, "intra"), _checked_share(inter, "inter")
         if weights is not None and (self.intra or self.inter):
             raise InputError(
-                "weights are of triplets, and the means over pairs that intra and inter weigh have none: leave weights "
-                "out, or intra and inter at 0"
+                "weights (sample_weight of estimators) are of triplets, and the means over pairs that intra and inter "
+                "weigh have none: leave weights out, or intra and inter at 0"
             )
         self.similar, self.dissimilar = S1, S2
         self.projection, self.regularizer_name = projection, regularizer
@@ -353,6 +353,11 @@ class TripletProblem(MetricProblem):
         if norm_of(R - np.diag(np.diag(R))) > OFF_ROWS * norm_of(R):
             raise InputError(refusal)
         return np.diag(R).copy()
+
+    @property
+    def weighs_features(self) -> bool:
+        """Whether it is diagonal, and not on projected points."""
+        return self.cone.diagonal and self.projection is None
 
     def components(self, M: Array) -> Array:
         """A factor of the metric on the original features, ``R^(1/2) L`` for a projection."""

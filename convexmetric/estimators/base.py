@@ -129,6 +129,15 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Checked weights, one a part; None for none."""
         return checked_part_weights(sample_weight, count, "sample_weight", part)
 
+    def _in_company(self, points: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Array | None]:
+        """Points, labels and weights of those that share their label with another one; the others are warned of."""
+        labels = self._labels(points, y)
+        weights = self._part_weights(sample_weight, len(labels), "point")
+        kept = in_company(labels, warn=True)
+        if kept.all():
+            return points, labels, weights
+        return points[np.flatnonzero(kept)], labels[kept], None if weights is None else weights[kept]
+
     def _finished(self) -> Self:
         """The estimator, at the end of every ``fit``: a Ctrl-C that ended its solve goes on, to end other fits too."""
         self.solution_.pass_on_interrupt()
@@ -301,7 +310,7 @@ def in_company(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
         alone = classes[counts == 1]
         shown = ", ".join(map(repr, alone[:5].tolist())) + (", ..." if alone.size > 5 else "")
         warnings.warn(
-            f"y has {alone.size} class(es) with a single member ({shown}): these points are left out", stacklevel=4
+            f"y has {alone.size} class(es) with a single member ({shown}): these points are left out", stacklevel=5
         )
     return np.asarray(kept)
 

@@ -109,13 +109,8 @@ class LargeMargin(MetricEstimator):
             other points differ, as they may with fewer points than features: take principal components first.
         """
         rng = generator(self.random_state)
-        points = self._points(X, reset=True)
-        labels = self._labels(points, y)
-        weights = self._part_weights(sample_weight, len(labels), "point")
-        kept = in_company(labels, warn=True)
-        weights = None if weights is None else weights[kept]
-        options = self.n_neighbors, self.push, self.diagonal, weights
-        self._learn(LargeMarginProblem(points[np.flatnonzero(kept)], labels[kept], *options), rng)
+        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        self._learn(LargeMarginProblem(points, labels, self.n_neighbors, self.push, self.diagonal, weights), rng)
         return self._finished()
 
     def _full_width(self, problem: MetricProblem) -> int:

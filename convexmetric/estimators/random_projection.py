@@ -8,7 +8,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import dense, generator, in_company
+from convexmetric.estimators.base import dense, generator
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.methods import TripletProblem
@@ -123,13 +123,10 @@ class RandomProjectionMetric(TripletEstimator):
             weights = self._part_weights(sample_weight, len(rows), "triplet")
             points, options = self._projected(points, rng)
             return self._fit(TripletProblem(points, rows, **options, weights=weights), rng)
-        points = self._points(X, reset=True)
-        labels = self._labels(points, y)
-        weights = self._part_weights(sample_weight, len(labels), "point")
-        kept = in_company(labels, warn=True)
-        points, options = self._projected(points[np.flatnonzero(kept)], rng)
-        options["weights"] = None if weights is None else weights[kept]
-        return self._fit(TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options), rng)
+        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        points, options = self._projected(points, rng)
+        options["weights"] = weights
+        return self._fit(TripletProblem.from_labels(points, labels, self.n_same, self.n_other, **options), rng)
 
     def fit_graph(self, X: Any, adjacency: Any, sample_weight: Any = None) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.

@@ -124,13 +124,8 @@ class MLR(MetricEstimator):
             If a parameter is malformed, or there is one class only.
         """
         rng = generator(self.random_state)
-        points = self._points(X, reset=True)
-        labels = self._labels(points, y)
-        weights = self._part_weights(sample_weight, len(labels), "point")
-        kept = in_company(labels, warn=True)
-        weights = None if weights is None else weights[kept]
-        points = points[np.flatnonzero(kept)]
-        problem = RankingProblem.from_labels(points, labels[kept], **self._options(), query_weights=weights)
+        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        problem = RankingProblem.from_labels(points, labels, **self._options(), query_weights=weights)
         self._learn(problem, rng, problem.embedding)
         return self._finished()
 

@@ -24,7 +24,7 @@ OF_POINTS = {
     "ranking": cm.MLR(C=10.0),
     "ranking-auc-diagonal": cm.MLR(measure="auc", C=10.0, diagonal=True),
     "relative": cm.RelativeComparisonMetric(n_triplets=400),
-    "projection": cm.RandomProjectionMetric(n_same=3, n_other=3, reg=0.01),
+    "projection": cm.RandomProjectionMetric(n_same=3, n_other=3, reg=10.0),
 }
 PAIRS, SIGNS = cm.balanced_pairs(Y, 200, 1)
 TRIPLETS = triplets_from_labels(Y, 200, 1)
@@ -51,7 +51,7 @@ def test_weights_of_points_are_those_of_the_problem(name):
         "ranking-auc-diagonal": lambda: cm.RankingProblem.from_labels(
             X, Y, "auc", 10.0, diagonal=True, query_weights=W
         ),
-        "projection": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, reg=0.01, weights=W),
+        "projection": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, reg=10.0, weights=W),
     }
     if name in made:
         assert optimum(weighted) == pytest.approx(cm.solve(made[name](), tol=1e-5).upper_bound, rel=2e-4)

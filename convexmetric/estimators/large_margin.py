@@ -39,7 +39,7 @@ class LargeMargin(MetricEstimator):
     verbose : bool or int
         Show the bounds as they close.
     random_state : int, RandomState, Generator or None
-        Of stochastic solvers; the exact ones need none.
+        Of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     preprocessor : (n, d) array or callable, optional
         What indices point into.
     n_components : int, "rank" or None
@@ -70,7 +70,7 @@ class LargeMargin(MetricEstimator):
         max_iter: int | None = None,
         max_seconds: float | None = None,
         verbose: bool | int = False,
-        random_state: Any = None,
+        random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
         n_components: int | str | None = None,

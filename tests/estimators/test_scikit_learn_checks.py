@@ -37,7 +37,8 @@ WITH_WEIGHTS = (
 
 
 def failing_with_weights(estimator):
-    if isinstance(estimator, cm.CrossModalMetric):
+    # It takes no weights; and at C = 1 the optimum is zero for the check's points, however often they are there.
+    if isinstance(estimator, cm.CrossModalMetric) or (isinstance(estimator, cm.MLR) and estimator.C == 1.0):
         return {}
     if isinstance(estimator, cm.OperatorMarginMetric):
         return dict.fromkeys(WITH_WEIGHTS, PAIRS)

@@ -1023,13 +1023,16 @@ def _factor(diagonal: bool, metric: Array) -> Array:
 class ListRisk:
     """Pairs of lists, and rankings.
 
-    ``units`` is the weight of a pair of every query, c or 2 C / (n_q p n); of rankings the value of a ranking has the
-    weight ``share`` = C / n_q.
+    ``units`` is the weight of a pair of every query, c w_q or 2 C w_q / (n_q p n); of rankings the value of one has
+    the weight w_q times ``share`` = C / n_q. ``own`` are the weights w_q, None where all are 1.
     """
 
     def __init__(self, table: dict[str, Any], arrays: Arrays, diagonal: bool, d: int) -> None:
         self.diagonal, self.lists = diagonal, Lists(arrays, d)
         lists, self.loss, self.measure, self.k, self.cut = self.lists, "hinge", "auc", 0, True
+        self.own = Ball(arrays("query_weights", lists.count)) if "query_weights" in arrays else None
+        if self.own is not None and (self.own.mid < 0.0).any():
+            raise CertificateError("query_weights must not be negative")
         if table["kind"] == "rankings":
             keys(table, "risk", "kind measure C", "k short")
             if not isinstance(table["measure"], str) or table["measure"] not in MEASURES:
@@ -1044,7 +1047,7 @@ class ListRisk:
             share = _positive(table["C"], "C") / lists.count
             self.share, self.margin = Ball.of(share), Ball(0.5)
             pairs, at = np.unique(lists.p * lists.n, return_inverse=True)
-            self.units = Ball.of([Ball.of(2 * share / size) for size in pairs.tolist()])[at]
+            self.units = self._weighed(Ball.of([Ball.of(2 * share / size) for size in pairs.tolist()])[at])
         else:
             keys(table, "risk", "kind loss weight", "margin")
             self.loss = table["loss"]
@@ -1052,13 +1055,11 @@ class ListRisk:
                 raise CertificateError("risk: loss must be hinge (with a margin) or logistic (without)")
             weight = _positive(table["weight"], "weight")
             self.margin = Ball.of(rational(table["margin"], "margin") if "margin" in table else Fraction(0))
-            if "query_weights" in arrays:
-                own = arrays("query_weights", lists.count)
-                if (own < 0.0).any():
-                    raise CertificateError("query_weights must not be negative")
-                self.units = Ball(own) * Ball.of(weight)
-            else:
-                self.units = Ball(np.ones(lists.count)) * Ball.of(weight)
+            self.units = (Ball(np.ones(lists.count)) if self.own is None else self.own) * Ball.of(weight)
+
+    def _weighed(self, numbers: Ball) -> Ball:
+        """Numbers of the queries, each times the weight of its query."""
+        return numbers if self.own is None else numbers * self.own
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -1104,7 +1105,7 @@ class ListRisk:
         for rows, gain, x, z in self._sorted(images, np.arange(count)):
             values, errors, _ = worst_rankings(gain, np.sort(x, axis=1), np.sort(z, axis=1), False)
             mids[rows], rads[rows] = values, up(errors + 4.0 * images.error)
-        return Ball(mids, rads).sum() * self.share
+        return self._weighed(Ball(mids, rads)).sum() * self.share
 
     def _hinges(self, images: Images) -> Ball:
         """Sums of ``max(0, margin + x_i - z_j)`` by sorting: with m_i far items nearer than ``x_i + margin``,
@@ -1179,7 +1180,8 @@ class ListRisk:
         if self.loss == "logistic":
             total = Ball(values, up(errors)) * self.units
         else:
-            total = Ball(values, up(errors)) * (self.units * self.margin if self._paired else self.share)
+            said = Ball(values, up(errors))
+            total = said * (self.units * self.margin) if self._paired else self._weighed(said) * self.share
         S = laplacian(self.diagonal, lists.Q, lists.X, Ball(W, up(row_error)[:, None]), balanced=True)
         return Says(total.sum(), S)
 

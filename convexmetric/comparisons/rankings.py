@@ -49,10 +49,10 @@ class Rankings:
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array, or sparse matrix where metrics are diagonal
         Corpus.
-    Q : (n_q, d) array
-        Queries.
+    Q : (n_q, d) array or sparse matrix
+        Queries; sparse if the corpus is.
     relevance : Relevance
         Relevant and irrelevant corpus rows per query.
     cone : Cone
@@ -265,6 +265,10 @@ class Block(ABC):
         """Subtract a number from the distances of irrelevant items."""
 
     @abstractmethod
+    def scale(self, factors: Array) -> None:
+        """Multiply the values of every query by a number."""
+
+    @abstractmethod
     def part(self, start: int, stop: int) -> Array:
         """The values of the block's rows from start to stop."""
 
@@ -290,6 +294,10 @@ class DenseBlock(Block):
         _, _, _, irrelevant, start, stop = self.lists
         for values, first, last in zip(self.values, start, stop, strict=True):
             values[irrelevant[first:last]] -= by
+
+    def scale(self, factors: Array) -> None:
+        """Row by row."""
+        self.values *= factors[:, None]
 
     def part(self, start: int, stop: int) -> Array:
         """A slice of the matrix."""
@@ -322,6 +330,10 @@ class ListedBlock(Block):
         """All at once: the list of a query is its relevant items, then the others."""
         sizes = np.column_stack([self.n_relevant, np.diff(self.start) - self.n_relevant])
         self.values -= np.repeat(np.tile([0.0, by], len(self)), sizes.ravel())
+
+    def scale(self, factors: Array) -> None:
+        """List by list."""
+        self.values *= np.repeat(factors, np.diff(self.start))
 
     def part(self, start: int, stop: int) -> Array:
         """A slice of the list."""

@@ -46,6 +46,9 @@ class CrossModalMetric(CertifiedEstimator):
         Neighbours of the same label in the graphs inside a modality.
     n_far_clusters : int, optional
         Divide the centroids of irrelevant classes into so many clusters once more.
+    n_components : int, "rank" or None
+        Rows of ``components_``, the leading directions of the metric: None for all features of both, so that transforms
+        of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     solver, tol, max_iter, max_seconds, verbose
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
@@ -68,6 +71,7 @@ class CrossModalMetric(CertifiedEstimator):
         max_seconds: float | None = None,
         verbose: bool | int = False,
         random_state: Any = 0,
+        n_components: int | str | None = None,
     ) -> None:
         self.n_features_x = n_features_x
         self.alpha = alpha
@@ -81,6 +85,7 @@ class CrossModalMetric(CertifiedEstimator):
         self.max_seconds = max_seconds
         self.verbose = verbose
         self.random_state = random_state
+        self.n_components = n_components
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from objects with both modalities, side by side.

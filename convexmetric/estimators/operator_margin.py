@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from convexmetric.errors import InputError
 from convexmetric.estimators.base import generator
 from convexmetric.estimators.pairs import PairEstimator, both_kinds
 from convexmetric.features import Embedding
@@ -36,6 +37,9 @@ class OperatorMarginMetric(PairEstimator):
     kernel : str or callable, optional
         ``"linear"``, ``"rbf"``, ``"unit-rbf"``, or a function of two point matrices. ``components_`` then act on
         coordinates in the span of the points' differences, which ``embedding_`` gives.
+    n_components : int, "rank" or None
+        Rows of ``components_``, the leading directions of the metric: None for all dimensions, so that transforms
+        of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     solver, tol, max_iter, max_seconds, verbose, preprocessor
         As for :class:`MLR`; the paper's own way is ``"stochastic-factors"``.
     random_state : int, RandomState, Generator or None
@@ -65,6 +69,7 @@ class OperatorMarginMetric(PairEstimator):
         verbose: bool | int = False,
         random_state: Any = 0,
         preprocessor: Any = None,
+        n_components: int | str | None = None,
     ) -> None:
         self.n_pairs = n_pairs
         self.balanced = balanced
@@ -79,8 +84,9 @@ class OperatorMarginMetric(PairEstimator):
         self.verbose = verbose
         self.random_state = random_state
         self.preprocessor = preprocessor
+        self.n_components = n_components
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from pairs, or from points and labels.
 
         Parameters
@@ -89,6 +95,8 @@ class OperatorMarginMetric(PairEstimator):
             Pairs. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
         y : (n,) array
             +1 and -1, one a pair. Or labels, one a point.
+        sample_weight : (n,) array, optional
+            Weights of pairs. Points with labels have none: their pairs weigh the same, but for ``balanced``.
 
         Raises
         ------
@@ -96,16 +104,24 @@ class OperatorMarginMetric(PairEstimator):
             If an argument or a parameter is malformed, or one kind of pairs is missing.
         """
         rng = generator(self.random_state)
-        problem, embedding = self._stated(X, y, rng)
+        problem, embedding = self._stated(X, y, rng, sample_weight)
         self._learn(problem, rng, embedding)
         self.threshold_ = 1.0
         return self._finished()
 
-    def _stated(self, X: Any, y: Any, rng: np.random.Generator) -> tuple[PairMarginProblem, Embedding | None]:
+    def _stated(
+        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
+    ) -> tuple[PairMarginProblem, Embedding | None]:
         options = {name: getattr(self, name) for name in ("reg", "margin", "norm", "kernel")}
         if self._are_tuples(X):
             points, rows = self._tuples(X, 2, reset=True)
-            problem = PairMarginProblem(points, rows, both_kinds(y, len(rows)), **options)
+            weights = self._part_weights(sample_weight, len(rows), "pair")
+            problem = PairMarginProblem(points, rows, both_kinds(y, len(rows)), **options, weights=weights)
+        elif sample_weight is not None:
+            raise InputError(
+                "sample_weight is of pairs, and those that labels make have none: leave it out, or list pairs, such as "
+                "those of balanced_pairs"
+            )
         else:
             points = self._points(X, reset=True)
             labels = self._labels(points, y)

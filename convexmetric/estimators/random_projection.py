@@ -8,7 +8,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import dense, generator, in_company
+from convexmetric.estimators.base import dense, generator
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.methods import TripletProblem
@@ -99,7 +99,7 @@ class RandomProjectionMetric(TripletEstimator):
         self.preprocessor = preprocessor
         self.backend = backend
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
 
         Points whose label no other point has are left out, with a warning.
@@ -110,6 +110,9 @@ class RandomProjectionMetric(TripletEstimator):
             Triplets. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
         y : (n,) array, optional
             Labels of points.
+        sample_weight : (n,) array, optional
+            Weights of the triplets; of points those of the triplets of which each is the i. Without ``intra`` and
+            ``inter``.
 
         Raises
         ------
@@ -117,21 +120,23 @@ class RandomProjectionMetric(TripletEstimator):
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
         rng = generator(self.random_state)
-        return self._fit(self._stated(X, y, rng)[0], rng)
+        return self._fit(self._stated(X, y, rng, sample_weight)[0], rng)
 
-    def _stated(self, X: Any, y: Any, rng: np.random.Generator) -> tuple[TripletProblem, None]:
+    def _stated(
+        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
+    ) -> tuple[TripletProblem, None]:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
+            weights = self._part_weights(sample_weight, len(rows), "triplet")
             points, options = self._projected(points, rng)
-            return self._weighed(TripletProblem(points, rows, **options)), None
-        points = self._points(X, reset=True)
-        labels = self._labels(points, y)
-        kept = in_company(labels, warn=True)
-        points, options = self._projected(points[np.flatnonzero(kept)], rng)
-        problem = TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options)
+            return self._weighed(TripletProblem(points, rows, **options, weights=weights)), None
+        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        points, options = self._projected(points, rng)
+        options["weights"] = weights
+        problem = TripletProblem.from_labels(points, labels, self.n_same, self.n_other, **options)
         return self._weighed(problem), None
 
-    def fit_graph(self, X: Any, adjacency: Any) -> Self:
+    def fit_graph(self, X: Any, adjacency: Any, sample_weight: Any = None) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.
 
         Parameters
@@ -139,6 +144,8 @@ class RandomProjectionMetric(TripletEstimator):
         X : (n, d) array or sparse matrix
         adjacency : (n, n) array or sparse matrix
             Ones for links.
+        sample_weight : (n,) array, optional
+            Weights of the triplets of which each point is the i. Without ``intra`` and ``inter``.
 
         Raises
         ------
@@ -147,7 +154,8 @@ class RandomProjectionMetric(TripletEstimator):
         """
         rng = generator(self.random_state)
         points, options = self._projected(self._points(X, reset=True), rng)
-        return self._fit(self._weighed(TripletProblem.from_graph(points, adjacency, **options)), rng)
+        weights = self._part_weights(sample_weight, points.shape[0], "point")
+        return self._fit(self._weighed(TripletProblem.from_graph(points, adjacency, **options, weights=weights)), rng)
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Shares of the lambda from which on all triplets violate their margin (:attr:`TripletProblem.reg_max`).
@@ -157,6 +165,11 @@ class RandomProjectionMetric(TripletEstimator):
         if not isinstance(problem, TripletProblem) or self.regularizer == "trace":
             return (10.0, 1.0, 0.1, 0.01, 0.001)
         return tuple(share * (problem.reg_max or 1.0) for share in (0.5, 0.1, 0.01, 1e-3, 1e-4))
+
+    @property
+    def _asked_components(self) -> Any:
+        """All: ``n_components`` is the number of projected features, which is the most that the metric can have."""
+        return None
 
     def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         """Points as the problem takes them, and its options."""
@@ -183,7 +196,7 @@ class RandomProjectionMetric(TripletEstimator):
         largest = problem.reg_max
         return problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
 
-    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
+    def _fit(self, problem: TripletProblem, rng: np.random.Generator, sample_weight: Any = None) -> Self:
         self.reg_ = problem.reg
         self._learn(problem, rng)
         return self._finished()

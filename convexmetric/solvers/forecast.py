@@ -20,6 +20,8 @@ from convexmetric.risks import Reason
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.routes import LONG_PASS_COORDINATES, Leg, Route, legs
 from convexmetric.solvers.run import Solver
+from convexmetric.solvers.run.machine import readable_bytes
+from convexmetric.solvers.run.simple import some_parts
 from convexmetric.threads import shared_cores
 
 __all__ = [
@@ -33,7 +35,6 @@ __all__ = [
     "nearest",
     "pass_seconds",
     "records",
-    "some_parts",
 ]
 
 #: Characters of a line.
@@ -146,17 +147,6 @@ def pass_seconds(problem: MetricProblem, enough: float = LONG_ENOUGH) -> float:
     return now[1] + slope * (parts - now[0])
 
 
-def some_parts(problem: MetricProblem, count: int) -> MetricProblem | None:
-    """The problem with so many of its parts, drawn at random, each with more weight; None if it is not taken apart.
-
-    The same parts at every call.
-    """
-    parts = problem.risk.parts
-    drawn = np.random.default_rng(0).permutation(parts)[:count]
-    risk = problem.risk.subset(np.sort(drawn), parts / len(drawn))
-    return None if risk is None else MetricProblem(risk, problem.regularizer, problem.G)
-
-
 def _evaluation(problem: MetricProblem) -> float:
     identity = problem.cone.identity()
     start = perf_counter()
@@ -186,7 +176,7 @@ class Costs:
         if self.pass_seconds is not None:
             known.append(f"one evaluation of the objective takes {_seconds(self.pass_seconds)} (measured)")
         if self.memory is not None:
-            known.append(f"{self.solver} needs about {_bytes(self.memory)} beside the data (estimated)")
+            known.append(f"{self.solver} needs about {readable_bytes(self.memory)} beside the data (estimated)")
         lines = ["; ".join(known)] if known else []
         if self.forecast:
             ranges = (f"{_power(gap)} in {_range(*seconds)}" for gap, seconds in self.forecast.items())
@@ -224,10 +214,6 @@ def _seconds(seconds: float) -> str:
 
 def _power(gap: float) -> str:
     return f"1e{round(np.log10(gap))}"
-
-
-def _bytes(size: float) -> str:
-    return f"{size / 1e9:.2g} GB" if size >= 1e9 else f"{max(1.0, size / 1e6):.0f} MB"
 
 
 def legs_within(problem: MetricProblem, max_seconds: float | None, found: list[Leg] | None = None) -> list[Leg]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import is_dataclass, replace
+from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from convexmetric.arguments import check_seconds
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
@@ -27,6 +29,10 @@ from convexmetric.similarity import SimilarityOperator
 from convexmetric.solvers import SOLVERS, Solver, solve
 
 __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]
+
+
+#: Share of a limit on time that a solve has however long it took to state its problem.
+SHORTEST_SOLVE = 0.01
 
 
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -76,6 +82,18 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             other.backend = self.backend
         return other
 
+    def _begin(self) -> np.random.Generator:
+        """At the start of every ``fit``: its clock, and what its draws come from."""
+        check_seconds(self.max_seconds, "max_seconds")
+        self._begun = perf_counter()
+        return generator(self.random_state)
+
+    def _seconds_left(self) -> float | None:
+        """What stating the problem left of the limit; a moment at least, for a solve to end in good order."""
+        if self.max_seconds is None:
+            return None
+        return max(self.max_seconds - (perf_counter() - self._begun), SHORTEST_SOLVE * self.max_seconds)
+
     def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         """Solve, and set everything that is learned."""
         self.solution_ = solve(
@@ -83,7 +101,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             tol=self.tol,
             solver=_seeded(self.solver, rng),
             max_iter=self.max_iter,
-            max_seconds=self.max_seconds,
+            max_seconds=self._seconds_left(),
             progress=bool(self.verbose),
             backend=self.backend,
         )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from convexmetric.estimators.base import generator
 from convexmetric.estimators.pairs import PairEstimator, both_kinds
 from convexmetric.methods import PairMarginProblem
 
 __all__ = ["OperatorMarginMetric"]
+
+
+#: Points up to which all pairs are taken by default, and pairs that are drawn of more points.
+ALL_PAIRS_UP_TO, MANY_PAIRS = 8_000, 200_000
 
 
 class OperatorMarginMetric(PairEstimator):
@@ -20,7 +23,8 @@ class OperatorMarginMetric(PairEstimator):
     Parameters
     ----------
     n_pairs : int, optional
-        Pairs drawn from labels; by default all, which are never listed.
+        Pairs drawn from labels; by default all, which are never listed, while there are at most 32 million of them
+        (8,000 points), and 200,000 of more: ``print(solution_.problem)`` says which.
     balanced : bool
         Of labels: similar and dissimilar pairs weigh the same in sum, or are equally likely to be drawn.
     reg : float
@@ -90,7 +94,7 @@ class OperatorMarginMetric(PairEstimator):
         InputError
             If an argument or a parameter is malformed, or one kind of pairs is missing.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         options = {name: getattr(self, name) for name in ("reg", "margin", "norm", "kernel")}
         if self._are_tuples(X):
             points, rows = self._tuples(X, 2, reset=True)
@@ -98,10 +102,16 @@ class OperatorMarginMetric(PairEstimator):
         else:
             points = self._points(X, reset=True)
             labels = self._labels(points, y)
-            problem = PairMarginProblem.from_labels(points, labels, self.n_pairs, self.balanced, rng, **options)
+            problem = PairMarginProblem.from_labels(
+                points, labels, self._count(len(labels)), self.balanced, rng, **options
+            )
         self._learn(problem, rng, problem.embedding)
         self.threshold_ = 1.0
         return self._finished()
+
+    def _count(self, points: int) -> int | None:
+        """Pairs to draw; None for all."""
+        return MANY_PAIRS if self.n_pairs is None and points > ALL_PAIRS_UP_TO else self.n_pairs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import dense, generator, in_company
+from convexmetric.estimators.base import dense, in_company
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.methods import TripletProblem
@@ -114,7 +114,7 @@ class RandomProjectionMetric(TripletEstimator):
         InputError
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
             points, options = self._projected(points, rng)
@@ -139,7 +139,7 @@ class RandomProjectionMetric(TripletEstimator):
         InputError
             If an argument or a parameter is malformed, or the graph makes no triplet.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points, options = self._projected(self._points(X, reset=True), rng)
         return self._fit(TripletProblem.from_graph(points, adjacency, **options), rng)
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.estimators.base import MetricEstimator, generator, in_company
+from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.evaluation import mean_scores
 from convexmetric.measures import measure_named
 from convexmetric.methods import RankingProblem
@@ -116,7 +116,7 @@ class MLR(MetricEstimator):
         InputError
             If a parameter is malformed, or there is one class only.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points = self._points(X, reset=True)
         labels = self._labels(points, y)
         kept = in_company(labels, warn=True)
@@ -143,7 +143,7 @@ class MLR(MetricEstimator):
         InputError
             If an argument is malformed, or a query has no relevant or no irrelevant row.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points = self._points(X, reset=True)
         asked = None if queries is None else self._points(queries)
         problem = RankingProblem(points, relevant, irrelevant, asked, **self._options())

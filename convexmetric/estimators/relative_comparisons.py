@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 from convexmetric.comparisons import triplets_from_labels
-from convexmetric.estimators.base import generator
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import KernelValues
 from convexmetric.methods import RelativeComparisonProblem
@@ -83,7 +82,7 @@ class RelativeComparisonMetric(TripletEstimator):
         InfeasibleError
             If hard margins are asked for and contradict each other.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
         else:

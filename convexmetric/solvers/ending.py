@@ -53,6 +53,8 @@ def within_limit(run: Run, monitor: Monitor) -> Any:
 
 def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
     """Where every nonnegative risk starts: no cut has any weight, and the risk is at least zero."""
+    if not problem.risk.nonnegative:
+        return
     dual, point = _nothing(problem)
     bound = problem.bound(0.0, point.S, point.S)
     if bound > monitor.lower_bound:

@@ -16,7 +16,8 @@ from time import perf_counter
 import numpy as np
 
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason
+from convexmetric.risks import LabelledPairRisk, Reason
+from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.routes import LONG_PASS_COORDINATES, Leg, Route, legs
 from convexmetric.solvers.run import Solver
@@ -32,6 +33,7 @@ __all__ = [
     "costs_of",
     "forecast",
     "legs_within",
+    "long_solve",
     "nearest",
     "pass_seconds",
     "records",
@@ -51,6 +53,8 @@ OTHER_RISK, FARTHEST = float(np.log(10.0)), float(np.log(100.0))
 LONG_ENOUGH, FEW_PARTS, GROWTH = 0.05, 16, 4
 #: Seconds of a whole evaluation up to which it is made once more, now that compiled code is loaded.
 SHORT = 1.0
+#: Distances in a pass from which a solve may take minutes, seconds from which one is long, and passes of any solve.
+MANY_DISTANCES, LONG_SOLVE, FEWEST_PASSES = 25_000_000, 120.0, 10
 #: Share of a time limit that may go into measuring a pass.
 MEASURING_SHARE = 0.02
 
@@ -195,6 +199,34 @@ def costs_of(problem: MetricProblem, solver: Solver | None, measure: bool = True
         return Costs(None, seconds, None, {})
     expected = {} if seconds is None else forecast(problem, solver.name, seconds)
     return Costs(solver.name, seconds, solver.memory(problem), expected)
+
+
+def long_solve(problem: MetricProblem, solver: Solver, tol: float) -> str | None:
+    """What to say of a solve that is forecast to take minutes; None of others, and small ones are not measured.
+
+    The forecast is for the gap among ``GAPS`` that is nearest to ``tol`` from above. Where no solve of the shape is
+    recorded it is ``FEWEST_PASSES`` passes.
+    """
+    if _distances(problem) < MANY_DISTANCES:
+        return None
+    seconds = pass_seconds(problem)
+    found = forecast(problem, solver.name, seconds)
+    gaps = [gap for gap in found if gap >= tol]
+    least, most = found[gaps[-1]] if gaps else (FEWEST_PASSES * seconds, np.inf)
+    if least < LONG_SOLVE:
+        return None
+    return (
+        f"this solve is forecast to take {_range(least, most)} (an evaluation of the objective takes "
+        f"{_seconds(seconds)}): max_seconds=... returns the best certified metric by then"
+    )
+
+
+def _distances(problem: MetricProblem) -> float:
+    """Distances in a pass, or comparisons."""
+    queries, labelled = problem.risk.form(QueryRisk), problem.risk.form(LabelledPairRisk)
+    if not isinstance(queries, Reason):
+        return float(queries.rankings.sizes.sum())
+    return float(problem.risk.parts if isinstance(labelled, Reason) else labelled.count)
 
 
 def _range(least: float, most: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -18,6 +19,7 @@ from convexmetric.errors import (
     BackendError,
     ConvexMetricError,
     InputError,
+    LongSolveWarning,
     SolverError,
     UnsupportedProblemError,
 )
@@ -38,7 +40,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.ending import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.forecast import costs_of, legs_within
+from convexmetric.solvers.forecast import costs_of, legs_within, long_solve
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
@@ -182,6 +184,8 @@ def solve(
     -----
     GapWarning
         If the certified gap ends above ``tol``.
+    LongSolveWarning
+        If it is forecast to take minutes, and there is no limit and no progress bar, which has the forecast.
 
     Examples
     --------
@@ -261,10 +265,13 @@ def _run(
     monitor: Monitor,
 ) -> None:
     """All of a solve but its end."""
-    if problem.risk.nonnegative:
-        start_from_nothing(problem, monitor)
+    start_from_nothing(problem, monitor)
     if display is not None:
         display.say(str(costs_of(problem, _first(chosen, problem, monitor.max_seconds))))
+    elif monitor.max_seconds is None and monitor.max_iter is None:
+        said = long_solve(problem, _first(chosen, problem, None), monitor.tol)
+        if said is not None:
+            warnings.warn(said, LongSolveWarning, stacklevel=5)
     if state is not None:
         monitor.resume(problem, state)
     if state is None and begun is not None:

@@ -10,6 +10,7 @@ counts, and where the solver did not the upper bound is infinite: nothing is cla
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,11 @@ def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Cert
     return _certified_in_haste(problem, monitor, simple)
 
 
+def _unhurried() -> AbstractContextManager[None]:
+    """For what a few of the parts say: no more work than a block, and without it there is nothing to go by."""
+    return deadline(lambda: False)
+
+
 def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
     """Evaluate a metric, and take it if it is the best."""
     value = problem.value(M)
@@ -142,9 +148,10 @@ def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
         if monitor.cut_short:
             _offer_multiples(problem, monitor)
         return None if monitor.zero_offered else zero
-    found = [best_simple(some, problem.plain_metrics())]
-    if monitor.evaluated is None and monitor.suggestion is not None:
-        found.append((some.value(monitor.suggestion), monitor.suggestion))
+    with _unhurried():
+        found = [best_simple(some, problem.plain_metrics())]
+        if monitor.evaluated is None and monitor.suggestion is not None:
+            found.append((some.value(monitor.suggestion), monitor.suggestion))
     value, metric = min(found, key=lambda pair: pair[0])
     if monitor.M is not None and not value < SIMPLE_SHARE * monitor.upper_bound:
         return None
@@ -179,8 +186,7 @@ def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> t
     some = None if simple is None else some_parts(problem, SIMPLE_PARTS)
     if some is None or simple is None:
         return M, value
-    # A few parts take a moment, which is in no need of a limit.
-    with deadline(lambda: False):
+    with _unhurried():
         better = some.value(simple) < some.value(M)
     return (simple, None) if better else (M, value)
 

@@ -31,6 +31,7 @@ from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
+from convexmetric.deadline import look
 from convexmetric.errors import InputError
 from convexmetric.threads import over_rows
 
@@ -148,11 +149,12 @@ class Rankings:
         return self.cone.quadratic_forms(self.X, M)
 
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        """Cut the queries, in the given order, into pieces of bounded memory."""
+        """Cut the queries, in the given order, into pieces of bounded memory, with a look at the time before each."""
         widths = np.full(len(order), self.X.shape[0]) if self.dense else self.sizes[order]
         piece = np.cumsum(widths) * 8 // (BLOCK_BYTES + 1)
         starts = np.flatnonzero(np.diff(piece, prepend=-1))
         for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
+            look()
             yield order[start:stop]
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import is_dataclass, replace
+from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from convexmetric.arguments import check_count, checked_part_weights
+from convexmetric.arguments import check_count, check_seconds, checked_part_weights
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
@@ -30,6 +31,10 @@ from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
 
 __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]
+
+
+#: Share of a limit on time that a solve has however long it took to state its problem.
+SHORTEST_SOLVE = 0.01
 
 
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -83,6 +88,18 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             other.backend = self.backend
         return other
 
+    def _begin(self) -> np.random.Generator:
+        """At the start of every ``fit``: its clock, and what its draws come from."""
+        check_seconds(self.max_seconds, "max_seconds")
+        self._begun = perf_counter()
+        return generator(self.random_state)
+
+    def _seconds_left(self) -> float | None:
+        """What stating the problem left of the limit; a moment at least, for a solve to end in good order."""
+        if self.max_seconds is None:
+            return None
+        return max(self.max_seconds - (perf_counter() - self._begun), SHORTEST_SOLVE * self.max_seconds)
+
     def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         """Solve, and set everything that is learned."""
         rows = self._rows(problem)
@@ -91,7 +108,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             tol=self.tol,
             solver=_seeded(self.solver, rng),
             max_iter=self.max_iter,
-            max_seconds=self.max_seconds,
+            max_seconds=self._seconds_left(),
             progress=bool(self.verbose),
             backend=self.backend,
         )

@@ -13,7 +13,7 @@ from convexmetric.arguments import check_count
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import CertifiedEstimator, generator
+from convexmetric.estimators.base import CertifiedEstimator
 from convexmetric.estimators.tuples import dimensions
 from convexmetric.evaluation import retrieval_curve, squared_distances
 from convexmetric.methods import CrossModalProblem
@@ -129,7 +129,7 @@ class CrossModalMetric(CertifiedEstimator):
         return self._fit(x, y, labels_x, labels_y)
 
     def _fit(self, x: Array, y: Array, labels_x: Any, labels_y: Any) -> Self:
-        rng = generator(self.random_state)
+        rng = self._begin()
         self._solve(
             CrossModalProblem(
                 x,

@@ -9,7 +9,7 @@ from scipy.stats import mode
 from sklearn.neighbors import NearestNeighbors
 
 from convexmetric.comparisons.pairs import label_codes
-from convexmetric.estimators.base import MetricEstimator, generator, in_company
+from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.methods import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
@@ -108,7 +108,7 @@ class LargeMargin(MetricEstimator):
             If a parameter is malformed, there is one class only, or target neighbours agree in a direction in which
             other points differ, as they may with fewer points than features: take principal components first.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         self._learn(self._stated(X, y, rng, sample_weight)[0], rng)
         return self._finished()
 

@@ -7,13 +7,16 @@ from typing import Any, Self
 import numpy as np
 
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import generator
 from convexmetric.estimators.pairs import PairEstimator, both_kinds
 from convexmetric.features import Embedding
 from convexmetric.methods import PairMarginProblem
 from convexmetric.problem import MetricProblem
 
 __all__ = ["OperatorMarginMetric"]
+
+
+#: Points up to which all pairs are taken by default, and pairs that are drawn of more points.
+ALL_PAIRS_UP_TO, MANY_PAIRS = 8_000, 200_000
 
 
 class OperatorMarginMetric(PairEstimator):
@@ -25,7 +28,8 @@ class OperatorMarginMetric(PairEstimator):
     Parameters
     ----------
     n_pairs : int, optional
-        Pairs drawn from labels; by default all, which are never listed.
+        Pairs drawn from labels; by default all, which are never listed, while there are at most 32 million of them
+        (8,000 points), and 200,000 of more: ``print(solution_.problem)`` says which.
     balanced : bool
         Of labels: similar and dissimilar pairs weigh the same in sum, or are equally likely to be drawn.
     reg : float
@@ -103,7 +107,7 @@ class OperatorMarginMetric(PairEstimator):
         InputError
             If an argument or a parameter is malformed, or one kind of pairs is missing.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         problem, embedding = self._stated(X, y, rng, sample_weight)
         self._learn(problem, rng, embedding)
         self.threshold_ = 1.0
@@ -125,12 +129,18 @@ class OperatorMarginMetric(PairEstimator):
         else:
             points = self._points(X, reset=True)
             labels = self._labels(points, y)
-            problem = PairMarginProblem.from_labels(points, labels, self.n_pairs, self.balanced, rng, **options)
+            problem = PairMarginProblem.from_labels(
+                points, labels, self._count(len(labels)), self.balanced, rng, **options
+            )
         return problem, problem.embedding
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """0.5 to 0.0005, around the 0.005 of all experiments of the paper."""
         return (0.5, 0.05, 0.005, 0.0005)
+
+    def _count(self, points: int) -> int | None:
+        """Pairs to draw; None for all."""
+        return MANY_PAIRS if self.n_pairs is None and points > ALL_PAIRS_UP_TO else self.n_pairs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

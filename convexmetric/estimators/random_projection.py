@@ -8,7 +8,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import dense, generator
+from convexmetric.estimators.base import dense
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.methods import TripletProblem
@@ -119,7 +119,7 @@ class RandomProjectionMetric(TripletEstimator):
         InputError
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         return self._fit(self._stated(X, y, rng, sample_weight)[0], rng)
 
     def _stated(
@@ -152,7 +152,7 @@ class RandomProjectionMetric(TripletEstimator):
         InputError
             If an argument or a parameter is malformed, or the graph makes no triplet.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points, options = self._projected(self._points(X, reset=True), rng)
         weights = self._part_weights(sample_weight, points.shape[0], "point")
         return self._fit(self._weighed(TripletProblem.from_graph(points, adjacency, **options, weights=weights)), rng)

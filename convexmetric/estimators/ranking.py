@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.estimators.base import MetricEstimator, generator, in_company
+from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.evaluation import mean_scores
 from convexmetric.features import Embedding
 from convexmetric.measures import measure_named
@@ -127,7 +127,7 @@ class MLR(MetricEstimator):
         InputError
             If a parameter is malformed, or there is one class only.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         problem, embedding = self._stated(X, y, rng, sample_weight)
         self._learn(problem, rng, embedding)
         return self._finished()
@@ -167,7 +167,7 @@ class MLR(MetricEstimator):
         InputError
             If an argument is malformed, or a query has no relevant or no irrelevant row.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points = self._points(X, reset=True)
         asked = None if queries is None else self._points(queries)
         weights = self._part_weights(sample_weight, (points if asked is None else asked).shape[0], "query")

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 
 from convexmetric.comparisons import triplets_from_labels
-from convexmetric.estimators.base import generator
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import Embedding, KernelValues
 from convexmetric.methods import RelativeComparisonProblem
@@ -95,7 +94,7 @@ class RelativeComparisonMetric(TripletEstimator):
         InfeasibleError
             If hard margins are asked for and contradict each other.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         problem, embedding = self._stated(X, y, rng, sample_weight)
         self._learn(problem, rng, embedding)
         return self._finished()

@@ -180,6 +180,9 @@ class PairMarginProblem(_PairProblem):
     0.20958, gap at most 1e-6: True
     """
 
+    #: Of how many pairs of labelled points those here are drawn; None where they were given, or are all.
+    drawn_of: int | None = None
+
     def __init__(
         self,
         X: Any,
@@ -244,7 +247,9 @@ class PairMarginProblem(_PairProblem):
         check_flag(balanced, "balanced")
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
-            return cls(Checked(points), pairs, r, reg, margin, norm, kernel)
+            problem = cls(Checked(points), pairs, r, reg, margin, norm, kernel)
+            problem.drawn_of = codes.size * (codes.size - 1) // 2
+            return problem
         problem = cls.__new__(cls)
         problem.pairs, problem.margin = None, checked_margins(margin)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
@@ -300,7 +305,8 @@ class PairMarginProblem(_PairProblem):
     def __str__(self) -> str:
         space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
         count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else len(self.pairs)
-        listed = f"{count} pairs" if self.pairs is not None else f"all {count} pairs"
+        drawn = "" if self.drawn_of is None else f" drawn of all {self.drawn_of}"
+        listed = f"{count} pairs{drawn}" if self.pairs is not None else f"all {count} pairs"
         if self.pair_weights is not None:
             listed = f"{count} weighted pairs"
         inside, outside = self.margin

@@ -269,6 +269,11 @@ class Risk(ABC):
         return None
 
     @property
+    def steepest(self) -> float:
+        """What :meth:`sensitivity` exceeds at no metric, known without a pass; infinite if it is not known."""
+        return np.inf
+
+    @property
     @abstractmethod
     def parts(self) -> int:
         """Number of terms of the sum."""

@@ -120,6 +120,11 @@ class RankingRisk(QueryRisk):
         return self.C / self.parts * total
 
     @property
+    def steepest(self) -> float:
+        """``4 C``: with all pairs inverted the coefficients ``2 / (p n)`` of their distances add up to 4 a query."""
+        return self.pairs.steepest if self._in_pairs else 4.0 * self.C
+
+    @property
     def _in_pairs(self) -> bool:
         """Whether passes go over pairs: of a measure of a user's own the programme checks what it claims."""
         return self.measure.pairwise and type(self.measure) in COMPILED
@@ -149,8 +154,18 @@ class RankingRisk(QueryRisk):
         return float(self.rankings.X.size) * self.cone.d
 
     def value(self, M: Array) -> float:
-        """One pass of the separation oracle over all queries."""
-        return self.pairs.value(M) if self._in_pairs else float(self.part_values(M).sum())
+        """One pass of the separation oracle over all queries; at zero over one for each number of items."""
+        if self._in_pairs:
+            return self.pairs.value(M)
+        return float(self.part_values(M).sum()) if np.any(M) else self._value_at_zero()
+
+    def _value_at_zero(self) -> float:
+        """Where all distances are zero a ranking costs its loss, and how large that may be depends on numbers alone."""
+        relevance = self.rankings.relevance
+        numbers = np.column_stack([relevance.n_relevant, relevance.n_irrelevant])
+        _, first, count = np.unique(numbers, axis=0, return_index=True, return_counts=True)
+        order = np.argsort(first)
+        return float(count[order] @ self.subset(first[order]).part_values(self.cone.zeros()))
 
     def part_values(self, M: Array) -> Array:
         """Weighted loss and violation of every query's worst ranking."""

@@ -135,6 +135,7 @@ class SmoothedLowRank(Solver):
                 limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
                 inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
                 C, width = _Path(self, smaller, part, inner).follow(C, width)
+                monitor.suggestion = inner.M
         _Path(self, problem, risk, monitor).follow(C, width)
 
 
@@ -176,7 +177,7 @@ class _Path:
         """Offer what a pass proves; the relative gaps that come from eigenvalues above one and from the smoothing."""
         size = float(np.vdot(here.C, here.C))
         M = here.B.T @ here.B
-        self.monitor.primal(M, here.smoothed.exact + self.problem.penalty(M))
+        self.monitor.primal(M, here.smoothed.exact + self.problem.penalty(M), by_risk=True)
         bound = self.problem.bound(here.point.value, here.point.S, M)
         self.monitor.dual(bound, partial(SmoothedPairs, M, self.objective.width), here.point)
         steep = 1.0 - 1.0 / max(1.0, float(np.linalg.eigvalsh(here.S)[-1]))

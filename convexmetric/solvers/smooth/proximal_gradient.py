@@ -91,7 +91,7 @@ class ProximalGradient(Solver):
                 step = self._first_step(risk, point.S, N)
             if number % self.look_every == 0 or monitor.out_of_time:
                 if number == 0:
-                    monitor.primal(M, problem.value(M))
+                    monitor.primal(M, problem.value(M), by_risk=True)
                 bound = problem.bound(point.value, point.S, M)
                 monitor.dual(bound, partial(tangent_dual, risk, N), point)
                 if monitor.iterate(steps=number, step=step):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import convexmetric.datasets
 # Before anything imports matplotlib: pictures are drawn without a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
+# Where the renderer of formulas is.
+sys.path.insert(0, str(HERE))
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -23,7 +26,7 @@ version = release = convexmetric.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "mathml",
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
@@ -104,6 +107,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "header_links_before_dropdown": 6,
+    "show_nav_level": 2,
 }
 
 sphinx_gallery_conf = {
@@ -119,5 +123,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 10,
+    # That page asks other hosts for scripts.
+    "write_computation_times": False,
     "abort_on_example_error": True,
 }

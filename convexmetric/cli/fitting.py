@@ -105,7 +105,7 @@ class Fitted:
         next_ = f"or try --method {other}"
         euclidean = f"Euclidean distance of the {'scaled ' if self.scale else ''}columns"
         if self.held_out.folds < 2:
-            advice = "One fold cannot tell; give it more time"
+            advice = "Give it more time"
         elif "hurts" in (accuracy, retrieval):
             uses = {"nearest neighbours": accuracy, "retrieval": retrieval}
             bad = " or ".join(use for use, verdict in uses.items() if verdict == "hurts")
@@ -167,7 +167,9 @@ def fit_table(
         return replace(fitted, interrupted=True)
     if not score:
         return fitted
-    left = PATIENCE if max_seconds is None else max(max_seconds - (time.perf_counter() - start), 1e-3)
+    left = PATIENCE if max_seconds is None else max_seconds - (time.perf_counter() - start)
+    if left <= 0.0:
+        return replace(fitted, unscored="the limit left no time for scores; raise --max-seconds")
     part = learner(None if max_seconds is None else left / (FOLDS * REPEATS), False)
     sample = stratified_sample(labels, rows, 0)
     try:

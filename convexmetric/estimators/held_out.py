@@ -136,10 +136,11 @@ class HeldOut:
     @property
     def verdict(self) -> str:
         """Both verdicts in a plain sentence."""
-        words = {"helps": "helps {}", "hurts": "hurts {}"}
-        other = "makes no measurable difference to {}" if self.folds > 1 else "cannot be judged by one fold for {}"
+        if self.folds < 2:
+            return "One fold of held-out rows cannot tell whether the metric helps."
+        words = {"no measurable difference": "makes no measurable difference to"}
         said = [
-            words.get(scores.verdict, other).format(what)
+            f"{words.get(scores.verdict, scores.verdict)} {what}"
             for scores, what in (
                 (self.accuracy, "classification by nearest neighbours"),
                 (self.retrieval, "retrieval"),

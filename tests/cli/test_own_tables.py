@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -203,6 +204,16 @@ def test_ctrl_c_before_the_first_fold_is_scored(command, helpful, monkeypatch, a
         result = json.loads(out)
         assert result["held_out"] is None
         assert result["status"] == (kept or "interrupted")
+
+
+def test_a_fit_that_takes_all_the_time_leaves_none_for_scores(command, helpful, monkeypatch):
+    clock = iter([0.0, 10.0])
+    monkeypatch.setattr(fitting, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    code, out, _ = command("fit", helpful, "--label", "kind", "--max-seconds", "10", "--quiet")
+    assert code == 0
+    assert "Nothing is known of new rows: the limit left no time for scores; raise --max-seconds." in " ".join(
+        out.split()
+    )
 
 
 def test_folds_that_cannot_be_are_said_and_the_metric_stays(command, tmp_path):

@@ -75,7 +75,8 @@ class RankingProblem(SpannedProblem):
     queries : (n_q, d) array, optional
         Query points; by default the corpus itself.
     measure : str
-        Ranking measure: ``"auc"``, ``"precision"`` (at k), ``"map"``, ``"mrr"``, ``"ndcg"`` (at k), ``"knn"`` (binary
+        Ranking measure: ``"auc"``, ``"precision"`` (at k), ``"map"``, ``"mrr"``, ``"ndcg"`` (at k, the paper's
+        discount 1 / log2 t), ``"ndcg-log2"`` (at k, the discount in general use, 1 / log2(t + 1)), ``"knn"`` (binary
         k-nearest-neighbour).
     C : float
         Weight of the mean loss against the regularizer; positive.

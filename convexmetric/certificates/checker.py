@@ -886,7 +886,7 @@ def gains(measure: str, k: int, p: int, n: int, cut: bool = True) -> Ball:
     if measure == "knn":
         missing = first if head // 2 + 1 > p else 0.0
         return Ball(np.where((i == head // 2 + 1) & (i + b <= head), 1.0, 0.0) + missing)
-    # Discounts ln 2 / ln t at the place t, or ln 2 / ln(t + 1), and at most 1, over their sum up to the end of the head.
+    # Discounts ln 2 / ln t of the place t, or ln 2 / ln(t + 1), and at most 1, over their sum up to the head's end.
     at = np.maximum(np.arange(1.0, head + 1.0) + (measure == "ndcg-log2"), 2.0)
     D = LOG_2 / log(Ball(at))
     D = Ball(np.where(at == 2.0, 1.0, D.mid), np.where(at == 2.0, 0.0, D.rad))

@@ -2,7 +2,7 @@
 
 python benchmarks/check_scores.py [--runs 1000]
 
-Needs ``pip install pytrec-eval-terrier``. Every query's score by every measure is compared; gains that are exponential are
+Needs ``pip install pytrec-eval-terrier``. Every score of every query is compared; gains that are exponential are
 given to trec_eval as degrees, and the reciprocal rank in the first 3 places as that of lists cut to 3.
 """
 

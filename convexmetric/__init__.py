@@ -11,7 +11,7 @@ True
 import typing as _typing
 from importlib import import_module as _import_module
 
-from convexmetric import datasets, errors, moved, shards
+from convexmetric import datasets, errors, export, moved, shards
 from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
 from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs
 from convexmetric.certificates import (
@@ -209,6 +209,7 @@ __all__ = [
     "empirical_risk_from_labels",
     "errors",
     "explain",
+    "export",
     "factor_analysis",
     "hyperbolic_pca",
     "hyperbolic_pca_from_labels",

@@ -199,7 +199,7 @@ def some_triplets(rng: np.random.Generator, n: int, few: bool) -> np.ndarray:
 def ranking(measure: str) -> Callable[[Draw], Case]:
     def make(of: Draw) -> Case:
         rng, X, n = of.rng, of.X, len(of.X0)
-        k = {"k": int(rng.integers(1, 6))} if measure in ("precision", "ndcg", "knn") else {}
+        k = {"k": int(rng.integers(1, 6))} if measure in ("precision", "ndcg", "ndcg-log2", "knn") else {}
         squared = rng.random() < 0.3
         options = {"measure": measure, "diagonal": bool(rng.random() < 0.3), **k}
         options["regularizer"] = "squared-frobenius" if squared else "trace"
@@ -411,7 +411,10 @@ def blocks(loss: str) -> Callable[[Draw], Case]:
 
 
 FAMILIES: dict[str, Callable[[Draw], Case]] = {
-    **{f"ranking, {measure}": ranking(measure) for measure in ("auc", "precision", "map", "mrr", "ndcg", "knn")},
+    **{
+        f"ranking, {measure}": ranking(measure)
+        for measure in ("auc", "precision", "map", "mrr", "ndcg", "ndcg-log2", "knn")
+    },
     "relative, features": relative("features", hard=False),
     "relative, sparse": relative("sparse", hard=False),
     "relative, A": relative("map", hard=False),

@@ -11,7 +11,7 @@ True
 import typing as _typing
 from importlib import import_module as _import_module
 
-from convexmetric import datasets, errors, moved, shards
+from convexmetric import datasets, errors, export, moved, shards
 from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
 from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs
 from convexmetric.certificates import (
@@ -27,14 +27,17 @@ from convexmetric.evaluation import (
     RetrievalCurve,
     RetrievalScores,
     RocCurve,
+    RunScores,
     balanced_error,
     empirical_risk,
     empirical_risk_from_labels,
     knn_error,
+    rank_corpus,
     retrieval_curve,
     retrieval_scores,
     roc_area,
     roc_curve,
+    score_run,
     single_prototype_error,
     verifier_errors,
 )
@@ -177,6 +180,7 @@ __all__ = [
     "RiskBound",
     "RocCurve",
     "Run",
+    "RunScores",
     "SampledCuttingPlanes",
     "Screened",
     "SemismoothNewton",
@@ -214,6 +218,7 @@ __all__ = [
     "empirical_risk_from_labels",
     "errors",
     "explain",
+    "export",
     "factor_analysis",
     "held_out",
     "hyperbolic_pca",
@@ -224,12 +229,14 @@ __all__ = [
     "load_instance",
     "load_problem",
     "make_projection",
+    "rank_corpus",
     "read_runs",
     "retrieval_curve",
     "retrieval_scores",
     "risk_bound",
     "roc_area",
     "roc_curve",
+    "score_run",
     "screen",
     "shards",
     "single_prototype_error",

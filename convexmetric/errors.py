@@ -19,6 +19,7 @@ __all__ = [
     "InputError",
     "LongSolveWarning",
     "LostShardsWarning",
+    "NotInstalledError",
     "SolverError",
     "SolverNotInstalledError",
     "UnsupportedProblemError",
@@ -63,6 +64,10 @@ class BackendError(ConvexMetricError, RuntimeError):
 
 class SolverNotInstalledError(SolverError, ImportError):
     """An optional solver was asked for but is not installed; the message has the install line."""
+
+
+class NotInstalledError(ConvexMetricError, ImportError):
+    """Something needs an optional package that is not installed; the message has the install line."""
 
 
 class UnsupportedProblemError(ConvexMetricError, TypeError):

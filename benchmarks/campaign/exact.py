@@ -486,8 +486,8 @@ def _points(arrays: dict[str, np.ndarray], name: str, d: int) -> list[list[Fract
 def _gains(measure: str, k: int, p: int, n: int) -> tuple[list[list[Fraction]], Fraction]:
     """``g(i, b)``, i = 1..p, b = 0..n, and the error of a score."""
     places, head = [[(i, b) for b in range(n + 1)] for i in range(1, p + 1)], min(k, p)
-    if measure == "ndcg":
-        discounts, slack = _discounts(head), p * SLACK
+    if measure in ("ndcg", "ndcg-log2"):
+        discounts, slack = _discounts(head, int(measure == "ndcg-log2")), p * SLACK
         total = sum(discounts)
         return [
             [discounts[i + b - 1] / total if i + b <= len(discounts) else ZERO for i, b in row] for row in places
@@ -502,10 +502,10 @@ def _gains(measure: str, k: int, p: int, n: int) -> tuple[list[list[Fraction]], 
     return [[rules[measure](i, b) for i, b in row] for row in places], ZERO
 
 
-def _discounts(head: int) -> list[Fraction]:
+def _discounts(head: int, shift: int) -> list[Fraction]:
     with localcontext() as context:
         context.prec = DIGITS
-        return [Fraction(Decimal(2).ln() / Decimal(max(t, 2)).ln()) for t in range(1, head + 1)]
+        return [Fraction(Decimal(2).ln() / Decimal(max(t + shift, 2)).ln()) for t in range(1, head + 1)]
 
 
 def _worst(gains: list[list[Fraction]], x: Sequence[Fraction], z: Sequence[Fraction]) -> Fraction:

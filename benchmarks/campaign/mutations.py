@@ -141,7 +141,7 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
         elif kind == 2 and "measure" in table["risk"]:
             measure = str(rng.choice(sorted(MEASURES)))
             table["risk"] = {"kind": "rankings", "measure": measure, "C": table["risk"]["C"]}
-            if measure in ("precision", "ndcg", "knn"):
+            if measure in ("precision", "ndcg", "ndcg-log2", "knn"):
                 table["risk"]["k"] = int(_chosen(rng, [1, 2, 3, 5, 1000, 2**39]))
         elif kind == 3 and "terms" in table["risk"]:
             term = _chosen(rng, table["risk"]["terms"])

@@ -65,7 +65,7 @@ def regularizer(document: dict[str, Any]) -> str:
 
 def _ranking(measure: str, diagonal: bool) -> Any:
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 3)
-    k = {"k": 3} if measure in ("precision", "knn", "ndcg") else {}
+    k = {"k": 3} if measure in ("precision", "knn", "ndcg", "ndcg-log2") else {}
     X = rng.standard_normal((9, 3)) + 0.5 * y[:, None]
     return cm.RankingProblem.from_labels(X, y, measure, C=20.0, diagonal=diagonal, **k)
 
@@ -208,7 +208,7 @@ def _rankings(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray
     _lists(rng, scale, d, arrays)
     measure = str(rng.choice(sorted(MEASURES)))
     risk: dict[str, Any] = {"kind": "rankings", "measure": measure, "C": _weight(rng)}
-    if measure in ("precision", "ndcg", "knn"):
+    if measure in ("precision", "ndcg", "ndcg-log2", "knn"):
         risk["k"] = int(rng.integers(1, 5))
     return risk
 

@@ -852,7 +852,15 @@ class Says:
 
 # Rankings -------------------------------------------------------------------------------------------------------------
 
-MEASURES = {"auc": False, "precision": True, "map": False, "mrr": False, "ndcg": True, "knn": True}
+MEASURES = {
+    "auc": False,
+    "precision": True,
+    "map": False,
+    "mrr": False,
+    "ndcg": True,
+    "ndcg-log2": True,
+    "knn": True,
+}
 """Measures, and whether they have a k."""
 
 
@@ -878,9 +886,10 @@ def gains(measure: str, k: int, p: int, n: int, cut: bool = True) -> Ball:
     if measure == "knn":
         missing = first if head // 2 + 1 > p else 0.0
         return Ball(np.where((i == head // 2 + 1) & (i + b <= head), 1.0, 0.0) + missing)
-    # Discounts D(1) = 1, D(t) = 1 / log2 t = ln 2 / ln t, over their sum up to the end of the head.
-    D = LOG_2 / log(Ball(np.maximum(np.arange(1.0, head + 1.0), 2.0)))
-    D = Ball(np.where(np.arange(head) < 2, 1.0, D.mid), np.where(np.arange(head) < 2, 0.0, D.rad))
+    # Discounts ln 2 / ln t of the place t, or ln 2 / ln(t + 1), and at most 1, over their sum up to the head's end.
+    at = np.maximum(np.arange(1.0, head + 1.0) + (measure == "ndcg-log2"), 2.0)
+    D = LOG_2 / log(Ball(at))
+    D = Ball(np.where(at == 2.0, 1.0, D.mid), np.where(at == 2.0, 0.0, D.rad))
     D = D / D.sum()
     place = (i + b).astype(np.int64) - 1
     inside, place = place < head, np.minimum(place, head - 1)

@@ -1,4 +1,4 @@
-"""The command ``convexmetric``: solve, explain, verify, list, audit, bench, fit, demo.
+"""The command ``convexmetric``: solve, explain, verify, list, audit, bench, fit, export, demo.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
 not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
@@ -70,7 +70,9 @@ from convexmetric.cli.reports import (
 )
 from convexmetric.datasets import Dataset, read_csv, read_table
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.files import check_solution_path, check_writable
+from convexmetric.export import FORMATS, SUFFIXES, read_adapter
+from convexmetric.export import write as write_export
+from convexmetric.files import check_solution_path, check_writable, guarded
 from convexmetric.measures import MEASURES
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
@@ -531,6 +533,51 @@ def _print_fit(fitted: Fitted) -> None:
         console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
     if fitted.held_out is not None or fitted.unscored:
         console.print(fitted.recommendation, markup=False, highlight=False)
+
+
+@app.command()
+def export(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A linear map or a metric: .npz of 'fit --save', or as for 'audit'.",
+            show_default=False,
+        ),
+    ],
+    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")],
+    output: Annotated[
+        Path | None, typer.Option(help="File to write. Default: FILE with the suffix of the format.")
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            help="distance: one map for documents and queries. augmented: a map for queries, and documents with one "
+            "number more. inner-product: a map for queries only, which ranks by q'Mx and not by the distance."
+        ),
+    ] = "distance",
+    corpus: Annotated[
+        Path | None, typer.Option(metavar="NPY", help="Vectors of the documents, to go into the file.")
+    ] = None,
+) -> None:
+    """Write a learned metric for something that searches: NumPy, safetensors, ONNX, FAISS, SQL."""
+    if to not in FORMATS:
+        raise InputError(not_one_of("--to", FORMATS, to))
+    target = file.with_suffix(SUFFIXES[to]) if output is None else output
+    if target == file:
+        raise InputError(f"{target} would be written over; name another file with --output")
+    adapter = read_adapter(file, form)
+    vectors = None if corpus is None else _vectors(corpus)
+    write_export(adapter, target, to, form, vectors)
+    rank, d = adapter.components.shape
+    _say(f"{form}, {rank} x {d}: {target}")
+
+
+def _vectors(path: Path) -> Any:
+    """A matrix from a ``.npy`` file, mapped into memory."""
+    if path.suffix.lower() != ".npy" or not path.is_file():
+        raise InputError(f"{path}: vectors come from a .npy file")
+    return guarded(path, lambda: np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _say_lone(data: Dataset) -> None:

@@ -5,21 +5,30 @@ data files named by the environment variable ``CONVEXMETRIC_DATA``. Nothing is e
 downloaded but three UCI tables from OpenML, when the folder does not have them.
 """
 
+from ..comparisons.judgements import Qrels, RetrievalRun
 from .dataset import Dataset, sha256
 from .matchings import Matchings, synthetic_matchings
 from .preprocessing import preprocess
 from .reading import data_folder
 from .registry import list_datasets, load
+from .retrieval import BeirFolder, read_beir, read_letor, read_qrels, read_run
 from .tables import read_csv, read_table
 
 __all__ = [
+    "BeirFolder",
     "Dataset",
     "Matchings",
+    "Qrels",
+    "RetrievalRun",
     "data_folder",
     "list_datasets",
     "load",
     "preprocess",
+    "read_beir",
     "read_csv",
+    "read_letor",
+    "read_qrels",
+    "read_run",
     "read_table",
     "sha256",
     "synthetic_matchings",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +23,14 @@ __all__ = ["MLR"]
 class MLR(MetricEstimator):
     """Metric learning to rank: a metric that ranks points of the query's label first.
 
-    ``fit(X, y)`` makes every point a query of the others. ``fit_rankings`` takes queries with lists of their own.
+    ``fit(X, y)`` makes every point a query of the others. ``fit_rankings`` takes queries with lists of their own, and
+    ``fit_qrels`` judgements by identifier.
 
     Parameters
     ----------
     measure : str
-        ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"`` or ``"knn"``: what rankings are measured by.
+        ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"``, ``"ndcg-log2"`` (1 / log2(rank + 1))
+        or ``"knn"``: what rankings are measured by.
     k : int, optional
         Places that count, for precision, ndcg and knn; 10 by default.
     C : float
@@ -172,6 +175,52 @@ class MLR(MetricEstimator):
         asked = None if queries is None else self._points(queries)
         weights = self._part_weights(sample_weight, (points if asked is None else asked).shape[0], "query")
         problem = RankingProblem(points, relevant, irrelevant, asked, **self._options(), query_weights=weights)
+        self._learn(problem, rng, problem.embedding)
+        return self._finished()
+
+    def fit_qrels(
+        self,
+        corpus: Any,
+        queries: Any,
+        qrels: Any,
+        *,
+        corpus_ids: Iterable[Any] | None = None,
+        query_ids: Iterable[Any] | None = None,
+        unjudged: str = "irrelevant",
+        relevant_from: int | Iterable[int] = 1,
+        mined: int = 100,
+        **settings: Any,
+    ) -> Self:
+        """Learn from vectors of documents and queries, and judgements by identifier.
+
+        Parameters
+        ----------
+        corpus, queries : (n, d) and (n_q, d) arrays
+            Vectors of documents and queries.
+        qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
+            As for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`.
+        **settings
+            What else :class:`~convexmetric.RankingProblem` takes and is no parameter of the estimator.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed; see :meth:`RankingProblem.from_qrels
+            <convexmetric.RankingProblem.from_qrels>`.
+        """
+        rng = generator(self.random_state)
+        points, asked = self._points(corpus, reset=True), self._points(queries)
+        problem = RankingProblem.from_qrels(
+            points,
+            asked,
+            qrels,
+            corpus_ids=corpus_ids,
+            query_ids=query_ids,
+            unjudged=unjudged,
+            relevant_from=relevant_from,
+            mined=mined,
+            **self._options() | settings,
+        )
         self._learn(problem, rng, problem.embedding)
         return self._finished()
 

@@ -13,21 +13,25 @@ from convexmetric.evaluation.pairs import (
 )
 from convexmetric.evaluation.rankings import RetrievalScores, knn_error, mean_scores, retrieval_scores
 from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
+from convexmetric.evaluation.runs import RunScores, rank_corpus, score_run
 
 __all__ = [
     "RetrievalCurve",
     "RetrievalScores",
     "RocCurve",
+    "RunScores",
     "balanced_error",
     "empirical_risk",
     "empirical_risk_from_labels",
     "knn_error",
     "listed_squared_distances",
     "mean_scores",
+    "rank_corpus",
     "retrieval_curve",
     "retrieval_scores",
     "roc_area",
     "roc_curve",
+    "score_run",
     "single_prototype_error",
     "squared_distances",
     "verdicts",

@@ -189,7 +189,7 @@ def knn_error(
     with blas_threads_for(float(len(points)) * len(corpus) * cone.d):
         for first in range(0, len(points), step):
             D = norms - 2.0 * cone.gram(points[first : first + step], metric, corpus)
-            nearest = _nearest(D, max(ks))
+            nearest = nearest_columns(D, max(ks))
             for at in wrong:
                 votes = code[nearest[:, :at]]
                 counts = np.zeros((len(votes), classes.size))
@@ -208,7 +208,7 @@ def _each(k: int | Iterable[int]) -> list[int]:
     return [int(k)] if isinstance(k, Integral) else list(k)
 
 
-def _nearest(D: np.ndarray, k: int) -> np.ndarray:
+def nearest_columns(D: np.ndarray, k: int) -> np.ndarray:
     """Columns of the k smallest entries of every row by (value, column)."""
     if k < D.shape[1]:
         bound = np.partition(D, k - 1, axis=1)[:, k - 1 : k]

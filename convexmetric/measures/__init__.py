@@ -5,7 +5,7 @@ from convexmetric.measures.base import Measure, MeasureAtK, rankings_of
 from convexmetric.measures.knn import NearestNeighbours
 from convexmetric.measures.map import AveragePrecision
 from convexmetric.measures.mrr import ReciprocalRank
-from convexmetric.measures.ndcg import NDCG
+from convexmetric.measures.ndcg import NDCG, NDCGLog2
 from convexmetric.measures.oracle import most_violated_rankings
 from convexmetric.measures.precision import PrecisionAtK
 from convexmetric.measures.ranks import irrelevant_above
@@ -18,6 +18,7 @@ __all__ = [
     "AveragePrecision",
     "Measure",
     "MeasureAtK",
+    "NDCGLog2",
     "NearestNeighbours",
     "PrecisionAtK",
     "ReciprocalRank",

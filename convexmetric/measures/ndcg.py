@@ -1,7 +1,13 @@
-r"""Normalised discounted cumulative gain at k, with the paper's discount.
+r"""Normalised discounted cumulative gain at k, with the paper's discount or with the one in general use.
 
-.. math:: \mathrm{NDCG@}k(y) = \frac{1}{\sum_{t \le k} D(t)} \sum_{i : i + b_i \le k} D(i + b_i), \qquad
-   D(1) = 1, \; D(t) = 1 / \log_2 t
+.. math:: \mathrm{NDCG@}k(y) = \frac{1}{\sum_{t \le k} D(t)} \sum_{i : i + b_i \le k} D(i + b_i)
+
+=============  ====================================  =====================================================
+``ndcg``       :math:`D(1) = 1, D(t) = 1 / \log_2 t`   paper 1, after Järvelin and Kekäläinen (2002), base 2
+``ndcg-log2``  :math:`D(t) = 1 / \log_2 (t + 1)`      Burges et al. (2005); trec_eval, BEIR, scikit-learn
+=============  ====================================  =====================================================
+
+The first gives the places 1 and 2 the same worth, the second does not; the figures of the two are not comparable.
 
 With p >= k relevant items the loss is 1 - NDCG@k. With p < k the perfect ranking scores less than 1: the loss is
 1 - NDCG@p with ``short="cut"``, a departure from the paper, and NDCG@k(y*) - NDCG@k(y) with ``short="printed"``. Scores
@@ -11,8 +17,8 @@ With m relevant items in the first k places, the r = k - m nearest irrelevant it
 (as for precision at k), and the order inside the head is settled by dynamic programming over
 :math:`b_1 \le \dots \le b_m \le r`: prefix maxima of at most k (k + 1) / 2 numbers, shared by all m.
 
-The divide and conquer that is right for average precision is wrong here: D(1) = D(2) = 1 and the cut at k break the
-convexity it needs.
+Nothing but :math:`D(1) \ge D(2) \ge \dots` is asked of the discount. The divide and conquer that is right for average
+precision is wrong here: D(1) = D(2) = 1 and the cut at k break the convexity it needs.
 """
 
 from __future__ import annotations
@@ -29,7 +35,7 @@ from convexmetric.measures.precision import push, pushed, relevant_in_head
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
-__all__ = ["NDCG"]
+__all__ = ["NDCG", "NDCGLog2"]
 
 
 class NDCG(MeasureAtK):
@@ -40,6 +46,8 @@ class NDCG(MeasureAtK):
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "normalised discounted cumulative gain at k"
+    #: Place t is worth ``1 / log2(t + shift)``, and at most 1.
+    _shift: ClassVar[int] = 0
 
     def described(self) -> Described:
         """Its name and k, and what becomes of short lists."""
@@ -57,17 +65,29 @@ class NDCG(MeasureAtK):
 
     def _totals(self) -> Array:
         """Sums of the first 1, ..., k discounts."""
-        return np.cumsum(discount(np.arange(1, self.k + 1)))
+        return np.cumsum(self._discounts(np.arange(1, self.k + 1)))
 
-    @staticmethod
-    def _discounts_up_to(last: Any, i: np.ndarray, b: np.ndarray) -> Array:
+    def _discounts_up_to(self, last: Any, i: np.ndarray, b: np.ndarray) -> Array:
         place = np.asarray(i + b)
-        return np.where(place <= last, discount(place), 0.0)
+        return np.where(place <= last, self._discounts(place), 0.0)
+
+    def _discounts(self, place: np.ndarray) -> Array:
+        return np.asarray(1.0 / np.log2(np.maximum(place + self._shift, 2.0)))
 
 
-def discount(place: np.ndarray) -> Array:
-    """``D(1) = 1``, ``D(t) = 1 / log2 t``."""
-    return 1.0 / np.log2(np.maximum(place, 2.0))
+class NDCGLog2(NDCG):
+    """NDCG at k as it is reported today, with the discount ``1 / log2(t + 1)`` (Burges et al., 2005).
+
+    The oracle is that of :class:`NDCG`.
+    """
+
+    name: ClassVar[str] = "ndcg-log2"
+    title: ClassVar[str] = "normalised discounted cumulative gain at k with the discount 1 / log2(t + 1)"
+    _shift: ClassVar[int] = 1
+
+    def described(self) -> Described:
+        """Its name and k, and what becomes of short lists."""
+        return self._described()
 
 
 @numba.njit(cache=True, nogil=True)
@@ -75,12 +95,21 @@ def every_ndcg(begin, end, block, k, cut, losses, violations):  # type: ignore[n
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_ndcg(sorted_x, z, k, cut, v, b)
+        losses[row] = worst_ndcg(sorted_x, z, k, cut, 0, v, b)
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
 @numba.njit(cache=True, nogil=True)
-def worst_ndcg(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def every_ndcg_log2(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """The same with the discount ``1 / log2(t + 1)``."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        losses[row] = worst_ndcg(sorted_x, z, k, cut, 1, v, b)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+
+
+@numba.njit(cache=True, nogil=True)
+def worst_ndcg(x, z, k, cut, shift, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Best number of relevant items in the head, and their order; returns the loss."""
     p, n = x.size, z.size
     if cut:
@@ -93,7 +122,7 @@ def worst_ndcg(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no
     D[0] = 0.0
     total, perfect = 0.0, 0.0
     for t in range(1, k + 1):
-        D[t] = 1.0 / np.log2(max(t, 2.0))
+        D[t] = 1.0 / np.log2(max(t + shift, 2.0))
         total += D[t]
         if t <= p:
             perfect += D[t]

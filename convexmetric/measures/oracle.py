@@ -16,7 +16,7 @@ from convexmetric.measures.base import Measure, MeasureAtK
 from convexmetric.measures.knn import NearestNeighbours, every_knn
 from convexmetric.measures.map import AveragePrecision, every_map
 from convexmetric.measures.mrr import ReciprocalRank, every_mrr
-from convexmetric.measures.ndcg import NDCG, every_ndcg
+from convexmetric.measures.ndcg import NDCG, NDCGLog2, every_ndcg, every_ndcg_log2
 from convexmetric.measures.precision import PrecisionAtK, every_precision
 from convexmetric.measures.reference import places
 from convexmetric.measures.rows import coefficients
@@ -31,6 +31,7 @@ COMPILED: dict[type[Measure], Callable[..., None]] = {
     AveragePrecision: every_map,
     ReciprocalRank: every_mrr,
     NDCG: every_ndcg,
+    NDCGLog2: every_ndcg_log2,
     NearestNeighbours: every_knn,
 }
 

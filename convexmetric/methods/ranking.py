@@ -29,7 +29,7 @@ the mean of their slacks is then a weighted one, ``C / sum_q w_q sum_q w_q xi_q`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,6 +39,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.arguments import checked_part_weights, not_one_of
 from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons.judged import judged_relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
@@ -77,7 +78,8 @@ class RankingProblem(SpannedProblem):
     queries : (n_q, d) array, optional
         Query points; by default the corpus itself.
     measure : str
-        Ranking measure: ``"auc"``, ``"precision"`` (at k), ``"map"``, ``"mrr"``, ``"ndcg"`` (at k), ``"knn"`` (binary
+        Ranking measure: ``"auc"``, ``"precision"`` (at k), ``"map"``, ``"mrr"``, ``"ndcg"`` (at k, the paper's
+        discount 1 / log2 t), ``"ndcg-log2"`` (at k, the discount in general use, 1 / log2(t + 1)), ``"knn"`` (binary
         k-nearest-neighbour).
     C : float
         Weight of the mean loss against the regularizer; positive.
@@ -128,6 +130,8 @@ class RankingProblem(SpannedProblem):
 
     letter: ClassVar[str] = "W"
     C: float
+    #: What was made of judgements, where the problem comes from some.
+    judged: str | None = None
 
     def __init__(
         self,
@@ -234,6 +238,76 @@ class RankingProblem(SpannedProblem):
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
         return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel, query_weights)
+
+    @classmethod
+    def from_qrels(
+        cls,
+        corpus: Any,
+        queries: Any,
+        qrels: Any,
+        *,
+        corpus_ids: Iterable[Any] | None = None,
+        query_ids: Iterable[Any] | None = None,
+        unjudged: str = "irrelevant",
+        relevant_from: int | Iterable[int] = 1,
+        mined: int = 100,
+        **settings: Any,
+    ) -> RankingProblem:
+        """Queries beside the corpus, with judgements of documents by identifier.
+
+        Parameters
+        ----------
+        corpus : (n, d) array
+            Vectors of the documents; single precision and memory maps are read as double precision.
+        queries : (n_q, d) array
+            Vectors of the queries, all of which must be judged.
+        qrels : Qrels, dict of dicts, data frame, or triples
+            Judgements: query, document, degree (:func:`convexmetric.datasets.read_qrels`).
+        corpus_ids, query_ids : sequences of str or int, optional
+            Identifiers of the rows; by default their numbers, from 0.
+        unjudged : str
+            What becomes of documents that nobody judged for a query: ``"irrelevant"``, as evaluation has it, all of
+            them, none of which is listed; ``"ignore"``, they take no part; ``"mined"``, those nearest to the query by
+            the Euclidean distance are irrelevant and the others take no part.
+        relevant_from : int or sequence of int
+            The degree from which a judged document is relevant; documents judged lower are irrelevant. With several,
+            every query is asked once for each degree for which it has documents of both kinds: the loss is the mean
+            over them, by any measure, and for ``"auc"`` a sum of hinges over the pairs of unequal degree.
+        mined : int
+            How many unjudged documents of every query are irrelevant with ``"mined"``.
+        **settings
+            As for :class:`RankingProblem`: measure, C, k, regularizer and so on.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, a judged identifier is not among those given, or a query is not judged, or has
+            no relevant or no irrelevant document; the message has the names.
+
+        Examples
+        --------
+        >>> import convexmetric as cm
+        >>> iris = cm.datasets.load("iris")
+        >>> qrels = {"setosa?": {0: 1, 1: 1, 50: 0}, "virginica?": {101: 2, 102: 1}}
+        >>> questions = [[5.0, 3.4, 1.5, 0.2], [6.5, 3.0, 5.5, 2.0]]
+        >>> names = ["setosa?", "virginica?"]
+        >>> problem = cm.RankingProblem.from_qrels(iris.X, questions, qrels, query_ids=names, measure="ndcg-log2")
+        >>> print(str(problem).splitlines()[-3])
+          judged    relevant from degree 1 on; unjudged documents are irrelevant
+        """
+        points, asked = as_points(corpus, "corpus", sparse=True), as_points(queries, "queries", sparse=True)
+        if points.shape[1] != asked.shape[1]:
+            raise InputError(f"queries have {asked.shape[1]} features, but corpus has {points.shape[1]}")
+        for name in ("relevant", "irrelevant"):
+            if name in settings:
+                raise InputError(f"{name} follows from qrels; leave it out")
+        judged = judged_relevance(points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined)
+        if settings.get("query_weights") is not None:
+            settings["query_weights"] = _weights_by_row(settings["query_weights"], asked.shape[0])[judged.rows]
+        rows: Any = Checked(points), Checked(asked[judged.rows])
+        problem = cls(rows[0], judged.relevance, None, rows[1], **settings)
+        problem.judged = judged.words
+        return problem
 
     def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> Program:
         """The program above in CVXPY; with ``rankings`` the master problem that knows these only.
@@ -374,6 +448,7 @@ class RankingProblem(SpannedProblem):
         weighed = "" if weights is None else f"; weights w_q from {weights.min():.3g} to {weights.max():.3g}"
         space = "features" if self.embedding is None else "coordinates of the points' span under the kernel"
         kept = "" if getattr(self.measure, "short", "cut") == "cut" else ", also with fewer relevant points"
+        judged = "" if self.judged is None else f"  judged    {self.judged}\n"
         k = f"\n  k         {self.measure.k}{kept}" if self.measure.k else ""
         return (
             f"Metric learning to rank by {self.measure.title} (McFee & Lanckriet 2010)\n"
@@ -385,6 +460,7 @@ class RankingProblem(SpannedProblem):
             f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} {space}'}\n"
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {self.rankings.X.shape[0]} points{weighed}\n"
             f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
+            f"{judged}"
             f"  C         {self.C:g}{k}"
         )
 
@@ -408,6 +484,14 @@ def _points(X: Any, name: str, diagonal: bool) -> Any:
     if sp.issparse(X) and diagonal is not True:
         raise InputError(f"{name} is sparse: pass diagonal=True, or {name}.toarray()")
     return as_points(X, name, sparse=True)
+
+
+def _weights_by_row(weights: Any, n_queries: int) -> Array:
+    """Weights of the rows of queries, before some rows are taken several times."""
+    found = np.asarray(weights)
+    if found.shape != (n_queries,):
+        raise InputError(f"query_weights must have one weight a query: shape ({n_queries},), got {found.shape}")
+    return found
 
 
 def _spanned(corpus: Array, points: Array, kernel: Any, *, same: bool) -> tuple[Array, Array, KernelSpan]:

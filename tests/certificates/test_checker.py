@@ -186,7 +186,7 @@ def exact_gains(name, k, p, n, short="cut"):
         missing = 1 - sum(row[0] for row in gains)
         gains[0] = [gain + missing for gain in gains[0]]
         return gains
-    if name != "ndcg":
+    if name not in ("ndcg", "ndcg-log2"):
         measure = measure_named(name, k)
 
         def gain(i, b):
@@ -206,7 +206,8 @@ def exact_gains(name, k, p, n, short="cut"):
     with localcontext() as context:
         context.prec = 50
         head = min(k, p)
-        D = [Decimal(1) if t < 3 else Decimal(2).ln() / Decimal(t).ln() for t in range(1, head + 1)]
+        places = [t + (name == "ndcg-log2") for t in range(1, head + 1)]
+        D = [Decimal(1) if t < 3 else Decimal(2).ln() / Decimal(t).ln() for t in places]
         total = sum(D)
         return [
             [Fraction(D[i + b - 1] / total) if i + b <= head else Fraction(0) for b in range(n + 1)]
@@ -214,7 +215,7 @@ def exact_gains(name, k, p, n, short="cut"):
         ]
 
 
-AT_K = ("precision", "knn", "ndcg")
+AT_K = ("precision", "knn", "ndcg", "ndcg-log2")
 MEASURES = [("map", 0, "cut"), ("mrr", 0, "cut"), *((name, k, "cut") for name in AT_K for k in (1, 2, 3, 5))]
 MEASURES += [(name, k, "printed") for name in AT_K for k in (2, 3, 7)]
 

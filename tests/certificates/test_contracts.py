@@ -63,7 +63,7 @@ RNG_FREE_QUERIES = FEW[:2] + 0.05
 def listed_ranking(measure, regularizer, diagonal):
     """Four queries, up to six items each, some of them in no list."""
     relevant, irrelevant = [[1, 2], [0, 2, 5], [7], [8, 9]], [[3, 4, 10], [4, 6, 11], [12, 13, 14, 15, 16], [17, 18]]
-    k = 2 if measure in ("precision", "ndcg", "knn") else None
+    k = 2 if measure in ("precision", "ndcg", "ndcg-log2", "knn") else None
     return cm.RankingProblem(FEW, relevant, irrelevant, FEW[20:24], measure, 30.0, k, regularizer, diagonal)
 
 
@@ -71,7 +71,7 @@ PROBLEMS |= {
     f"ranking-{measure}-{regularizer}-{'diagonal' if diagonal else 'full'}": partial(
         listed_ranking, measure, regularizer, diagonal
     )
-    for measure in ("auc", "precision", "map", "mrr", "ndcg", "knn")
+    for measure in ("auc", "precision", "map", "mrr", "ndcg", "ndcg-log2", "knn")
     for regularizer in ("trace", "squared-frobenius")
     for diagonal in (False, True)
 }

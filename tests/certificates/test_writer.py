@@ -77,7 +77,7 @@ def test_any_metric_and_any_dual_point_make_a_certificate_that_holds(name, tmp_p
         assert float(verdict.lower) <= float(verdict.upper)
 
 
-@pytest.mark.parametrize("measure", ["auc", "precision", "map", "mrr", "ndcg", "knn"])
+@pytest.mark.parametrize("measure", ["auc", "precision", "map", "mrr", "ndcg", "ndcg-log2", "knn"])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_every_measure_is_proven_as_well_as_it_is_solved(measure, diagonal, tmp_path):
     data = cm.datasets.load("wine")
@@ -91,7 +91,7 @@ def test_every_measure_is_proven_as_well_as_it_is_solved(measure, diagonal, tmp_
         assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
 
 
-@pytest.mark.parametrize("measure", ["precision", "knn", "ndcg"])
+@pytest.mark.parametrize("measure", ["precision", "knn", "ndcg", "ndcg-log2"])
 def test_measures_of_more_places_than_items_are_proven_as_stated(measure, tmp_path):
     """Queries with fewer than k irrelevant items, fewer than k relevant ones, and fewer of both."""
     rng = np.random.default_rng(2)

@@ -82,14 +82,15 @@ def test_scores_are_between_zero_and_one_and_the_perfect_ranking_has_one(measure
 def printed_loss(name, k, ranking):
     """1 - Score of a ranking, place by place, as the paper prints it for k places."""
     head = ranking[:k]
-    if name == "ndcg":
-        D = [1.0 if t == 1 else 1.0 / np.log2(t) for t in range(1, k + 1)]
+    if name in ("ndcg", "ndcg-log2"):
+        places = np.arange(1, k + 1) + (name == "ndcg-log2")
+        D = [1.0 if t == 1 else 1.0 / np.log2(t) for t in places]
         return 1.0 - sum(d for d, item in zip(D, head, strict=False) if item) / sum(D)
     precision = sum(head) / k
     return 1.0 - (precision if name == "precision" else float(precision > 0.5))
 
 
-@pytest.mark.parametrize("name", ["precision", "knn", "ndcg"])
+@pytest.mark.parametrize("name", ["precision", "knn", "ndcg", "ndcg-log2"])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 6])
 def test_losses_are_those_printed_with_k_cut_to_the_relevant_items(name, k):
     """Of all rankings: of k places where there are k relevant items, of p where there are p < k."""
@@ -100,7 +101,7 @@ def test_losses_are_those_printed_with_k_cut_to_the_relevant_items(name, k):
             assert 1.0 - measure.score(ranking) == pytest.approx(printed_loss(name, min(k, p), ranking), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["precision", "knn", "ndcg"])
+@pytest.mark.parametrize("name", ["precision", "knn", "ndcg", "ndcg-log2"])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 6, 9])
 def test_the_printed_loss_is_the_score_of_the_perfect_ranking_less_that_of_the_ranking(name, k):
     """Of all rankings, k places also where there are fewer relevant items, or fewer items."""
@@ -229,6 +230,8 @@ def test_measures_by_name():
     with pytest.raises(InputError, match="short must be one of 'cut', 'printed', got 'none'"):
         measure_named("ndcg", 5, "none")
     assert repr(measure_named("precision", 3, "printed")) == "PrecisionAtK(3, short='printed')"
-    with pytest.raises(InputError, match="measure must be one of 'auc', 'precision', 'map', 'mrr', 'ndcg', 'knn'"):
+    with pytest.raises(
+        InputError, match="measure must be one of 'auc', 'precision', 'map', 'mrr', 'ndcg', 'ndcg-log2', 'knn'"
+    ):
         measure_named("area")
     assert len(set(COMPILED.values())) == len(COMPILED)

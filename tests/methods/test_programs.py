@@ -135,7 +135,7 @@ def test_more_features_than_points_are_stated_on_the_features():
     np.testing.assert_allclose(program.metric.value, solution.M, atol=1e-4)
 
 
-@pytest.fixture(scope="module", params=["map", "auc", "ndcg", "mrr", "precision", "knn"])
+@pytest.fixture(scope="module", params=["map", "auc", "ndcg", "ndcg-log2", "mrr", "precision", "knn"])
 def ranked(request):
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1, 2], 6)

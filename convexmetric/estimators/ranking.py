@@ -208,7 +208,7 @@ class MLR(MetricEstimator):
             If an argument is malformed; see :meth:`RankingProblem.from_qrels
             <convexmetric.RankingProblem.from_qrels>`.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points, asked = self._points(corpus, reset=True), self._points(queries)
         problem = RankingProblem.from_qrels(
             points,

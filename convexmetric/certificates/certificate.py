@@ -29,7 +29,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import DualPoint
-from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, sum_error
+from convexmetric.risks.rounding import error_of_lifted, error_of_sums, lift, sum_error
 
 __all__ = ["Certificate", "certify", "relative_gap"]
 
@@ -224,7 +224,7 @@ def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array) -
     risk = problem.risk
     error = sum_error(risk.parts) * abs(value)
     if risk.points:
-        distances = error_of_distances(risk.points, M) + 4.0 * largest_form(risk.points, lifted)
+        distances = error_of_lifted(risk.points, M, lifted)
         sensitivity = risk.sensitivity(M, distances)
         if sensitivity is not None:
             return error + (sensitivity * distances if sensitivity else 0.0)

@@ -55,6 +55,8 @@ class MLR(MetricEstimator):
     backend : Executor, callable, distributed.Client or str, optional
         What evaluates the risk in ``fit``, as for :func:`~convexmetric.solve`. Pickled, a client becomes the address of
         its scheduler, and an executor is left out.
+    prior : "identity" or array, optional
+        A metric known before, to which the squared norm is the distance; with ``regularizer="squared-frobenius"``.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class MLR(MetricEstimator):
         kernel: Any = None,
         short: str = "cut",
         backend: Any = None,
+        prior: Any = None,
     ) -> None:
         self.measure = measure
         self.k = k
@@ -99,6 +102,7 @@ class MLR(MetricEstimator):
         self.kernel = kernel
         self.short = short
         self.backend = backend
+        self.prior = prior
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.
@@ -169,5 +173,5 @@ class MLR(MetricEstimator):
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
 
     def _options(self) -> dict[str, Any]:
-        names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short")
+        names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short", "prior")
         return {name: getattr(self, name) for name in names}

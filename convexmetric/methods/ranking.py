@@ -22,7 +22,8 @@ slack shared by all queries; both statements have the same optimum.
 Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the trace; a diagonal W >= 0, one weight for
 each feature, with which the problem is a linear or a quadratic program; and a kernel, the paper's future work, under
 which W is an operator on the kernel's Hilbert space. It acts on the span of the differences of points, and trace and
-norm are those of the operator: nothing is approximated (:mod:`convexmetric.methods.spanned`).
+norm are those of the operator: nothing is approximated (:mod:`convexmetric.methods.spanned`). With a prior W_0 the norm
+is ``1/2 ||W - W_0||_F^2``, so that what the data leave open stays as it was known before.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from convexmetric.measures import Measure, measure_named
 from convexmetric.methods.spanned import SpannedProblem
 from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import checked_weight
-from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import CutDual, Ranking, RankingRisk
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ class RankingProblem(SpannedProblem):
         ``"linear"``, ``"rbf"`` (exp(-||x - x'||^2 / d)), ``"unit-rbf"``, a function of two point matrices such as those
         of ``sklearn.metrics.pairwise``, or the kernel matrix of the points: of X, followed by ``queries`` where these
         are given. The metric then acts on coordinates of the span of all differences of points (:attr:`embedding`).
+    prior : "identity" or array, optional
+        W_0 of ``1/2 ||W - W_0||_F^2``, a ``(d, d)`` metric or the weights of a diagonal one; on coordinates of the span
+        under a kernel. With ``regularizer="squared-frobenius"`` only.
 
     Raises
     ------
@@ -137,6 +141,7 @@ class RankingProblem(SpannedProblem):
         diagonal: bool = False,
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
     ) -> None:
         corpus = as_points(X)
         points = corpus if queries is None else as_points(queries, "queries")
@@ -160,7 +165,10 @@ class RankingProblem(SpannedProblem):
             raise InputError(f"diagonal must be True or False, got {diagonal!r}")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
-        self._state(rankings, measure_named(measure, k, short), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
+        omega: Regularizer = REGULARIZERS[regularizer](1.0)
+        if prior is not None:
+            omega = towards(omega, prior, cone)
+        self._state(rankings, measure_named(measure, k, short), checked_weight(C, "C"), omega)
 
     def _state(self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer) -> None:
         self.rankings, self.measure, self.C = rankings, measure, C
@@ -202,6 +210,7 @@ class RankingProblem(SpannedProblem):
         diagonal: bool = False,
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
     ) -> RankingProblem:
         """Every point queries the others; relevant are those with the same label, the query itself excluded.
 
@@ -216,7 +225,7 @@ class RankingProblem(SpannedProblem):
             raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
-        return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel)
+        return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel, prior)
 
     def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> Program:
         """The program above in CVXPY; with ``rankings`` the master problem that knows these only.
@@ -254,7 +263,7 @@ class RankingProblem(SpannedProblem):
             Delta = given(f"Delta[{name}]", np.mean([y.loss for y in batch]))
             dpsi = given(f"dpsi[{name}]", self.as_stated(self.ranking_risk.normal(batch) / len(batch)))
             constraints.append((inner(dpsi, W) + xi[slack] >= Delta).set_label(f"ranking {name}"))
-        Omega = self.regularizer.base.expression(W, self.cone)
+        Omega = self.regularizer.base.mapped(self.as_stated).expression(W, self.cone)
         return self._program(Omega + C / n * cp.sum(xi), constraints + in_cone, W, users)
 
     def ranking(self, query: int, order: ArrayLike) -> Ranking:
@@ -361,7 +370,7 @@ class RankingProblem(SpannedProblem):
             f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} {space}'}\n"
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {len(self.rankings.X)} points\n"
             f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
-            f"  C         {self.C:g}{k}"
+            f"  C         {self.C:g}{k}{self._prior_line('W')}"
         )
 
     def latex(self) -> str:

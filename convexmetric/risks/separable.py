@@ -15,7 +15,7 @@ from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violat
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import ListedHinges, ListedPairs
 from convexmetric.risks.images import ImageRisk, ListedImages
-from convexmetric.risks.rounding import error_of_distances
+from convexmetric.risks.rounding import error_of_lifted, lift
 
 __all__ = ["SeparableRisk"]
 
@@ -194,7 +194,7 @@ class SeparableRisk(Risk):
         """Scale the metric up until all hard margins hold, rounding included; distances are linear in it."""
         if not self.hard:
             return M
-        slack = self._distances_each * error_of_distances(self.points, M) if self.points else 0.0
+        slack = self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M)) if self.points else 0.0
         scale = self.loss.feasible_scale(self.comparisons.forward(M) - slack)
         # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
         step = 4.0 * np.finfo(float).eps

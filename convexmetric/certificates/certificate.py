@@ -193,7 +193,7 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
     metric = problem.metric(M)
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)
-    metric = problem.risk.repair(metric)
+    metric = problem.regularizer.repair(problem.risk.repair(metric), problem.cone)
     value, rounding = _upper_bound(problem, metric)
     omega = problem.regularizer
     violation = omega.violation(metric, problem.cone)

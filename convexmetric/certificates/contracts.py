@@ -576,7 +576,7 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
         zero = omega.value(cone.zeros(), cone)
     weights = omega.weights()
     columns = np.arange(0, cone.d, 2)
-    part = omega.restricted(columns) if cone.diagonal else None
+    part = omega.restricted(columns) if cone.diagonal and quadratic is not None else None
     for M, value in met:
         m = cone.coordinates(M)
         if quadratic is not None:

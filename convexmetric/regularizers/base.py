@@ -53,6 +53,8 @@ class Regularizer(ABC):
 
     #: The metric at which it is least, where that is another than zero and known before.
     prior: Array | None = None
+    #: Whether :meth:`conjugate` has a derivative, the metric that attains it: where Omega is strictly convex.
+    smooth_conjugate: ClassVar[bool] = False
     #: What :meth:`bound` rests on.
     grade: ClassVar[Grade] = "float"
 
@@ -152,6 +154,10 @@ class Regularizer(ABC):
         """By how much ``M`` violates :meth:`constraints`."""
         return 0.0
 
+    def repair(self, M: Array, cone: Cone) -> Array:
+        """A metric near ``M`` that keeps constraints of its own, where there are any."""
+        return M
+
     def change(self, M: Array, other: Array, cone: Cone) -> float:
         """``|Omega(M') - Omega(M)|`` of a metric so near that it counts as one where ``Omega`` is finite."""
         return abs(self.value(other, cone) - self.value(M, cone))
@@ -165,7 +171,7 @@ class Regularizer(ABC):
         return self
 
     def restricted(self, columns: np.ndarray) -> Regularizer:
-        """The same for diagonal metrics whose weights outside some columns are zero, as a function of those inside."""
+        """Of a linear or quadratic one for diagonal metrics: as a function of some weights, the others being zero."""
         return self
 
     @abstractmethod

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,6 +68,8 @@ class SquaredDistance(Regularizer):
     InputError
         If ``reg`` is not a positive finite number.
     """
+
+    smooth_conjugate: ClassVar[bool] = True
 
     prior: Array
 

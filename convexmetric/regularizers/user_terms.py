@@ -175,6 +175,10 @@ class SubjectTo(Regularizer):
         """``Omega(M) + h(M)``; infinite outside the constraints, by more than the tolerance, and where h is none."""
         return self.omega.value(M, cone) + self._term_at(M) if self._inside(M) else np.inf
 
+    def repair(self, M: Array, cone: Cone) -> Array:
+        """As what it was before."""
+        return self.omega.repair(M, cone)
+
     def change(self, M: Array, other: Array, cone: Cone) -> float:
         """``|Omega(M') + h(M') - Omega(M) - h(M)|``, whether inside the constraints or not."""
         return self.omega.change(M, other, cone) + abs(self._term_at(other) - self._term_at(M))

@@ -26,6 +26,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.precision import push, pushed, relevant_in_head
+from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
@@ -135,3 +136,6 @@ def worst_ndcg(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no
         b[m - 1] = c
         score += D[m + c]
     return perfect / total - score / total
+
+
+register(compiled=every_ndcg)(NDCG)

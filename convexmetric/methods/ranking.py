@@ -77,7 +77,7 @@ class RankingProblem(SpannedProblem):
         Query points; by default the corpus itself.
     measure : str
         Ranking measure: ``"auc"``, ``"precision"`` (at k), ``"map"``, ``"mrr"``, ``"ndcg"`` (at k), ``"knn"`` (binary
-        k-nearest-neighbour).
+        k-nearest-neighbour), ``"err"``; or one of your own, see :func:`~convexmetric.measures.register`.
     C : float
         Weight of the mean loss against the regularizer; positive.
     k : int, optional

@@ -149,7 +149,7 @@ def _other_penalty(problem: MetricProblem) -> Reason | None:
 def _barrier_or_other_penalty(problem: MetricProblem) -> Reason | None:
     if problem.risk.barrier or problem.quadratic() is None:
         return None
-    return Reason("its losses are finite and its penalty linear or quadratic")
+    return Reason("its penalty is quadratic")
 
 
 def _can_be_stated(problem: MetricProblem) -> Reason | None:

@@ -25,7 +25,8 @@ class MLR(MetricEstimator):
     Parameters
     ----------
     measure : str
-        ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"``, ``"knn"`` or ``"err"``: what rankings are measured by.
+        ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"``, ``"knn"`` or ``"err"``: what rankings are
+        measured by.
     k : int, optional
         Places that count, for precision, ndcg and knn; 10 by default.
     C : float

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason, SeparableRisk
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_shares
@@ -29,8 +29,8 @@ from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
 
 __all__ = ["DualAscent"]
 
-#: Multiples of equal multipliers that are tried.
-SCALES = np.logspace(-3.0, 6.0, 37)
+#: Multiples of equal multipliers with an S of norm one that are tried.
+SCALES = np.logspace(-6.0, 6.0, 49)
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,17 @@ class DualAscent(Solver):
         if look(u):
             return
         steps = 0
+        # The first step has the length 1, and where conjugates are infinite it must not be far longer than u.
+        unit = 1.0 if problem.quadratic() is not None else max(float(np.abs(u).max()), np.finfo(float).tiny)
+
+        def scaled(x: Array) -> tuple[float, Array]:
+            value, slopes = dual.negative(unit * x)
+            return value, unit * slopes
 
         def after_step(current: Array) -> None:
             nonlocal steps
             steps += 1
-            if (steps % self.look_every == 0 or monitor.out_of_time) and look(current.copy()):
+            if (steps % self.look_every == 0 or monitor.out_of_time) and look(unit * current):
                 raise StopIteration
 
         # The certified gap says when to stop, not the size of a step.
@@ -107,15 +113,15 @@ class DualAscent(Solver):
         value = np.inf
         while steps < self.max_steps:
             result = scipy.optimize.minimize(
-                dual.negative,
-                u,
+                scaled,
+                u / unit,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=scipy.optimize.Bounds(*box),
+                bounds=scipy.optimize.Bounds(box[0] / unit, box[1] / unit),
                 callback=after_step,
                 options=options | {"maxiter": self.max_steps - steps},
             )
-            u = np.asarray(result.x)
+            u = np.clip(unit * np.asarray(result.x), *box)
             # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.
             if monitor.stopped or not value - result.fun > self.restart_gain * abs(result.fun):
                 break
@@ -160,4 +166,6 @@ class _Dual:
             conjugate, value = self.attained(u)[0], self.loss.dual_value(u)
             if value > 0.0:
                 return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)
+        size = norm_of(self.comparisons.adjoint(u))
+        u = u / size if size > 0.0 else u
         return min((np.clip(scale * u, low, high) for scale in SCALES), key=lambda u: self.negative(u)[0])

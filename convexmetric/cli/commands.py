@@ -37,6 +37,7 @@ from convexmetric.benchmark import RUNS_FILE, Instance, Run, benchmark, list_pro
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
 from convexmetric.certificates import verify as verify_file
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
+from convexmetric.cli.own import made_by
 from convexmetric.cli.reports import (
     audit_record,
     audit_table,
@@ -120,8 +121,26 @@ Name = Annotated[
         metavar="NAME", help="An instance: see 'convexmetric list'.", autocompletion=_complete_name, show_default=False
     ),
 ]
+Stated = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="An instance (see 'convexmetric list'), or module:factory, a function that returns a problem of your own.",
+        autocompletion=_complete_name,
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+def _problem_of(name: str) -> tuple[MetricProblem, str, Instance | None]:
+    """A problem with a line for people, and its instance where it is one of the library."""
+    if ":" not in name:
+        instance = load_instance(name)
+        return instance.problem(), instance.title, instance
+    problem = made_by(name)
+    return problem, f"{name}: {str(problem).partition(chr(10))[0]}", None
 
 
 def _print_version(wanted: bool) -> None:
@@ -151,7 +170,7 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def solve(
-    name: Name,
+    name: Stated,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
     as_json: AsJson = False,
     save: Annotated[Path | None, typer.Option(help="Write metric, bounds and dual point to this .npz file.")] = None,
@@ -174,7 +193,7 @@ def solve(
         typer.Option(help="Write a proof in exact arithmetic to this .npz file; see 'verify'."),
     ] = None,
 ) -> None:
-    """Solve an instance to a certified relative gap.
+    """Solve an instance, or a problem of your own, to a certified relative gap.
 
     Ctrl-C ends the solve and keeps the best certified metric so far.
     """
@@ -184,8 +203,9 @@ def solve(
         _check_picture_path(plot)
     if certificate is not None:
         check_solution_path(certificate, "a certificate")
-    instance = load_instance(name)
-    problem = instance.problem()
+    problem, title, instance = _problem_of(name)
+    if plot is not None and instance is None:
+        raise InputError("--plot is for instances of the library: use convexmetric.plotting for a problem of your own")
     if not as_json:
         _console().print(str(problem) + "\n", markup=False, highlight=False)
     limits = {"max_seconds": max_seconds, "max_iter": max_iter}
@@ -196,11 +216,11 @@ def solve(
         _console().print(solution_table(solution))
     if save is not None:
         _say(f"solution: {write_solution(save, solution)}")
-    if plot is not None:
+    if plot is not None and instance is not None:
         _plot(instance, solution, plot)
         _say(f"picture: {plot}")
     if certificate is not None:
-        verdict = write_certificate(certificate, problem, solution, instance.title)
+        verdict = write_certificate(certificate, problem, solution, title)
         _say(f"certificate: {certificate}\n{verdict}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
@@ -209,7 +229,7 @@ def solve(
 
 @app.command()
 def explain(
-    name: Name,
+    name: Stated,
     measure: Annotated[
         bool, typer.Option(help="Measure an evaluation of the objective, and forecast how long a solve takes.")
     ] = True,
@@ -219,7 +239,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say which solvers the default takes for an instance, in which order, why, and what they cost; solve nothing."""
-    explanation = explain_problem(load_instance(name).problem(), measure, max_seconds)
+    explanation = explain_problem(_problem_of(name)[0], measure, max_seconds)
     if as_json:
         _print_json(explanation_record(name, explanation))
     else:
@@ -228,7 +248,7 @@ def explain(
 
 @app.command()
 def audit(
-    name: Name,
+    name: Stated,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -256,21 +276,25 @@ def audit(
 ) -> None:
     """How far are anybody's metrics from the optimum of an instance, and what is wrong with them?
 
-    With --solve losses and directions are compared with those of the optimum. Several files make a list of JSON, and
-    with --iterates one picture.
+    With --solve, and for a problem of your own, losses and directions are compared with those of the optimum. Several
+    files make a list of JSON, and with --iterates one picture.
     """
     _check_audit(files, variable, iterates, plot, tol)
     read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
-    instance = load_instance(name)
-    problem = instance.problem()
-    reference = _solved(problem, tol or 1e-6, quiet) if re_solve else None
-    against = Reference(instance.lower_bound, instance.upper_bound) if reference is None else reference
+    problem, title, instance = _problem_of(name)
+    if plot is not None and instance is None:
+        raise InputError("--plot is for instances of the library: use convexmetric.plotting for a problem of your own")
+    # Bounds of a problem of the user's own are nowhere committed.
+    reference = _solved(problem, tol or 1e-6, quiet) if re_solve or instance is None else None
+    against: Reference | Solution | None = reference
+    if reference is None and instance is not None:
+        against = Reference(instance.lower_bound, instance.upper_bound)
     records: list[dict[str, Any]] = []
     audits: list[Audit] = []
     trails: list[AuditTrail] = []
     near, limit = True, tol or np.inf
     for file, given in zip(files, read, strict=True):
-        heading = f"{file} on {instance.title}"
+        heading = f"{file} on {title}"
         if isinstance(given, Iterates):
             trail = audit_iterates(problem, given.metrics, given.seconds, given.passes, against, file.stem)
             trails.append(trail)
@@ -287,7 +311,7 @@ def audit(
             _console().print(part, markup=False, highlight=False, soft_wrap=True)
     if as_json:
         _print_json(records[0] if len(records) == 1 else records)
-    if plot is not None:
+    if plot is not None and instance is not None:
         _plot_audit(problem, instance, trails, audits, reference, plot)
         _say(f"picture: {plot}")
     if reference is not None and reference.status == "interrupted":

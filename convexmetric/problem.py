@@ -351,12 +351,20 @@ class MetricProblem:
         return bound if np.isfinite(bound) else -np.inf
 
     def without_constant(self) -> MetricProblem:
-        """The same problem with ``c = 0``, sharing all data: what solvers work on."""
-        if self.constant == 0.0:
+        """The same problem less :attr:`offset`, sharing all data, a prior as a linear term: what solvers work on."""
+        omega, linear, _ = self.regularizer.split(self.cone)
+        if self.constant == 0.0 and omega is self.regularizer:
             return self
         other = copy(self)
-        other.constant = 0.0
+        other.constant, other.regularizer = 0.0, omega
+        if linear is not None:
+            other.G = linear if self.G is None else self.G + linear
         return other
+
+    @property
+    def offset(self) -> float:
+        """By how much the objective is above that of :meth:`without_constant`: c, and what a prior costs at zero."""
+        return self.constant + self.regularizer.split(self.cone)[2]
 
     def check_numbers(self) -> None:
         """Look at the blocks at the metric zero and at the Euclidean one, where nothing can overflow.
@@ -420,6 +428,15 @@ class MetricProblem:
 
     def _repr_latex_(self) -> str:
         return self.latex()
+
+    def _prior_line(self, M: str) -> str:
+        """What the prior of a problem in words is, a line of its own; empty without one."""
+        prior = self.regularizer.base.prior
+        if prior is None:
+            return ""
+        euclidean = np.array_equal(prior, self.cone.identity())
+        of = "the identity" if euclidean else f"a metric of trace {self.cone.trace(prior):.6g}"
+        return f"\n  {M + '0':<10}{of}, known before"
 
     def _program(
         self,

@@ -541,13 +541,13 @@ METHODS: dict[str, Method] = {
     "ranking": Method(
         _ranking,
         {"measure": str, "C": float},
-        {"k": int, "short": str, "regularizer": str, "diagonal": bool},
+        {"k": int, "short": str, "regularizer": str, "diagonal": bool, "prior": str},
     ),
     "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, DRAWN),
     "triplets": Method(
         _triplets,
         {"reg": float},
-        {"margin": float, "intra": float, "inter": float, "diagonal": bool, "regularizer": str},
+        {"margin": float, "intra": float, "inter": float, "diagonal": bool, "regularizer": str, "prior": str},
         FORMED,
         projection=True,
     ),

@@ -29,7 +29,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import DualPoint
-from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, sum_error
+from convexmetric.risks.rounding import error_of_lifted, error_of_sums, lift, sum_error
 
 __all__ = ["Certificate", "certify", "relative_gap"]
 
@@ -193,7 +193,7 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
     metric = problem.metric(M)
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)
-    metric = problem.risk.repair(metric)
+    metric = problem.regularizer.repair(problem.risk.repair(metric), problem.cone)
     value, rounding = _upper_bound(problem, metric)
     omega = problem.regularizer
     violation = omega.violation(metric, problem.cone)
@@ -247,7 +247,7 @@ def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, s
     risk = problem.risk
     error = sum_error(risk.parts) * abs(value)
     if risk.points:
-        distances = error_of_distances(risk.points, M) + 4.0 * largest_form(risk.points, lifted)
+        distances = error_of_lifted(risk.points, M, lifted)
         sensitivity = risk.sensitivity(M, distances) if steepest is None else steepest
         if sensitivity is not None:
             return error + (sensitivity * distances if sensitivity else 0.0)

@@ -22,10 +22,10 @@ loss             ``value = sum values``; ``l >= 0`` where it says so;
 measure          gains in [0, 1], of the perfect ranking 1 in sum, of all rankings at most 1; ``pairwise`` only if
                  ``g(i, b) = (n - b) / (p n)``; the oracle finds the worst of all rankings of up to five items, and
                  in longer lists that of the reference dynamic program, ties included
-regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) = <linear, M> + <M, Q M> / 2`` where
-                 a quadratic part is given, ``a tr M + b ||M||^2 / 2 + c ||M||`` where weights are; for any v and
-                 S, ``bound(v, S, G)`` is below ``max(0, v - <S, M>) + <G, M> + Omega(M)``; CVXPY expression and
-                 restriction agree
+regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) = Omega(0) + <linear, M> +
+                 <M, Q M> / 2`` where a quadratic part is given, ``a tr M + b ||M||^2 / 2 + c ||M||`` where weights
+                 are, the sum of its parts where it is split; for any v and S, ``bound(v, S, G)`` is below
+                 ``max(0, v - <S, M>) + <G, M> + Omega(M)``; CVXPY expression and restriction agree
 risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative where it says so; finite
                  unless it says that it is hard; its forms are the same function;
                  ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and what its own
@@ -573,15 +573,22 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
         linear = block.numbers("linear", omega.linear(cone), (cone.size,))
         Q = block.numbers("quadratic", quadratic, () if np.ndim(quadratic) == 0 else (cone.size, cone.size))
         block.equal("quadratic must be symmetric", Q, Q.T)
+        zero = omega.value(cone.zeros(), cone)
     weights = omega.weights()
     columns = np.arange(0, cone.d, 2)
-    part = omega.restricted(columns) if cone.diagonal else None
+    part = omega.restricted(columns) if cone.diagonal and quadratic is not None else None
     for M, value in met:
         m = cone.coordinates(M)
         if quadratic is not None:
             form = float(linear @ m) + 0.5 * float(m @ (Q @ m if Q.ndim else Q * m))
-            block.equal("Omega(M) must be <linear, M> + <M, quadratic M> / 2 (quadratic is None where it is neither)",
-                        value, form, float(np.abs(linear) @ np.abs(m)))  # fmt: skip
+            rule = "<linear, M> + <M, quadratic M> / 2 (quadratic is None where it is neither)"
+            block.equal(
+                f"Omega(M) - Omega(0) must be {rule}", value - zero, form, (float(np.abs(linear) @ np.abs(m)), zero)
+            )
+        omega_0, A, c = omega.split(cone)
+        if omega_0 is not omega:
+            terms = omega_0.value(M, cone), 0.0 if A is None else cone.inner(A, M), c
+            block.equal("Omega(M) must be the sum of what split returns", value, sum(terms), terms)
         if weights is not None:
             norm = norm_of(M)
             terms = weights.trace * cone.trace(M), 0.5 * weights.squared * norm**2, weights.norm * norm

@@ -64,14 +64,15 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
     for method in ("objective", "value", "penalty"):
         if getattr(type(problem), method) is not getattr(MetricProblem, method):
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
+    constant, problem = problem.offset, problem.without_constant()
     cone, risk = description(problem.cone), description(problem.risk)
     regularizer = description(problem.regularizer, problem.cone, risk.arrays.get("points"))
     arrays = {**risk.arrays, **regularizer.arrays}
     if problem.G is not None:
         arrays["linear"] = problem.G + arrays["linear"] if "linear" in arrays else problem.G
     table = {**cone.table, "risk": risk.table, "regularizer": regularizer.table, "linear": "linear" in arrays}
-    if problem.constant:
-        table["constant"] = problem.constant
+    if constant:
+        table["constant"] = constant
     return _written(table), arrays
 
 

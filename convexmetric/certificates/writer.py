@@ -107,14 +107,15 @@ def _checked(solution: Certified | Certificate, title: str) -> Certificate:
 def _stated(problem: MetricProblem, certificate: Certificate, title: str) -> tuple[Table, Arrays]:
     """The document, without claims, and all arrays but the metric."""
     table, arrays = describe(problem)
-    risk, regularizer = problem.risk, problem.regularizer
+    bare = problem.without_constant()
+    risk, regularizer = bare.risk, bare.regularizer
     point = risk.dual_point(certificate.dual)
     if point is None:
         raise InputError("the dual point has NaN or infinite entries and proves nothing")
     if not np.isfinite(point.S).all():
         raise InputError("nothing is proven: what the dual point says is not finite")
     hints = risk.hints(certificate.dual)
-    arrays = {**arrays, **hints.arrays, **regularizer.hints(point.S, problem.G, certificate.M)}
+    arrays = {**arrays, **hints.arrays, **regularizer.hints(point.S, bare.G, certificate.M)}
     document: Table = {
         "format": checker.FORMAT,
         "version": checker.VERSION,
@@ -159,17 +160,17 @@ def _compare(problem: MetricProblem, stated: checker.Problem, arrays: Arrays, up
     Blocks describe themselves, and of one that describes another the bounds would be those of another problem. The
     penalty, which may be small beside the risk, is also compared by itself, there and at the Euclidean metric.
     """
-    cone = problem.cone
+    cone, bare = problem.cone, problem.without_constant()
     factor = arrays["weights_of_metric" if cone.diagonal else "factor"]
     M = factor if cone.diagonal else factor.T @ factor
     for metric, root in ((cone.identity(), cone.identity()), (M, factor)):
         omega = float(stated.regularizer.value(cone.diagonal, root).mid)
         linear = 0.0 if stated.G is None else cone.inner(stated.G, metric)
-        sizes = abs(problem.regularizer.value(metric, cone))
-        sizes += 0.0 if problem.G is None else float(np.abs(problem.G * metric).sum())
-        _agree("the penalty", omega + linear, problem.penalty(metric) - problem.constant, AGREEMENT * sizes)
+        sizes = abs(bare.regularizer.value(metric, cone))
+        sizes += 0.0 if bare.G is None else float(np.abs(bare.G * metric).sum())
+        _agree("the penalty", omega + linear, bare.penalty(metric), AGREEMENT * sizes)
     own = certify_metric(problem, M)
-    sizes += abs(own.upper_bound) + abs(problem.constant)
+    sizes += abs(own.upper_bound) + abs(problem.offset)
     allowed = AGREEMENT * sizes + CAREFUL * own.rounding
     if abs(upper - own.upper_bound) > allowed:
         # Where the scales of coordinates differ the checker's bound may be far above the value that it encloses.

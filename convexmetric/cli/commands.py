@@ -49,6 +49,7 @@ from convexmetric.cli.fitting import (
     scaled,
 )
 from convexmetric.cli.metric_tables import metric_on_table, read_components, save_components, write_rows
+from convexmetric.cli.own import made_by
 from convexmetric.cli.reports import (
     audit_record,
     audit_table,
@@ -152,8 +153,26 @@ DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows with a missing value, and say how many.")
 ]
 Encoding = Annotated[str, typer.Option(help="Of the table, such as latin-1 or utf-16.")]
+Stated = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="An instance (see 'convexmetric list'), or module:factory, a function that returns a problem of your own.",
+        autocompletion=_complete_name,
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+def _problem_of(name: str) -> tuple[MetricProblem, str, Instance | None]:
+    """A problem with a line for people, and its instance where it is one of the library."""
+    if ":" not in name:
+        instance = load_instance(name)
+        return instance.problem(), instance.title, instance
+    problem = made_by(name)
+    return problem, f"{name}: {str(problem).partition(chr(10))[0]}", None
 
 
 def _print_version(wanted: bool) -> None:
@@ -183,7 +202,7 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def solve(
-    name: Name,
+    name: Stated,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
     as_json: AsJson = False,
     save: Annotated[Path | None, typer.Option(help="Write metric, bounds and dual point to this .npz file.")] = None,
@@ -206,7 +225,7 @@ def solve(
         typer.Option(help="Write a proof in exact arithmetic to this .npz file; see 'verify'."),
     ] = None,
 ) -> None:
-    """Solve an instance to a certified relative gap.
+    """Solve an instance, or a problem of your own, to a certified relative gap.
 
     Ctrl-C ends the solve and keeps the best certified metric so far.
     """
@@ -216,8 +235,9 @@ def solve(
         _check_picture_path(plot)
     if certificate is not None:
         check_solution_path(certificate, "a certificate")
-    instance = load_instance(name)
-    problem = instance.problem()
+    problem, title, instance = _problem_of(name)
+    if plot is not None and instance is None:
+        raise InputError("--plot is for instances of the library: use convexmetric.plotting for a problem of your own")
     if not as_json:
         _console().print(str(problem) + "\n", markup=False, highlight=False)
     limits = {"max_seconds": max_seconds, "max_iter": max_iter}
@@ -228,11 +248,11 @@ def solve(
         _console().print(solution_table(solution))
     if save is not None:
         _say(f"solution: {write_solution(save, solution)}")
-    if plot is not None:
+    if plot is not None and instance is not None:
         _plot(instance, solution, plot)
         _say(f"picture: {plot}")
     if certificate is not None:
-        verdict = write_certificate(certificate, problem, solution, instance.title)
+        verdict = write_certificate(certificate, problem, solution, title)
         _say(f"certificate: {certificate}\n{verdict}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
@@ -241,7 +261,7 @@ def solve(
 
 @app.command()
 def explain(
-    name: Name,
+    name: Stated,
     measure: Annotated[
         bool, typer.Option(help="Measure an evaluation of the objective, and forecast how long a solve takes.")
     ] = True,
@@ -251,7 +271,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say which solvers the default takes for an instance, in which order, why, and what they cost; solve nothing."""
-    explanation = explain_problem(load_instance(name).problem(), measure, max_seconds)
+    explanation = explain_problem(_problem_of(name)[0], measure, max_seconds)
     if as_json:
         _print_json(explanation_record(name, explanation))
     else:
@@ -264,7 +284,8 @@ def audit(
         str,
         typer.Argument(
             metavar="NAME",
-            help="An instance (see 'convexmetric list'), or with --label a table of your own.",
+            help="An instance (see 'convexmetric list'), module:factory, a function that returns a problem of your "
+            "own, or with --label a table of your own.",
             autocompletion=_complete_name,
             show_default=False,
         ),
@@ -330,8 +351,8 @@ def audit(
 
     convexmetric audit wine.csv --label cultivar --method mlr --set C=10 --metric M.npy
 
-    With --solve losses and directions are compared with those of the optimum. Several files make a list of JSON, and
-    with --iterates one picture.
+    With --solve, and for a problem of your own, losses and directions are compared with those of the optimum. Several
+    files make a list of JSON, and with --iterates one picture.
     """
     files = [*(files or []), *(metrics or [])]
     if label is None:
@@ -339,11 +360,10 @@ def audit(
     if not files:
         raise typer.BadParameter("name at least one metric to judge", param_hint="FILE...")
     _check_audit(files, variable, iterates, plot, tol)
+    instance: Instance | None = None
     if label is None:
         read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
-        instance = load_instance(name)
-        problem, title = instance.problem(), instance.title
-        against: Reference | Solution = Reference(instance.lower_bound, instance.upper_bound)
+        problem, title, instance = _problem_of(name)
     else:
         with _noted():
             data = read_csv(name, label, drop or [], header, drop_missing, encoding)
@@ -351,9 +371,13 @@ def audit(
             problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
         read = [read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files]
         title = f"{method} on {name}"
-    reference = None
-    if re_solve or label is not None:
+    reference: Solution | None = None
+    against: Reference | Solution
+    if re_solve or instance is None:
+        # Only of instances bounds are committed.
         against = reference = _solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds)
+    else:
+        against = Reference(instance.lower_bound, instance.upper_bound)
     records: list[dict[str, Any]] = []
     audits: list[Audit] = []
     trails: list[AuditTrail] = []

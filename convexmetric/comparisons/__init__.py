@@ -5,6 +5,7 @@ from convexmetric.comparisons.pair_distances import PairDistances
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
+from convexmetric.comparisons.stacked import StackedComparisons
 from convexmetric.comparisons.triplets import Triplets
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "PairDistances",
     "Rankings",
     "Relevance",
+    "StackedComparisons",
     "Triplets",
     "triplets_from_labels",
 ]

@@ -85,6 +85,10 @@ class Cone(ABC):
         """Largest eigenvalue (or entry): ``max <S, M>`` over the cone's elements of trace one."""
 
     @abstractmethod
+    def bottom(self, S: Array) -> Array:
+        """A metric of trace one with ``<S, M> = smallest(S)``: of an eigenvector, or of one feature."""
+
+    @abstractmethod
     def largest_ratio(self, S: Array, H: Array) -> float:
         """``max <S, M> / <H, M>`` over the cone for ``H`` in its interior; not a number for any other ``H``."""
 

@@ -69,6 +69,12 @@ class NonnegativeDiagonal(Cone):
         """Largest entry."""
         return float(S.max())
 
+    def bottom(self, S: Array) -> Array:
+        """All weight on the feature of the smallest entry."""
+        w = np.zeros(self.d)
+        w[np.argmin(S)] = 1.0
+        return w
+
     def largest_ratio(self, S: Array, H: Array) -> float:
         """The largest quotient of entries; not a number unless all of H are positive."""
         return float((S / H).max()) if H.min() > 0.0 else np.nan

@@ -85,6 +85,11 @@ class PSDCone(Cone):
         """``lambda_max(S)``."""
         return float(np.linalg.eigvalsh(S)[-1])
 
+    def bottom(self, S: Array) -> Array:
+        """``v v^T`` of an eigenvector of the smallest eigenvalue."""
+        v = la.eigh(S, subset_by_index=[0, 0], check_finite=False)[1][:, 0]
+        return np.outer(v, v)
+
     def largest_ratio(self, S: Array, H: Array) -> float:
         """The largest generalised eigenvalue; not a number unless H is positive definite."""
         try:

@@ -29,8 +29,8 @@ class MLR(MetricEstimator):
     Parameters
     ----------
     measure : str
-        ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"``, ``"ndcg-log2"`` (1 / log2(rank + 1))
-        or ``"knn"``: what rankings are measured by.
+        ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"``, ``"ndcg-log2"`` (1 / log2(rank + 1)),
+        ``"knn"`` or ``"err"``: what rankings are measured by.
     k : int, optional
         Places that count, for precision, ndcg and knn; 10 by default.
     C : float
@@ -63,6 +63,8 @@ class MLR(MetricEstimator):
     backend : Executor, callable, distributed.Client or str, optional
         What evaluates the risk in ``fit``, as for :func:`~convexmetric.solve`. Pickled, a client becomes the address of
         its scheduler, and an executor is left out.
+    prior : "identity" or array, optional
+        A metric known before, to which the squared norm is the distance; with ``regularizer="squared-frobenius"``.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class MLR(MetricEstimator):
         short: str = "cut",
         backend: Any = None,
         n_components: int | str | None = None,
+        prior: Any = None,
     ) -> None:
         self.measure = measure
         self.k = k
@@ -111,6 +114,7 @@ class MLR(MetricEstimator):
         self.short = short
         self.backend = backend
         self.n_components = n_components
+        self.prior = prior
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.
@@ -252,5 +256,5 @@ class MLR(MetricEstimator):
         return tags
 
     def _options(self) -> dict[str, Any]:
-        names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short")
+        names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short", "prior")
         return {name: getattr(self, name) for name in names}

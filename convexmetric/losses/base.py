@@ -21,6 +21,8 @@ __all__ = ["Loss", "SmoothLoss"]
 class Loss(ABC):
     """A loss applied to every margin ``s_t`` and summed."""
 
+    #: Whether, where it is infinite, it is so beyond margins at which it has a slope, or as they grow: not by a step.
+    barrier: ClassVar[bool] = False
     #: Whether it has two derivatives: a :class:`SmoothLoss`.
     differentiable: ClassVar[bool] = False
 
@@ -72,6 +74,20 @@ class Loss(ABC):
     def dual_value(self, u: Array) -> float:
         """``sum_t -l*(-u_t)`` of clipped multipliers."""
         return float(self.dual_values(u).sum())
+
+    def dual_box(self, size: int) -> tuple[Array, Array] | None:
+        """Least and largest multipliers of ``size`` comparisons between which there are :meth:`dual_slopes`; else None.
+
+        From :meth:`box`.
+        """
+        box = self.box(size)
+        return None if box is None else (box.low, box.high)
+
+    def dual_slopes(self, u: Array) -> Array:
+        """Derivative of :meth:`dual_values`: the margin s at which ``l(s) + u s`` is least; from :meth:`box`."""
+        box = self.box(u.size)
+        assert box is not None, "dual_box says that there are none"
+        return box.offset - box.curvature * u
 
     @abstractmethod
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:

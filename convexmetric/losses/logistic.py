@@ -23,6 +23,9 @@ from convexmetric.losses.base import SmoothLoss
 
 __all__ = ["Logistic"]
 
+#: Share of C by which multipliers keep away from 0 and C.
+INSIDE = 1e-14
+
 
 @dataclass(frozen=True)
 class Logistic(SmoothLoss):
@@ -70,6 +73,14 @@ class Logistic(SmoothLoss):
         """``C H(u / C)``."""
         p = u / self.C
         return np.asarray(self.C * (scipy.special.entr(p) + scipy.special.entr(1.0 - p)))
+
+    def dual_box(self, size: int) -> tuple[Array, Array]:
+        """All but the ends of [0, C], at which slopes are infinite."""
+        return np.full(size, INSIDE * self.C), np.full(size, (1.0 - INSIDE) * self.C)
+
+    def dual_slopes(self, u: Array) -> Array:
+        """``log((C - u) / u)``."""
+        return np.asarray(np.log(self.C - u) - np.log(u))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the sum over margins ``t``, exponential cones, and the constraint ``s >= t``."""

@@ -18,6 +18,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
+from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import place
 
@@ -60,3 +61,6 @@ def worst_auc(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - 
     for i in range(x.size):
         total += b[i]
     return total / (x.size * z.size)
+
+
+register(compiled=every_auc)(AUC)

@@ -21,6 +21,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.precision import push, pushed, relevant_in_head
+from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
@@ -83,3 +84,6 @@ def worst_knn(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no 
         return 0.0
     push(x, z, order, most, k - most, v, b)
     return 1.0
+
+
+register(compiled=every_knn)(NearestNeighbours)

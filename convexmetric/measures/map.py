@@ -23,6 +23,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
+from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells
 
@@ -56,13 +57,16 @@ def every_map(begin, end, block, k, cut, losses, violations):  # type: ignore[no
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_map(sorted_x, z, v, b)
+        losses[row] = worst_weighted(sorted_x, z, v, b, np.arange(1.0, sorted_x.size + 1.0))
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
 @numba.njit(cache=True, nogil=True)
-def worst_map(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    """Place the irrelevant items one chunk after the other; returns the loss."""
+def worst_weighted(x, z, v, b, weight):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Place the irrelevant items one chunk after the other, for gains ``weight_i / (p (i + b))``; returns the loss.
+
+    Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
+    """
     p, n = x.size, z.size
     items, start = distribute(z)
     inverse = np.empty(p + n)
@@ -82,7 +86,7 @@ def worst_map(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - 
             after += 1
         order_cells(z, items, start, cell, after)
         stop = start[after]
-        conquer(x, z, items, inverse, best, done, stop, lowest)
+        conquer(x, z, items, weight, inverse, best, done, stop, lowest)
         for c in range(done, stop):
             r = best[c]
             placed[r] += 1
@@ -96,12 +100,12 @@ def worst_map(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - 
     for i in range(p):
         above += placed[i + 1]
         b[i] = above
-        score += (i + 1.0) / (i + 1.0 + above)
+        score += weight[i] / (i + 1.0 + above)
     return 1.0 - score / p
 
 
 @numba.njit(cache=True, nogil=True)
-def conquer(x, z, items, inverse, best, start, stop, lowest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def conquer(x, z, items, weight, inverse, best, start, stop, lowest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """``best[c]``: the largest best r, at least ``lowest``, for irrelevant item ``items[c]``, c from start to stop."""
     p, n = x.size, z.size
     scale = 2.0 / n
@@ -121,7 +125,7 @@ def conquer(x, z, items, inverse, best, start, stop, lowest):  # type: ignore[no
         total, most, r = 0.0, 0.0, h
         for i in range(h - 1, least - 1, -1):
             # p f_j(i) - p f_j(h); the gain as one product, not as a difference of two that are nearly equal.
-            total += i * inverse[i + j - 2] * inverse[i + j - 1] - scale * (distance - x[i - 1])
+            total += weight[i - 1] * inverse[i + j - 2] * inverse[i + j - 1] - scale * (distance - x[i - 1])
             if total > most:
                 most, r = total, i
         best[c] = r
@@ -131,3 +135,6 @@ def conquer(x, z, items, inverse, best, start, stop, lowest):  # type: ignore[no
         if c + 1 < e:
             first[depth], last[depth], low[depth], high[depth] = c + 1, e, r, h
             depth += 1
+
+
+register(compiled=every_map)(AveragePrecision)

@@ -18,6 +18,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
+from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells, place
 
@@ -115,3 +116,6 @@ def worst_mrr(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - 
 def worth(distance, below, base, sums, scale, rank):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Whether the item of this rank pays for standing above everything."""
     return scale * (below * (distance - base) - sums[below]) * rank * (rank + 1.0) <= 1.0
+
+
+register(compiled=every_mrr)(ReciprocalRank)

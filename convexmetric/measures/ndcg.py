@@ -32,6 +32,7 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.precision import push, pushed, relevant_in_head
+from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
@@ -164,3 +165,7 @@ def worst_ndcg(x, z, k, cut, shift, v, b):  # type: ignore[no-untyped-def] # pra
         b[m - 1] = c
         score += D[m + c]
     return perfect / total - score / total
+
+
+register(compiled=every_ndcg)(NDCG)
+register(compiled=every_ndcg_log2)(NDCGLog2)

@@ -5,35 +5,17 @@ A measure of a user's own, which is none of those compiled here, runs the progra
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from convexmetric.comparisons import Block, ListedBlock
 from convexmetric.cones.base import Array
-from convexmetric.measures.auc import AUC, every_auc
 from convexmetric.measures.base import Measure, MeasureAtK
-from convexmetric.measures.knn import NearestNeighbours, every_knn
-from convexmetric.measures.map import AveragePrecision, every_map
-from convexmetric.measures.mrr import ReciprocalRank, every_mrr
-from convexmetric.measures.ndcg import NDCG, NDCGLog2, every_ndcg, every_ndcg_log2
-from convexmetric.measures.precision import PrecisionAtK, every_precision
 from convexmetric.measures.reference import places
+from convexmetric.measures.registry import COMPILED
 from convexmetric.measures.rows import coefficients
 from convexmetric.threads import over_rows
 
-__all__ = ["COMPILED", "most_violated_rankings"]
-
-#: Compiled oracles. A subclass is another measure: its gains may be others.
-COMPILED: dict[type[Measure], Callable[..., None]] = {
-    AUC: every_auc,
-    PrecisionAtK: every_precision,
-    AveragePrecision: every_map,
-    ReciprocalRank: every_mrr,
-    NDCG: every_ndcg,
-    NDCGLog2: every_ndcg_log2,
-    NearestNeighbours: every_knn,
-}
+__all__ = ["most_violated_rankings"]
 
 
 def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array]:

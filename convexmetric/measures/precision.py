@@ -27,6 +27,7 @@ import numpy as np
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.measures.base import MeasureAtK
+from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 
@@ -122,3 +123,6 @@ def push(x, z, order, m, r, v, b):  # type: ignore[no-untyped-def] # pragma: no 
         for j in range(b[i], r):
             v[order[j]] += 1
         b[i] = r
+
+
+register(compiled=every_precision)(PrecisionAtK)

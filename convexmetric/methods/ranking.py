@@ -23,7 +23,8 @@ Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the 
 each feature, with which the problem is a linear or a quadratic program; and a kernel, the paper's future work, under
 which W is an operator on the kernel's Hilbert space. It acts on the span of the differences of points, and trace and
 norm are those of the operator: nothing is approximated (:mod:`convexmetric.methods.spanned`). Queries may have weights:
-the mean of their slacks is then a weighted one, ``C / sum_q w_q sum_q w_q xi_q``.
+the mean of their slacks is then a weighted one, ``C / sum_q w_q sum_q w_q xi_q``. With a prior W_0 the norm is
+``1/2 ||W - W_0||_F^2``, so that what the data leave open stays as it was known before.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from convexmetric.measures import Measure, measure_named
 from convexmetric.methods.spanned import SpannedProblem
 from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import checked_weight
-from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import CutDual, Ranking, RankingRisk
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class RankingProblem(SpannedProblem):
     measure : str
         Ranking measure: ``"auc"``, ``"precision"`` (at k), ``"map"``, ``"mrr"``, ``"ndcg"`` (at k, the paper's
         discount 1 / log2 t), ``"ndcg-log2"`` (at k, the discount in general use, 1 / log2(t + 1)), ``"knn"`` (binary
-        k-nearest-neighbour).
+        k-nearest-neighbour), ``"err"``; or one of your own, see :func:`~convexmetric.measures.register`.
     C : float
         Weight of the mean loss against the regularizer; positive.
     k : int, optional
@@ -100,6 +101,9 @@ class RankingProblem(SpannedProblem):
     query_weights : (n_q,) array, optional
         Weights of the queries in the mean of the losses, of which only the ratios matter: a query of weight 2 counts as
         if it were there twice. Those of weight 0 are left out, and the others numbered anew.
+    prior : "identity" or array, optional
+        W_0 of ``1/2 ||W - W_0||_F^2``, a ``(d, d)`` metric or the weights of a diagonal one; on coordinates of the span
+        under a kernel. With ``regularizer="squared-frobenius"`` only.
 
     Raises
     ------
@@ -147,6 +151,7 @@ class RankingProblem(SpannedProblem):
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
         query_weights: ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
     ) -> None:
         corpus = _points(X, "X", diagonal)
         points = corpus if queries is None else _points(queries, "queries", diagonal)
@@ -175,7 +180,10 @@ class RankingProblem(SpannedProblem):
             kept = np.flatnonzero(weights)
             rankings, weights = rankings.subset(kept), weights[kept]
         measured = measure_named(measure, k, short)
-        self._state(rankings, measured, checked_weight(C, "C"), REGULARIZERS[regularizer](1.0), weights)
+        omega: Regularizer = REGULARIZERS[regularizer](1.0)
+        if prior is not None:
+            omega = towards(omega, prior, cone)
+        self._state(rankings, measured, checked_weight(C, "C"), omega, weights)
 
     def _state(
         self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer, weights: Array | None
@@ -223,6 +231,7 @@ class RankingProblem(SpannedProblem):
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
         query_weights: ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
     ) -> RankingProblem:
         """Every point queries the others; relevant are those with the same label, the query itself excluded.
 
@@ -237,7 +246,9 @@ class RankingProblem(SpannedProblem):
             raise InputError(f"y must have one label a point: X has {corpus.shape[0]} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
-        return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel, query_weights)
+        return cls(
+            checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel, query_weights, prior
+        )
 
     @classmethod
     def from_qrels(
@@ -347,7 +358,7 @@ class RankingProblem(SpannedProblem):
             Delta = given(f"Delta[{name}]", np.mean(own * [y.loss for y in batch]))
             dpsi = given(f"dpsi[{name}]", self.as_stated(self.ranking_risk.normal(batch, own / len(batch))))
             constraints.append((inner(dpsi, W) + xi[slack] >= Delta).set_label(f"ranking {name}"))
-        Omega = self.regularizer.base.expression(W, self.cone)
+        Omega = self.regularizer.base.mapped(self.as_stated).expression(W, self.cone)
         # In batches the weights are those of the queries' rankings, else of their slacks.
         weighted = self.query_weights is not None and n == len(w)
         slacks = cp.Constant(w, name="w") @ xi if weighted else cp.sum(xi)
@@ -461,7 +472,7 @@ class RankingProblem(SpannedProblem):
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {self.rankings.X.shape[0]} points{weighed}\n"
             f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
             f"{judged}"
-            f"  C         {self.C:g}{k}"
+            f"  C         {self.C:g}{k}{self._prior_line('W')}"
         )
 
     def latex(self) -> str:

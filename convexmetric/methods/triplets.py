@@ -51,7 +51,7 @@ from convexmetric.lazy import cvxpy as cp
 from convexmetric.methods.spanned import FULL_LIMIT, OFF_ROWS, on_rows
 from convexmetric.methods.words import check_size, given, inner
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import PairwiseRisk
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ class TripletProblem(MetricProblem):
     weights : (T,) array, optional
         Weights of the triplets in the mean over S, of which only the ratios matter; those of weight 0 are left out.
         Not with ``intra`` or ``inter``, whose means over pairs have no weights.
+    prior : "identity" or array, optional
+        R_0 of ``lambda/2 ||R - R_0||_F^2``, a metric on v = L x or its weights: the metric goes to it as lambda grows.
 
     Raises
     ------
@@ -127,6 +129,7 @@ class TripletProblem(MetricProblem):
         projection: Projection | None = None,
         regularizer: str = "squared-frobenius",
         weights: ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
     ) -> None:
         points = as_points(X, sparse=True)
         n = points.shape[0]
@@ -144,7 +147,20 @@ class TripletProblem(MetricProblem):
         S1 = ListedPairs(np.unique(listed[:, [0, 1]], axis=0) if similar is None else similar, n, "similar")
         S2 = ListedPairs(np.unique(listed[:, [0, 2]], axis=0) if dissimilar is None else dissimilar, n, "dissimilar")
         self._state(
-            points, relevance, anchors, S1, S2, reg, margin, intra, inter, diagonal, projection, regularizer, own
+            points,
+            relevance,
+            anchors,
+            S1,
+            S2,
+            reg,
+            margin,
+            intra,
+            inter,
+            diagonal,
+            projection,
+            regularizer,
+            weights=own,
+            prior=prior,
         )
 
     @classmethod
@@ -165,8 +181,8 @@ class TripletProblem(MetricProblem):
             Number of neighbours of each kind, by Euclidean distance in X; None for all.
         **options
             ``reg``, ``margin``, ``intra``, ``inter``, ``similar``, ``dissimilar``, ``diagonal``, ``projection``,
-            ``regularizer`` as for the class; ``weights``, (n,), of the points: those of the triplets of which each is
-            the i.
+            ``regularizer``, ``prior`` as for the class; ``weights``, (n,), of the points: those of the triplets of
+            which each is the i.
 
         Raises
         ------
@@ -215,7 +231,7 @@ class TripletProblem(MetricProblem):
     ) -> TripletProblem:
         known: dict[str, Any] = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False}
         known |= {"projection": None, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
-        known |= {"weights": None}
+        known |= {"weights": None, "prior": None}
         for name in options:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
@@ -254,6 +270,7 @@ class TripletProblem(MetricProblem):
         projection: Projection | None,
         regularizer: str,
         weights: Array | None,
+        prior: ArrayLike | str | None,
     ) -> None:
         if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
             raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
@@ -282,7 +299,10 @@ class TripletProblem(MetricProblem):
         if weights is not None and self.weighted:
             own = weights / float(weights @ rankings.pairs)
         risk = PairwiseRisk(rankings, own, self.margin)
-        super().__init__(risk, REGULARIZERS[regularizer](self.reg), self._linear_term(rankings.X, cone))
+        omega = REGULARIZERS[regularizer](self.reg)
+        if prior is not None:
+            omega = towards(omega, prior, cone)
+        super().__init__(risk, omega, self._linear_term(rankings.X, cone))
 
     def _linear_term(self, V: Any, cone: Cone) -> Array | None:
         if self.intra == 0.0 and self.inter == 0.0:
@@ -298,8 +318,10 @@ class TripletProblem(MetricProblem):
         """The same problem with another lambda, sharing all data."""
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        regularizer = self.regularizer.around(REGULARIZERS[self.regularizer_name](other.reg))
-        MetricProblem.__init__(other, self.risk, regularizer, self.G)
+        omega, prior = REGULARIZERS[self.regularizer_name](other.reg), self.regularizer.base.prior
+        if prior is not None:
+            omega = towards(omega, prior, self.cone)
+        MetricProblem.__init__(other, self.risk, self.regularizer.around(omega), self.G)
         return other
 
     @property
@@ -308,7 +330,14 @@ class TripletProblem(MetricProblem):
 
         For the squared norm; below, the optimum depends on the triplets one by one. Zero where no metric gains
         anything: then R = 0 is optimal at every lambda.
+
+        Raises
+        ------
+        InputError
+            If there is a prior: the optimum goes to it, whose margins are not those of zero.
         """
+        if self.regularizer.base.prior is not None:
+            raise InputError("reg_max is for problems without a prior: choose reg itself")
         risk = self.risk
         assert isinstance(risk, PairwiseRisk)
         S = risk.smoothed(self.cone.zeros(), 1e-3 * self.margin).point.S
@@ -394,7 +423,9 @@ class TripletProblem(MetricProblem):
         check_size(self.count, "triplets")
         R, in_cone = self.cone.variable("w" if self.cone.diagonal else "R")
         lam, xi = given("lambda", self.reg, nonneg=True), given("xi", self.margin, nonneg=True)
-        objective = lam / 2 * (cp.sum_squares(R) if self.regularizer_name != "trace" else self.cone.trace_expression(R))
+        prior = self.regularizer.base.prior
+        norm = cp.sum_squares(R if prior is None else R - given("R0", prior))
+        objective = lam / 2 * (norm if self.regularizer_name != "trace" else self.cone.trace_expression(R))
         if self.G is not None:
             objective += inner(given("G", self.G), R)
         V, cone = as_rows(self.rankings.X), self.cone
@@ -422,7 +453,7 @@ class TripletProblem(MetricProblem):
             f"\n"
             f"  {letter}         {r} features{of}\n"
             f"  S         {self.count} triplets on {n} points{', weighted in the mean' if self.weighted else ''}\n"
-            f"  lambda    {self.reg:g}"
+            f"  lambda    {self.reg:g}{self._prior_line(letter)}"
         )
 
     def latex(self) -> str:
@@ -430,7 +461,8 @@ class TripletProblem(MetricProblem):
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
         M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
         space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
-        norm = rf"\mathrm{{tr}}\, {M}" if self.regularizer_name == "trace" else rf"\|{M}\|_F^2"
+        away = M if self.regularizer.base.prior is None else f"{M} - {M}_0"
+        norm = rf"\mathrm{{tr}}\, {M}" if self.regularizer_name == "trace" else rf"\|{away}\|_F^2"
         similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
         dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
         pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""

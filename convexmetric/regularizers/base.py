@@ -12,6 +12,7 @@ and a regularizer returns the best such bound it can prove.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar, Literal
@@ -28,6 +29,8 @@ __all__ = ["Grade", "NormWeights", "Regularizer"]
 
 #: What bounds rest on: our own evaluation in float64, or also a conic solver's word.
 Grade = Literal["float", "conic"]
+#: Shares of a dual point that are tried for the best bound, and how near to the best one needs to be.
+SHARES, NEARLY = 40, 1e-12
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class NormWeights:
 class Regularizer(ABC):
     """A convex function ``Omega`` of the metric that makes the problem well posed; it may be infinite somewhere."""
 
+    #: The metric at which it is least, where that is another than zero and known before.
+    prior: Array | None = None
+    #: Whether :meth:`conjugate` has a derivative, the metric that attains it: where Omega is strictly convex.
+    smooth_conjugate: ClassVar[bool] = False
     #: What :meth:`bound` rests on.
     grade: ClassVar[Grade] = "float"
 
@@ -85,12 +92,31 @@ class Regularizer(ABC):
     def value(self, M: Array, cone: Cone) -> float:
         """``Omega(M)``."""
 
-    @abstractmethod
+    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
+        """``Omega*_K(S) = max over M in K of <S, M> - Omega(M)`` and a metric that attains it.
+
+        Infinite, with a metric that does not matter, where there is no maximum. It proves :meth:`bound`; a regularizer
+        with a conjugate that is easier to bound than to attain proves that by itself.
+
+        Raises
+        ------
+        NotImplementedError
+            If it has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must have a conjugate(S, cone), or its own bound")
+
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """A proven lower bound ``max over theta of theta value - Omega*_K(theta S - G)``, minus infinity if none.
 
-        ``hint`` is a metric near the optimum; it can make the bound tighter, never wrong.
+        ``hint`` is a metric near the optimum; it can make the bound tighter, never wrong. From :meth:`conjugate`,
+        which is asked once where theta = 1 is best, as it is near the optimum.
         """
+
+        def at(theta: float) -> tuple[float, float]:
+            dual, M = self.conjugate(theta * S if G is None else theta * S - G, cone)
+            return theta * value - dual, value - cone.inner(S, M) if np.isfinite(dual) else -np.inf
+
+        return largest_concave(at)
 
     def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
         """The largest theta in [0, 1], less ``near`` of it, at which ``Omega*_K(theta S - G)`` is finite; None if none.
@@ -128,6 +154,10 @@ class Regularizer(ABC):
         """By how much ``M`` violates :meth:`constraints`."""
         return 0.0
 
+    def repair(self, M: Array, cone: Cone) -> Array:
+        """A metric near ``M`` that keeps constraints of its own, where there are any."""
+        return M
+
     def change(self, M: Array, other: Array, cone: Cone) -> float:
         """``|Omega(M') - Omega(M)|`` of a metric so near that it counts as one where ``Omega`` is finite."""
         return abs(self.value(other, cone) - self.value(M, cone))
@@ -136,8 +166,12 @@ class Regularizer(ABC):
         """``omega``, under the constraints and with the terms that users added to this one."""
         return omega
 
+    def mapped(self, linear: Callable[[Array], Array]) -> Regularizer:
+        """The same for metrics in other coordinates, to which ``linear`` takes what it is made of: a prior."""
+        return self
+
     def restricted(self, columns: np.ndarray) -> Regularizer:
-        """The same for diagonal metrics whose weights outside some columns are zero, as a function of those inside."""
+        """Of a linear or quadratic one for diagonal metrics: as a function of some weights, the others being zero."""
         return self
 
     @abstractmethod
@@ -152,6 +186,10 @@ class Regularizer(ABC):
         """Of a trace, a squared Frobenius norm and a Frobenius norm, where it is a sum of these; else None."""
         return None
 
+    def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:
+        """The same function as ``Omega_0(M) + <A, M> + c``: itself, None and 0, unless solvers know Omega_0 better."""
+        return self, None, 0.0
+
     def gradient(self, M: Array, cone: Cone) -> Array:
         """A subgradient at ``M``, the gradient where there is one; from the linear and the quadratic part."""
         quadratic, at = self.quadratic(cone), cone.coordinates(M)
@@ -163,7 +201,7 @@ class Regularizer(ABC):
         return cone.inner(self.gradient(M, cone), move)
 
     def linear(self, cone: Cone) -> Array:
-        """Linear part, in coordinates, of a regularizer that is linear plus quadratic; from :meth:`weights`."""
+        """Linear part, in coordinates, of one that is linear plus quadratic plus ``Omega(0)``; from :meth:`weights`."""
         weights = self.weights()
         trace = 0.0 if weights is None else weights.trace
         return cone.coordinates(cone.zeros() if trace == 0.0 else trace * cone.identity())
@@ -175,3 +213,31 @@ class Regularizer(ABC):
         """
         weights = self.weights()
         return None if weights is None or weights.norm > 0.0 else float(weights.squared)
+
+
+def largest_concave(at: Callable[[float], tuple[float, float]]) -> float:
+    """The largest value found of a concave function on [0, 1], which ``at`` gives with a slope; at 1 if it still rises.
+
+    Tangents from both sides tell how much more there can be. A value of minus infinity is outside its domain.
+    """
+    best, slope = at(1.0)
+    if slope >= 0.0:
+        return best
+    start, rise = at(0.0)
+    low, high = (0.0, start, rise), (1.0, best, slope)
+    best = max(best, start)
+    for turn in range(SHARES):
+        if not low[2] > 0.0:
+            break
+        middle = 0.5 * (low[0] + high[0])
+        if np.isfinite(high[1]):
+            crossing = (high[1] - low[1] + low[2] * low[0] - high[2] * high[0]) / (low[2] - high[2])
+            most = low[1] + low[2] * (crossing - low[0])
+            if most - best <= NEARLY * abs(best):
+                break
+            # Tangents alone may come down on one end by ever shorter steps.
+            middle = crossing if low[0] < crossing < high[0] and turn % 3 else middle
+        found, slope = at(middle)
+        best = max(best, found)
+        low, high = ((middle, found, slope), high) if slope >= 0.0 else (low, (middle, found, slope))
+    return best

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
@@ -26,10 +27,17 @@ class SquaredFrobenius(WeightedRegularizer):
         """Its weight."""
         return self.weighed("squared frobenius")
 
+    smooth_conjugate: ClassVar[bool] = True
+
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M||_F^2``."""
         root = sqrt(self.reg) * norm_of(M)
         return 0.5 * root * root
+
+    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
+        """``||[S]_+||^2 / (2 reg)``, attained at ``[S]_+ / reg``."""
+        M = cone.project(S) / self.reg
+        return self.value(M, cone), M
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v - ||[theta S - G]_+||^2 / (2 reg)``, at the best theta for ``G = 0``, else at theta = 1."""

@@ -42,29 +42,8 @@ class Trace(WeightedRegularizer):
         return -np.inf if share is None else max(0.0, share * value)
 
     def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
-        """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none.
-
-        lambda_max is convex along theta, so that the feasible ones form an interval, which contains 0. Its other end is
-        a generalised eigenvalue where ``reg I + G`` is positive definite; steps down from there, until the inequality
-        holds as it is evaluated, are for rounding. Elsewhere it is found by bisection.
-        """
-        least = cone.largest(-G)
-        if least > self.reg:
-            return None
-        if cone.largest(S - G) <= self.reg:
-            return 1.0
-        top = cone.largest_ratio(S, self.reg * cone.identity() + G)
-        if np.isfinite(top):
-            theta = min(1.0, 1.0 / max(top, np.finfo(float).tiny))
-            for shrink in (0.0, 1e-15, 1e-14, 1e-13, 1e-12):
-                theta *= 1.0 - shrink
-                if cone.largest(theta * S - G) <= self.reg:
-                    return theta
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if cone.largest(middle * S - G) <= self.reg else (low, middle)
-        return low
+        """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none."""
+        return largest_share(self.reg, S, G, cone)
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg * tr M``."""
@@ -82,6 +61,31 @@ class Trace(WeightedRegularizer):
     def weights(self) -> NormWeights:
         """Of the trace alone."""
         return NormWeights(trace=float(self.reg))
+
+
+def largest_share(reg: float, S: Array, G: Array, cone: Cone) -> float | None:
+    """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none.
+
+    lambda_max is convex along theta, so that the feasible ones form an interval. Where it contains 0 its other end is a
+    generalised eigenvalue where ``reg I + G`` is positive definite; steps down from there, until the inequality
+    holds as it is evaluated, are for rounding. Elsewhere it is found by bisection.
+    """
+    if cone.largest(S - G) <= reg:
+        return 1.0
+    if cone.largest(-G) > reg:
+        return None
+    top = cone.largest_ratio(S, reg * cone.identity() + G)
+    if np.isfinite(top):
+        theta = min(1.0, 1.0 / max(top, np.finfo(float).tiny))
+        for shrink in (0.0, 1e-15, 1e-14, 1e-13, 1e-12):
+            theta *= 1.0 - shrink
+            if cone.largest(theta * S - G) <= reg:
+                return theta
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if cone.largest(middle * S - G) <= reg else (low, middle)
+    return low
 
 
 def _factor(reg: float) -> str:

@@ -137,6 +137,11 @@ class SubjectTo(Regularizer):
         constraints = [each for given, _ in self.given if given is not None for each in _listed(given, M)]
         return (sum(terms[1:], terms[0]) if terms else None), constraints
 
+    def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:
+        """As what it was before, under the same constraints and with the same terms."""
+        omega, linear, constant = self.omega.split(cone)
+        return (self if omega is self.omega else self.around(omega)), linear, constant
+
     def around(self, omega: Regularizer) -> Regularizer:
         """The same constraints and terms with another regularizer."""
         made = self.omega.around(omega)
@@ -169,6 +174,10 @@ class SubjectTo(Regularizer):
     def value(self, M: Array, cone: Cone) -> float:
         """``Omega(M) + h(M)``; infinite outside the constraints, by more than the tolerance, and where h is none."""
         return self.omega.value(M, cone) + self._term_at(M) if self._inside(M) else np.inf
+
+    def repair(self, M: Array, cone: Cone) -> Array:
+        """As what it was before."""
+        return self.omega.repair(M, cone)
 
     def change(self, M: Array, other: Array, cone: Cone) -> float:
         """``|Omega(M') + h(M') - Omega(M) - h(M)|``, whether inside the constraints or not."""

@@ -11,6 +11,7 @@ from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.separable import SeparableRisk
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk
+from convexmetric.risks.sum import JoinedDual, SumRisk
 
 __all__ = [
     "Blocks",
@@ -20,6 +21,7 @@ __all__ = [
     "Form",
     "ImagePass",
     "ImageRisk",
+    "JoinedDual",
     "LabelledPairRisk",
     "ListedHinges",
     "ListedImages",
@@ -37,6 +39,7 @@ __all__ = [
     "SmoothSeparableRisk",
     "Smoothed",
     "SmoothedPairs",
+    "SumRisk",
     "Violation",
     "tangent_dual",
 ]

@@ -192,6 +192,12 @@ class Risk(ABC):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
 
+    def __add__(self, other: Risk) -> Risk:
+        """The sum: several kinds of data about one metric."""
+        from convexmetric.risks.sum import SumRisk
+
+        return SumRisk(self, other) if isinstance(other, Risk) else NotImplemented
+
     def form(self, kind: type[Kind]) -> Kind | Reason:
         """The risk written as ``kind``, at no cost to speak of, or the reason why it cannot be.
 
@@ -241,6 +247,11 @@ class Risk(ABC):
     @property
     def hard(self) -> bool:
         """Whether parts are constraints: infinite, without supporting planes, at some metric of the cone."""
+        return False
+
+    @property
+    def barrier(self) -> bool:
+        """Whether a hard one is infinite behind a barrier: supporting planes at finite metrics keep others off it."""
         return False
 
     def floor(self) -> DualPoint | None:

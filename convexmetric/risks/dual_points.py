@@ -14,10 +14,11 @@ import numpy as np
 from convexmetric.errors import DualError
 from convexmetric.risks.base import CutDual
 from convexmetric.risks.pairwise import SmoothedPairs
+from convexmetric.risks.sum import JoinedDual
 
 __all__ = ["dual_arrays", "dual_from_arrays"]
 
-KINDS = (CutDual, SmoothedPairs)
+KINDS = (CutDual, SmoothedPairs, JoinedDual)
 
 
 def dual_arrays(dual: Any, multipliers: str) -> dict[str, np.ndarray]:

@@ -18,7 +18,7 @@ from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
-from convexmetric.measures.oracle import COMPILED
+from convexmetric.measures.registry import COMPILED
 from convexmetric.risks.base import (
     Cuts,
     DualPoint,

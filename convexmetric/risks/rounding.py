@@ -29,7 +29,16 @@ import scipy.sparse as sp
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 
-__all__ = ["Extent", "error_of_distances", "error_of_sums", "largest_form", "lift", "reach", "sum_error"]
+__all__ = [
+    "Extent",
+    "error_of_distances",
+    "error_of_lifted",
+    "error_of_sums",
+    "largest_form",
+    "lift",
+    "reach",
+    "sum_error",
+]
 
 #: Unit roundoff.
 U = 2.0**-53
@@ -89,6 +98,11 @@ def largest_form(points: tuple[Any, ...], M: Array) -> float:
 def error_of_distances(points: tuple[Any, ...], M: Array) -> float:
     """``e(M)``, of a squared distance between two of the points."""
     return 4.0 * largest_form(points, M) * sum_error(2 * M.shape[0])
+
+
+def error_of_lifted(points: tuple[Any, ...], M: Array, lifted: Array) -> float:
+    """The same under a metric that is itself wrong by ``lifted``, see :func:`lift`."""
+    return error_of_distances(points, M) + 4.0 * largest_form(points, lifted)
 
 
 def error_of_sums(points: tuple[Any, ...], weight: float, cone: Cone) -> Array:

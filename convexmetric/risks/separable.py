@@ -15,12 +15,14 @@ from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violat
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import ListedHinges, ListedPairs
 from convexmetric.risks.images import ImageRisk, ListedImages
-from convexmetric.risks.rounding import error_of_distances
+from convexmetric.risks.rounding import error_of_lifted, lift
 
 __all__ = ["SeparableRisk"]
 
 #: Losses that differ in weight, margin or sign up to which these are parameters of a certificate file, and not data.
 MOST_TERMS = 32
+#: Multiple of the Euclidean metric at which multipliers of losses that fall without end are small.
+FAR_OUT = 1e6
 
 
 class SeparableRisk(Risk):
@@ -102,6 +104,11 @@ class SeparableRisk(Risk):
         return self.loss.hard
 
     @property
+    def barrier(self) -> bool:
+        """Whether the loss is."""
+        return self.loss.barrier
+
+    @property
     def _never_off(self) -> bool:
         """Whether the loss is ``c (mu + d)`` with ``mu >= 0`` wherever its box leaves zero out."""
         loss, comparisons = self.loss, self.comparisons
@@ -111,11 +118,14 @@ class SeparableRisk(Risk):
         return bool((linear | ((loss.low <= 0.0) & (loss.high >= 0.0))).all())
 
     def floor(self) -> DualPoint | None:
-        """Zero, or what the least multipliers of boxes say: ``l(s) >= -l*(-u) - u s`` for all of a box."""
-        loss = self.loss.box(self.parts)
-        if self.nonnegative or loss is None:
+        """Zero, or what small multipliers say: the least of boxes; of barriers those at a metric that is far out."""
+        loss, box = self.loss, self.loss.box(self.parts)
+        if self.nonnegative or (box is None and not loss.barrier):
             return super().floor()
-        u = loss.clip(np.zeros(self.parts))
+        far = np.zeros(self.parts)
+        if box is None:
+            far = loss.subgradient(self.comparisons.forward(FAR_OUT * self.cone.identity()))
+        u = loss.clip(far)
         return DualPoint(loss.dual_value(u), self.comparisons.adjoint(u))
 
     @property
@@ -202,7 +212,7 @@ class SeparableRisk(Risk):
         """Scale the metric up until all hard margins hold, rounding included; distances are linear in it."""
         if not self.hard:
             return M
-        slack = self._distances_each * error_of_distances(self.points, M) if self.points else 0.0
+        slack = self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M)) if self.points else 0.0
         scale = self.loss.feasible_scale(self.comparisons.forward(M) - slack)
         # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
         step = 4.0 * np.finfo(float).eps

@@ -154,6 +154,12 @@ def _other_penalty(problem: MetricProblem) -> Reason | None:
     return None if problem.quadratic() is None else Reason("its penalty is linear or quadratic")
 
 
+def _barrier_or_other_penalty(problem: MetricProblem) -> Reason | None:
+    if problem.risk.barrier or problem.quadratic() is None:
+        return None
+    return Reason("its penalty is quadratic")
+
+
 def _can_be_stated(problem: MetricProblem) -> Reason | None:
     if problem.risk.parts > STATED_PARTS or problem.cone.size > STATED_COORDINATES:
         return Reason("its statement is too large to write out")
@@ -262,6 +268,12 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         ProximalGradient(), "smooth losses", "linear plus squared norm", "any", "a step is a pass and a projection",
+    ),
+    Route(
+        DualAscent(max_steps=2_000), "listed comparisons, also with losses that are infinite somewhere",
+        "strictly convex: log-determinant, or a squared norm where losses are infinite somewhere", "any",
+        "the conjugates are closed forms, and a step costs as little as a pass; it gets 2,000 steps",
+        _barrier_or_other_penalty,
     ),
     Route(
         Conic(), "listed comparisons", "neither linear nor quadratic: other norms, constraints and terms of your own",

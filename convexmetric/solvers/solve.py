@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_count, check_positive_number, check_seconds, is_real, not_one_of
+from convexmetric.certificates.certificate import close_enough
 from convexmetric.cones.base import Array
 from convexmetric.errors import (
     BackendError,
@@ -25,7 +26,7 @@ from convexmetric.errors import (
 )
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import Reason
+from convexmetric.risks import Reason, tangent_dual
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.approximate import (
     FactoredDescent,
@@ -246,7 +247,7 @@ def solve(
     with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
-            within_limit(partial(_run, bare, chosen, run, state, begun, display), monitor)
+            within_limit(partial(_run, problem, bare, chosen, run, state, begun, display), monitor)
         except BackendError:
             monitor.save()
             raise
@@ -257,6 +258,7 @@ def solve(
 
 def _run(
     problem: MetricProblem,
+    bare: MetricProblem,
     chosen: Solver,
     run: Run,
     state: State | None,
@@ -264,18 +266,20 @@ def _run(
     display: ProgressBar | None,
     monitor: Monitor,
 ) -> None:
-    """All of a solve but its end."""
-    start_from_nothing(problem, monitor)
+    """All of a solve but its end, on the problem without its constant."""
+    if state is None and (prior := problem.regularizer.prior) is not None and _is_enough(prior, problem, bare, monitor):
+        return
+    start_from_nothing(bare, monitor)
     if display is not None:
-        display.say(str(costs_of(problem, _first(chosen, problem, monitor.max_seconds))))
+        display.say(str(costs_of(bare, _first(chosen, bare, monitor.max_seconds))))
     elif monitor.max_seconds is None and monitor.max_iter is None:
-        said = long_solve(problem, _first(chosen, problem, None), monitor.tol)
+        said = long_solve(bare, _first(chosen, bare, None), monitor.tol)
         if said is not None:
             warnings.warn(said, LongSolveWarning, stacklevel=5)
     if state is not None:
-        monitor.resume(problem, state)
+        monitor.resume(bare, state)
     if state is None and begun is not None:
-        monitor.begin(problem, *begun)
+        monitor.begin(bare, *begun)
     if not monitor.reached:
         monitor.solver = chosen.name
         run(monitor)
@@ -296,6 +300,25 @@ def _first(chosen: Solver, problem: MetricProblem, max_seconds: float | None) ->
     if chosen != Exact():
         return chosen
     return next(leg.route.solver for leg in legs_within(problem, max_seconds) if not isinstance(leg.run, Reason))
+
+
+def _is_enough(prior: Array, problem: MetricProblem, bare: MetricProblem, monitor: Monitor) -> bool:
+    """Whether the metric that is known before is near enough to the optimum; it is offered whether or not.
+
+    Where its weight is large the optimum goes to it, and its norm hides what the data cost from any solver: bounds are
+    made as the certificate makes them, without that norm.
+    """
+    M, risk = problem.risk.repair(problem.cone.project(prior)), problem.risk
+    value = bare.value(M)
+    monitor.primal(M, value, by_risk=True)
+    if not np.isfinite(value):
+        return False
+    dual = tangent_dual(risk, M)
+    monitor.dual(bare.dual_bound(dual, hint=M), lambda: dual)
+    if not close_enough(monitor.certificate(), monitor.tol, monitor.atol):
+        return False
+    monitor.iterate()
+    return True
 
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:

@@ -17,7 +17,7 @@ from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, DualError, InputError
 from convexmetric.losses import Hinge, Logistic
-from convexmetric.regularizers import SquaredFrobenius, Trace
+from convexmetric.regularizers import SquaredDistance, SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, PairwiseRisk, SeparableRisk, SmoothedPairs, SmoothSeparableRisk
 
 
@@ -53,6 +53,11 @@ PROBLEMS = {
     "relative-hard": lambda: cm.RelativeComparisonProblem(X, TRIPLETS[:25], C=np.inf),
     "relative-hard-rbf": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, C=np.inf, kernel="rbf"),
     "psd-triplets-frobenius": lambda: triplet_problem(PSDCone(4), SquaredFrobenius(0.5)),
+    "psd-triplets-prior": lambda: triplet_problem(PSDCone(4), SquaredDistance(0.5, LINEAR_TERM)),
+    "diagonal-triplets-prior": lambda: triplet_problem(NonnegativeDiagonal(4), SquaredDistance(0.5, np.arange(4.0))),
+    "ranking-prior": lambda: cm.RankingProblem.from_labels(
+        FEW, Y, C=10.0, regularizer="squared-frobenius", prior="identity"
+    ),
     "psd-triplets-trace": lambda: triplet_problem(PSDCone(4), Trace(0.7)),
     "psd-triplets-linear-term": lambda: triplet_problem(PSDCone(4), SquaredFrobenius(0.5), LINEAR_TERM),
     "diagonal-triplets-trace": lambda: triplet_problem(NonnegativeDiagonal(4), Trace(0.7)),

@@ -9,8 +9,8 @@ from check_oracles import distances, large_mistakes, mistakes, oracle
 import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named, rankings_of
-from convexmetric.measures.oracle import COMPILED
 from convexmetric.measures.reference import most_violated
+from convexmetric.measures.registry import COMPILED
 
 KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
 ALL = [measure_named(name, k) for name, ks in KS.items() for k in ks]
@@ -231,7 +231,8 @@ def test_measures_by_name():
         measure_named("ndcg", 5, "none")
     assert repr(measure_named("precision", 3, "printed")) == "PrecisionAtK(3, short='printed')"
     with pytest.raises(
-        InputError, match="measure must be one of 'auc', 'precision', 'map', 'mrr', 'ndcg', 'ndcg-log2', 'knn'"
+        InputError,
+        match="measure must be one of 'auc', 'err', 'knn', 'map', 'mrr', 'ndcg', 'ndcg-log2', 'precision'",
     ):
         measure_named("area")
     assert len(set(COMPILED.values())) == len(COMPILED)

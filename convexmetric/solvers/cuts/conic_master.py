@@ -91,4 +91,5 @@ class ConicMaster:
         self.program = cp.Problem(cp.Minimize(self.penalty + C @ xi), [*self.inside, self.cuts])
 
     def _metric(self) -> Array:
-        return self.problem.cone.project(np.asarray(self.M.value, dtype=np.float64))
+        cone = self.problem.cone
+        return self.problem.regularizer.repair(cone.project(np.asarray(self.M.value, dtype=np.float64)), cone)

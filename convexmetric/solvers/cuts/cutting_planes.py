@@ -50,6 +50,8 @@ from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
 
+#: Steps towards a metric at which a barrier is finite.
+HALVINGS = 60
 #: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
 LOST_PASSES = 3
 #: Relative gap of a master below which float64 does not go.
@@ -125,15 +127,20 @@ class CuttingPlanes(Solver):
         return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None, epsilon=epsilon)
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
-        """Needs a finite risk; of the interior-point master also a linear or quadratic regularizer.
+        """Needs a risk that is finite, or infinite behind a barrier.
+
+        Of the interior-point master also a linear or quadratic regularizer.
 
         The run alternates separation and master until the certified gap closes.
         """
         quadratic = quadratic_part(problem)
         if isinstance(quadratic, Reason) and (self.master == "interior-point" or problem.quadratic() is not None):
             return quadratic
-        if problem.risk.hard:
+        if problem.risk.hard and not problem.risk.barrier:
             return Reason("its margins are hard constraints")
+        if problem.risk.hard and not problem.risk.nonnegative:
+            # Cuts would be counted from those at zero, which there are none of.
+            return Reason("its losses are infinite at zero and without a lower bound")
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -175,6 +182,8 @@ class CuttingPlanes(Solver):
             return monitor.out_of_time
 
         while True:
+            if risk.hard:
+                metric = _inside(problem, metric, monitor)
             cuts = risk.separate(metric, pool.groups)
             if self.adaptive and move is not None:
                 falls = self._slope(problem, metric, cuts, move) <= 0.0
@@ -232,6 +241,16 @@ class CuttingPlanes(Solver):
         if problem.G is not None:
             slope += cone.inner(problem.G, move)
         return slope - float(cuts.normals.sum(axis=0) @ cone.coordinates(move))
+
+
+def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
+    """Towards the best metric so far, or the Euclidean one, as far as it takes for a barrier to be finite."""
+    best = problem.cone.identity() if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
+    for _ in range(HALVINGS):
+        if np.isfinite(problem.risk.value(metric)):
+            break
+        metric = 0.5 * (metric + best)
+    return metric
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def ball_of(problem: MetricProblem, reg: float, M: Array, upper: float, point: D
     """The ball that a metric of the cone with its objective, and what a dual point says, prove."""
     cone = problem.cone
     G = linear_part(problem) if problem.G is not None or problem.linear().any() else None
-    lower = SquaredFrobenius(reg).bound(point.value, point.S, G, cone, M) + problem.constant
+    lower = SquaredFrobenius(reg).bound(point.value, point.S, G, cone, M) + problem.offset
     if not (np.isfinite(lower) and np.isfinite(upper)):
         return Ball(M, np.inf)
     positive = cone.project(point.S if G is None else point.S - G)

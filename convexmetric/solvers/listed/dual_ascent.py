@@ -1,11 +1,15 @@
-r"""L-BFGS-B on the dual of hinge losses with a squared Frobenius norm.
+r"""L-BFGS-B on the dual of listed comparisons, for any regularizer whose conjugate has a derivative.
+
+.. math:: \max_{a \le u \le b} \; \sum_t -\ell_t^*(-u_t) - \Omega^*_K(S(u)), \qquad S(u) = \sum_t u_t D_t - G
+
+The gradient is what the margins that attain :math:`\ell_t^*` exceed those at the metric M(u) that attains
+:math:`\Omega^*_K`. With hinges and a squared Frobenius norm that is
 
 .. math:: \max_{0 \le u \le C} \; \mu \sum_t u_t - \frac{1}{2 \lambda} \| [S(u)]_+ \|_F^2, \qquad
-   S(u) = \sum_t u_t D_t - G, \qquad M(u) = \frac{1}{\lambda} [S(u)]_+
+   M(u) = \frac{1}{\lambda} [S(u)]_+, \qquad \text{gradient } \mu - D(M(u))
 
-The gradient is the margins left at ``M(u)``, ``mu - D(M(u))``: one adjoint, one projection and one forward product
-a step. Cheap steps, linear convergence at best: it closes small problems in a fraction of a second and slows down
-where many margins are near their kink.
+One adjoint, one conjugate and one forward product a step. Cheap steps, linear convergence at best: it closes small
+problems in a fraction of a second and slows down where many margins are near their kink.
 """
 
 from __future__ import annotations
@@ -17,17 +21,16 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import Reason, SeparableRisk
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_shares
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
-from convexmetric.solvers.run.needs import linear_part, soft_hinges, squared_norm
 
 __all__ = ["DualAscent"]
 
-#: Multiples of the start that are tried with a linear term.
-SCALES = np.logspace(-3.0, 6.0, 37)
+#: Multiples of equal multipliers with an S of norm one that are tried.
+SCALES = np.logspace(-6.0, 6.0, 49)
 
 
 @dataclass(frozen=True)
@@ -62,22 +65,27 @@ class DualAscent(Solver):
         check_shares(self, "restart_gain")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
-        """Needs soft hinges of listed comparisons and a squared Frobenius norm, with a linear term or without."""
-        hinges, reg = soft_hinges(problem), squared_norm(problem)
-        if isinstance(hinges, Reason):
-            return hinges
-        return reg if isinstance(reg, Reason) else partial(self._ascend, problem, hinges, reg)
+        """Needs listed comparisons, a loss with dual slopes, and a regularizer whose conjugate has a derivative."""
+        risk = problem.risk.form(SeparableRisk)
+        if isinstance(risk, Reason):
+            return risk
+        box = risk.loss.dual_box(risk.parts)
+        if box is None:
+            return Reason("its margins are hard constraints" if risk.hard else "its loss says no dual slopes")
+        if not problem.regularizer.smooth_conjugate:
+            return Reason("the conjugate of its regularizer has no derivative")
+        return partial(self._ascend, problem, risk, box)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Of a pass, the quasi-Newton method's fifty vectors of multipliers, and five metrics."""
         return pass_memory(problem) + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
 
-    def _ascend(self, problem: MetricProblem, hinges: ListedHinges, reg: float, monitor: Monitor) -> None:
+    def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> None:
         """Ascend, looking at the certified gap every few steps."""
-        dual = _Dual(problem, hinges, reg)
+        dual = _Dual(problem, risk, box)
 
         def look(u: Array) -> bool:
-            M = dual.metric(u)
+            M = dual.attained(u)[1]
             monitor.primal(M, problem.value(M), by_risk=True)
             monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
             return monitor.iterate()
@@ -86,11 +94,17 @@ class DualAscent(Solver):
         if look(u):
             return
         steps = 0
+        # The first step has the length 1, and where conjugates are infinite it must not be far longer than u.
+        unit = 1.0 if problem.quadratic() is not None else max(float(np.abs(u).max()), np.finfo(float).tiny)
+
+        def scaled(x: Array) -> tuple[float, Array]:
+            value, slopes = dual.negative(unit * x)
+            return value, unit * slopes
 
         def after_step(current: Array) -> None:
             nonlocal steps
             steps += 1
-            if (steps % self.look_every == 0 or monitor.out_of_time) and look(current.copy()):
+            if (steps % self.look_every == 0 or monitor.out_of_time) and look(unit * current):
                 raise StopIteration
 
         # The certified gap says when to stop, not the size of a step.
@@ -99,15 +113,15 @@ class DualAscent(Solver):
         value = np.inf
         while steps < self.max_steps:
             result = scipy.optimize.minimize(
-                dual.negative,
-                u,
+                scaled,
+                u / unit,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=scipy.optimize.Bounds(np.zeros(u.size), hinges.weights),
+                bounds=scipy.optimize.Bounds(box[0] / unit, box[1] / unit),
                 callback=after_step,
                 options=options | {"maxiter": self.max_steps - steps},
             )
-            u = np.asarray(result.x)
+            u = np.clip(unit * np.asarray(result.x), *box)
             # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.
             if monitor.stopped or not value - result.fun > self.restart_gain * abs(result.fun):
                 break
@@ -119,27 +133,39 @@ class DualAscent(Solver):
 class _Dual:
     """The dual objective, in the module's letters."""
 
-    def __init__(self, problem: MetricProblem, hinges: ListedHinges, reg: float) -> None:
-        self.cone, self.hinges, self.reg, self.G = problem.cone, hinges, reg, linear_part(problem)
+    def __init__(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array]) -> None:
+        self.cone, self.comparisons, self.loss, self.box = problem.cone, risk.comparisons, risk.loss, box
+        self.regularizer, self.G = problem.regularizer, problem.G
+        #: The largest value so far, and how far a step outside of the domain of the conjugate falls below it.
+        self.known, self.fall = -np.inf, 1.0
 
-    def metric(self, u: Array) -> Array:
-        """``M(u)``."""
-        return self.cone.project(self.hinges.comparisons.adjoint(u) - self.G) / self.reg
+    def attained(self, u: Array) -> tuple[float, Array]:
+        """``Omega*_K(S(u))`` and M(u)."""
+        S = self.comparisons.adjoint(u)
+        return self.regularizer.conjugate(S if self.G is None else S - self.G, self.cone)
 
     def negative(self, u: Array) -> tuple[float, Array]:
-        """Minus the dual value, and its gradient."""
-        M, hinges = self.metric(u), self.hinges
-        value = 0.5 * self.reg * self.cone.inner(M, M) - hinges.loss.dual_value(u)
-        return value, hinges.comparisons.forward(M) - hinges.margins
+        """Minus the dual value, and its gradient; outside of the domain a value that no line search takes."""
+        conjugate, M = self.attained(u)
+        slopes = self.comparisons.forward(M) - self.loss.dual_slopes(u)
+        value = self.loss.dual_value(u) - conjugate
+        if not np.isfinite(value):
+            return self.fall - self.known, np.zeros_like(u)
+        self.known, self.fall = max(self.known, value), max(self.fall, abs(value))
+        return -value, slopes
 
     def start(self) -> Array:
-        """The best equal multipliers: the dual is a parabola in their size while no eigenvalue changes sign."""
-        hinges = self.hinges
-        equal = np.ones(len(hinges.comparisons))
-        M = self.cone.project(hinges.comparisons.adjoint(equal)) / self.reg
-        square = self.reg * self.cone.inner(M, M)
-        u = np.minimum(hinges.weights, hinges.loss.dual_value(equal) / square if square > 0.0 else np.inf)
-        if not self.G.any():
-            return u
-        # With a linear term it is a parabola no more: the best multiple on a grid.
-        return min((hinges.loss.clip(scale * u) for scale in SCALES), key=lambda u: self.negative(u)[0])
+        """The best equal multipliers.
+
+        Without a linear term hinges and a squared norm make a parabola in their size while no eigenvalue changes sign;
+        elsewhere it is the best multiple of a grid.
+        """
+        low, high = self.box
+        u = np.ones(len(self.comparisons))
+        if self.G is None and self.regularizer.quadratic(self.cone) is not None and not low.any():
+            conjugate, value = self.attained(u)[0], self.loss.dual_value(u)
+            if value > 0.0:
+                return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)
+        size = norm_of(self.comparisons.adjoint(u))
+        u = u / size if size > 0.0 else u
+        return min((np.clip(scale * u, low, high) for scale in SCALES), key=lambda u: self.negative(u)[0])

@@ -51,7 +51,7 @@ class Monitor:
         self.tol, self.atol = tol, atol
         self._problem = problem
         #: Solvers work without the constant of the objective; gaps and history have it.
-        self._constant = 0.0 if problem is None else problem.constant
+        self._constant = 0.0 if problem is None else problem.offset
         self._certifier = certifier
         self._certified: tuple[Any, Any, Certificate] | None = None
         self._checked = problem is None

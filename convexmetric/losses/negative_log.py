@@ -1,0 +1,105 @@
+r"""Minus the logarithm, and minus the root: losses that reward every distance, infinite outside a half line.
+
+.. math:: \ell(s) = -C \ln s, \quad -\ell^*(-u) = C + C \ln(u / C) \quad \text{for } u > 0, \qquad
+   \ell(s) = -C \sqrt{s}, \quad -\ell^*(-u) = -\frac{C^2}{4 u} \quad \text{for } u > 0
+
+Both are negative somewhere, so that dual points are not shrunk. The root is finite at zero, where its slope is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.arguments import check_positive_number
+from convexmetric.cones.base import Array
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.losses.base import Loss
+
+__all__ = ["NegativeLog", "NegativeRoot"]
+
+#: Multipliers, in units of C, below which none are taken: margins above 1e100 are none.
+LEAST = 1e-100
+
+
+@dataclass(frozen=True)
+class _Reward(Loss):
+    """A decreasing function of positive margins.
+
+    Raises
+    ------
+    InputError
+        If ``C`` is not a positive finite number.
+    """
+
+    barrier: ClassVar[bool] = True
+
+    C: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive_number(self.C, "C")
+
+    @property
+    def hard(self) -> bool:
+        """It is infinite where a margin is negative."""
+        return True
+
+    def clip(self, u: Array) -> Array:
+        """Nearest positive multipliers."""
+        return np.maximum(u, LEAST * self.C)
+
+    def dual_box(self, size: int) -> tuple[Array, Array]:
+        """All positive numbers."""
+        return np.full(size, LEAST * self.C), np.full(size, np.inf)
+
+
+class NegativeLog(_Reward):
+    """``-C log s`` for each comparison."""
+
+    def values(self, s: Array) -> Array:
+        """``-C log s_t``; infinite unless s_t is positive."""
+        return np.where(s > 0.0, -self.C * np.log(np.where(s > 0.0, s, 1.0)), np.inf)
+
+    def subgradient(self, s: Array) -> Array:
+        """Multipliers ``C / s``."""
+        return np.asarray(self.C / np.where(s > 0.0, s, 1.0))
+
+    def dual_values(self, u: Array) -> Array:
+        """``C + C log(u / C)``."""
+        return np.asarray(self.C + self.C * np.log(self.clip(u) / self.C))
+
+    def dual_slopes(self, u: Array) -> Array:
+        """``C / u``."""
+        return np.asarray(self.C / u)
+
+    def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
+        """CVXPY: minus the logarithms of margins t, exponential cones, and the constraint ``s >= t``."""
+        t = cp.Variable(s.shape, name="t")
+        return -self.C * cp.sum(cp.log(t)), s >= t
+
+
+class NegativeRoot(_Reward):
+    """``-C sqrt(s)`` for each comparison."""
+
+    def values(self, s: Array) -> Array:
+        """``-C sqrt(s_t)``; infinite for negative margins."""
+        return np.where(s >= 0.0, -self.C * np.sqrt(np.maximum(s, 0.0)), np.inf)
+
+    def subgradient(self, s: Array) -> Array:
+        """Multipliers ``C / (2 sqrt(s))``, as for the least positive margin at zero."""
+        return np.asarray(0.5 * self.C / np.sqrt(np.maximum(s, LEAST)))
+
+    def dual_values(self, u: Array) -> Array:
+        """``-C^2 / (4 u)``."""
+        return np.asarray(-0.25 * self.C * (self.C / self.clip(u)))
+
+    def dual_slopes(self, u: Array) -> Array:
+        """``C^2 / (4 u^2)``."""
+        return np.asarray((0.5 * self.C / u) ** 2)
+
+    def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
+        """CVXPY: minus the roots of margins t, second-order cones, and the constraint ``s >= t``."""
+        t = cp.Variable(s.shape, name="t")
+        return -self.C * cp.sum(cp.sqrt(t)), s >= t

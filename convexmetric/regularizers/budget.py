@@ -1,0 +1,111 @@
+r"""A budget for a linear function of the metric, such as the squared distances of similar pairs (Xing et al.).
+
+.. math:: \Omega(M) = \kappa \, \max(0, \langle A, M \rangle - b), \qquad
+   \Omega^*_K(S) = b \max(0, t), \quad t = \max_{M \in K} \frac{\langle S, M \rangle}{\langle A, M \rangle} \le \kappa,
+   \text{ else } \infty
+
+With :math:`\kappa = \infty` it is the constraint :math:`\langle A, M \rangle \le b`. A finite weight above the
+multiplier of that constraint is an exact penalty: the optimum is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import check_positive_number, is_real
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.regularizers.base import Regularizer
+
+__all__ = ["Budget"]
+
+#: Share by which metrics that keep a hard budget stay below it, for rounding.
+BELOW = 1e-13
+
+
+class Budget(Regularizer):
+    """``weight * max(0, <A, M> - limit)``.
+
+    Parameters
+    ----------
+    A : array
+        Of the shape of a metric, positive definite (weights: positive), or metrics could grow at no cost.
+    limit : float
+        b, positive.
+    weight : float
+        kappa, positive; infinite for a constraint.
+
+    Raises
+    ------
+    InputError
+        If ``A`` is not positive definite, or a number is not positive.
+    """
+
+    def __init__(self, A: ArrayLike, limit: float = 1.0, weight: float = np.inf) -> None:
+        self.A = np.asarray(A, dtype=np.float64)
+        check_positive_number(limit, "limit")
+        if not is_real(weight) or not weight > 0.0:
+            raise InputError(f"weight must be positive, or infinite for a constraint, got {weight!r}")
+        least = np.linalg.eigvalsh(self.A)[0] if self.A.ndim == 2 else self.A.min()
+        if not least > 0.0:
+            raise InputError(
+                f"A must be positive definite, its smallest eigenvalue (or weight) is {least:g}: take more pairs, or "
+                "fewer features, such as the principal components of the pairs' differences"
+            )
+        self.limit, self.weight = float(limit), float(weight)
+
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+        return self.A, self.limit, self.weight
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``weight * max(0, <A, M> - limit)``."""
+        over = cone.inner(self.A, M) - self.limit
+        return self.weight * over if over > 0.0 else 0.0
+
+    def gradient(self, M: Array, cone: Cone) -> Array:
+        """``weight A`` above the limit, else zero."""
+        return self.weight * self.A if cone.inner(self.A, M) > self.limit else cone.zeros()
+
+    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
+        """Attained where the ratio is largest, at a metric of rank one that spends the budget."""
+        t = cone.largest_ratio(S, self.A)
+        if t <= 0.0:
+            return 0.0, cone.zeros()
+        # The kernel of t A - S, by the eigenvector of its smallest eigenvalue.
+        v = cone.bottom(t * self.A - S)
+        return (self.limit * t if t <= self.weight else np.inf), self.limit / cone.inner(self.A, v) * v
+
+    def repair(self, M: Array, cone: Cone) -> Array:
+        """Scaled down to keep a hard budget."""
+        spent = cone.inner(self.A, M)
+        return M * ((1.0 - BELOW) * self.limit / spent) if np.isinf(self.weight) and spent > self.limit else M
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """Zero, or the penalty."""
+        return cp.Constant(0.0) if np.isinf(self.weight) else self.weight * cp.pos(self._over(M))
+
+    def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
+        """The budget, where it is hard."""
+        return [self._over(M) <= 0.0] if np.isinf(self.weight) else []
+
+    def _over(self, M: cp.Variable) -> cp.Expression:
+        return cp.sum(cp.multiply(self.A, M)) - self.limit
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        spent = rf"\langle A, {M} \rangle"
+        if np.isinf(self.weight):
+            return rf"\iota\{{{spent} \le {self.limit:g}\}}"
+        return rf"{self.weight:g} \, [{spent} - {self.limit:g}]_+"
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        if np.isinf(self.weight):
+            return f"[<A, {M}> <= {self.limit:g}]"
+        return f"{self.weight:g} max(0, <A, {M}> - {self.limit:g})"

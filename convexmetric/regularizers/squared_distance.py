@@ -1,0 +1,133 @@
+r"""The squared Frobenius distance to a metric that is known before, the prior.
+
+.. math:: \Omega(M) = \frac{\lambda}{2} \|M - M_0\|_F^2, \qquad
+   \Omega^*_K(S) = \langle S, N \rangle - \frac{\lambda}{2} \|N - M_0\|_F^2, \quad N = [M_0 + S / \lambda]_+
+
+It is :math:`\frac{\lambda}{2} \|M\|_F^2 - \langle \lambda M_0, M \rangle + \frac{\lambda}{2} \|M_0\|_F^2`, and solvers
+work on that (:meth:`SquaredDistance.split`): a squared norm, a linear term and a constant. Values and bounds are those
+of the difference, because the three terms cancel where lambda is large: the optimum then goes to the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import check_positive_number, not_one_of
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array, norm_of
+from convexmetric.errors import InputError
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.regularizers.base import Regularizer
+from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
+
+__all__ = ["SquaredDistance", "towards"]
+
+#: By how much a prior may miss the cone, relative to its size, as rounding.
+OFF_CONE = 1e-9
+
+
+def towards(norm: Regularizer, prior: ArrayLike | str, cone: Cone) -> SquaredDistance:
+    """A squared norm of the metric as that of its distance to a prior: ``"identity"``, or a metric of the cone.
+
+    Raises
+    ------
+    InputError
+        If the regularizer is no squared norm, or the prior no metric: of the wrong shape, not finite, not symmetric, or
+        with a negative eigenvalue or weight.
+    """
+    if not isinstance(norm, SquaredFrobenius):
+        raise InputError("prior is for a squared norm: pass regularizer='squared-frobenius', or leave prior out")
+    if isinstance(prior, str):
+        if prior != "identity":
+            raise InputError(f"{not_one_of('prior', ('identity',), prior)}; or pass the metric itself")
+        return SquaredDistance(norm.reg, cone.identity())
+    metric = cone.element(prior, "prior")
+    if cone.violation(metric) > OFF_CONE * norm_of(metric):
+        what = "a negative weight" if cone.diagonal else "a negative eigenvalue"
+        raise InputError(f"prior is no metric: it has {what}, {cone.smallest(metric):g}")
+    return SquaredDistance(norm.reg, metric)
+
+
+class SquaredDistance(Regularizer):
+    """``reg / 2 * ||M - M0||_F^2``.
+
+    Parameters
+    ----------
+    reg : float
+        lambda, positive.
+    prior : array
+        M0, of the shape of a metric. :func:`towards` makes it from ``"identity"``.
+
+    Raises
+    ------
+    InputError
+        If ``reg`` is not a positive finite number.
+    """
+
+    smooth_conjugate: ClassVar[bool] = True
+
+    prior: Array
+
+    def __init__(self, reg: float, prior: Array) -> None:
+        check_positive_number(reg, "reg")
+        self.reg, self.prior = float(reg), np.asarray(prior, dtype=np.float64)
+        #: Of a restriction to some weights: what the prior of the others costs.
+        self.outside = 0.0
+
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+        return self.reg, self.prior, self.outside
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``reg / 2 * ||M - M0||_F^2``."""
+        root = sqrt(self.reg) * norm_of(M - self.prior)
+        return 0.5 * root * root + self.outside
+
+    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
+        """Attained at ``[M0 + S / reg]_+``."""
+        N = cone.project(self.prior + S / self.reg)
+        return cone.inner(S, N) - self.value(N, cone), N
+
+    def split(self, cone: Cone) -> tuple[Regularizer, Array, float]:
+        """A squared norm, ``-reg M0``, and ``reg / 2 ||M0||^2``."""
+        return SquaredFrobenius(self.reg), -self.reg * self.prior, self.value(cone.zeros(), cone)
+
+    def linear(self, cone: Cone) -> Array:
+        """``-reg M0``."""
+        return -self.reg * cone.coordinates(self.prior)
+
+    def quadratic(self, cone: Cone) -> float:
+        """``reg``."""
+        return self.reg
+
+    def mapped(self, linear: Callable[[Array], Array]) -> SquaredDistance:
+        """The same of metrics in other coordinates."""
+        return SquaredDistance(self.reg, linear(self.prior))
+
+    def restricted(self, columns: np.ndarray) -> SquaredDistance:
+        """Of the weights inside, and what those outside cost."""
+        part = SquaredDistance(self.reg, self.prior[columns])
+        part.outside = self.outside + 0.5 * self.reg * norm_of(np.delete(self.prior, columns)) ** 2
+        return part
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """``reg / 2 * ||M - M0||_F^2``."""
+        return 0.5 * self.reg * cp.sum_squares(M - self.prior) + self.outside
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return SquaredFrobenius(self.reg).latex(f"{M} - {'I' if self._euclidean else f'{M}_0'}")
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        return SquaredFrobenius(self.reg).text(f"{M} - {'I' if self._euclidean else f'{M}0'}")
+
+    @property
+    def _euclidean(self) -> bool:
+        prior = self.prior
+        return np.array_equal(prior, np.eye(len(prior)) if prior.ndim == 2 else np.ones(len(prior)))

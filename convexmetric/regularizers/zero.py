@@ -1,0 +1,59 @@
+r"""No regularizer at all: the data, or a linear term, keep the metric simple.
+
+.. math:: \Omega(M) = 0, \qquad \Omega^*_K(S) = 0 \text{ if } \lambda_{\max}(S) \le 0, \text{ else } \infty
+
+With a positive definite linear term G it is a trace in other coordinates. Without one a dual point proves something
+only if no eigenvalue of S is positive, and shrinking it does not change their signs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.regularizers.base import NormWeights, Regularizer
+from convexmetric.regularizers.trace import largest_share
+
+__all__ = ["Zero"]
+
+
+@dataclass(frozen=True)
+class Zero(Regularizer):
+    """Nothing."""
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """Zero."""
+        return 0.0
+
+    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
+        """Attained at the metric zero, where no eigenvalue is positive."""
+        return 0.0 if cone.largest(S) <= 0.0 else np.inf, cone.zeros()
+
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """``theta v`` at the largest theta in [0, 1] with ``lambda_max(theta S - G) <= 0``."""
+        share = self.largest_share(S, cone.zeros() if G is None else G, cone)
+        return -np.inf if share is None else max(0.0, share * value)
+
+    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
+        """As of a trace of weight zero."""
+        return largest_share(0.0, S, G, cone)
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """Zero."""
+        return cp.Constant(0.0)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return "0"
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        return "0"
+
+    def weights(self) -> NormWeights:
+        """None of them is positive."""
+        return NormWeights()

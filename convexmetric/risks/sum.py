@@ -1,0 +1,259 @@
+r"""A sum of risks of any kinds: several kinds of data about one metric, such as triplets, pairs and rankings.
+
+.. math:: R(M) = \sum_k R_k(M), \qquad R_k(M) \ge v_k - \langle S_k, M \rangle \; \Rightarrow \;
+   R(M) \ge \sum_k v_k - \Big\langle \sum_k S_k, M \Big\rangle
+
+Its parts are those of the first risk, then those of the second, and so on; a cut may have parts of several. A dual
+point is weighted cuts of the whole, or one dual point of each risk, of any kind (:class:`JoinedDual`). Where all are
+hinges, or boxed losses, of listed comparisons, so is the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from convexmetric.comparisons.stacked import StackedComparisons
+from convexmetric.cones.base import Array
+from convexmetric.errors import DualError, InputError
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.losses import BoxLoss
+from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation
+from convexmetric.risks.forms import ListedHinges, Reason
+from convexmetric.risks.separable import SeparableRisk
+
+__all__ = ["JoinedDual", "SumRisk"]
+
+
+@dataclass(frozen=True)
+class JoinedDual:
+    """A dual point of every risk of a sum.
+
+    Attributes
+    ----------
+    duals : tuple
+    """
+
+    KEYS: ClassVar[tuple[str, ...]] = ("joined",)
+
+    duals: tuple[Any, ...]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The points as named arrays, for files: names begin with the number of the risk."""
+        found: dict[str, np.ndarray] = {"joined": np.array(len(self.duals))}
+        for k, dual in enumerate(self.duals):
+            named = {"multipliers": dual} if isinstance(dual, np.ndarray) else dual.arrays()
+            found |= {f"{k}.{name}": array for name, array in named.items()}
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> JoinedDual:
+        """The points that :meth:`arrays` named."""
+        from convexmetric.risks.dual_points import dual_from_arrays
+
+        duals = []
+        for k in range(int(arrays["joined"])):
+            own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{k}.")}
+            duals.append(dual_from_arrays(own, "multipliers"))
+        return cls(tuple(duals))
+
+
+class SumRisk(Risk):
+    """``R_1(M) + R_2(M) + ...``; also written ``first + second``.
+
+    Parameters
+    ----------
+    *risks : Risk
+        On one cone; sums among them are taken apart.
+
+    Raises
+    ------
+    InputError
+        If there is none, or their metrics differ.
+    """
+
+    def __init__(self, *risks: Risk) -> None:
+        self.risks: list[Risk] = [
+            one for risk in risks for one in (risk.risks if isinstance(risk, SumRisk) else [risk])
+        ]
+        if not self.risks:
+            raise InputError("a sum needs at least one risk")
+        self.cone = self.risks[0].cone
+        for risk in self.risks[1:]:
+            if risk.cone != self.cone:
+                raise InputError(f"risks of one sum must have one kind of metric, got {self.cone!r} and {risk.cone!r}")
+        self.ends = np.cumsum([0, *(risk.parts for risk in self.risks)])
+
+    def contents(self) -> tuple[Any, ...]:
+        """The risks."""
+        return tuple(self.risks)
+
+    def written_as(self, kind: type) -> object:
+        """Hinges, or boxed losses, of all comparisons, where every risk is written so."""
+        if kind is ListedHinges:
+            listed = [risk.form(ListedHinges) for risk in self.risks]
+            hinges = [one for one in listed if isinstance(one, ListedHinges)]
+            if len(hinges) < len(listed) or len({one.hard for one in hinges}) > 1:
+                return None
+            stacked = StackedComparisons([one.comparisons for one in hinges])
+            weights, margins = ([getattr(one, name) for one in hinges] for name in ("weights", "margins"))
+            return ListedHinges(stacked, np.concatenate(weights), np.concatenate(margins))
+        return self._separable() if kind is SeparableRisk else self
+
+    def _separable(self) -> SeparableRisk | None:
+        risks = [risk for risk in map(_listed, self.risks) if risk is not None]
+        boxes = [box for risk in risks if (box := risk.loss.box(risk.parts)) is not None]
+        if len(boxes) < len(self.risks):
+            return None
+        ends = ([getattr(box, name) for box in boxes] for name in ("offset", "low", "high", "curvature"))
+        stacked = StackedComparisons([risk.comparisons for risk in risks])
+        return SeparableRisk(stacked, BoxLoss(*map(np.concatenate, ends)))
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether all are."""
+        return all(risk.nonnegative for risk in self.risks)
+
+    @property
+    def hard(self) -> bool:
+        """Whether any is."""
+        return any(risk.hard for risk in self.risks)
+
+    @property
+    def barrier(self) -> bool:
+        """Whether every hard one is."""
+        return all(risk.barrier for risk in self.risks if risk.hard)
+
+    def floor(self) -> DualPoint | None:
+        """The sum of the floors, where all are known."""
+        floors = [floor for risk in self.risks if (floor := risk.floor()) is not None]
+        return _added(floors) if len(floors) == len(self.risks) else None
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """Those of all."""
+        return tuple(points for risk in self.risks for points in risk.points)
+
+    @property
+    def words(self) -> str:
+        """What it adds up."""
+        return " + ".join(risk.words for risk in self.risks)
+
+    def sensitivity(self, M: Array, error: float) -> float | None:
+        """The sum, where all are known."""
+        found = [risk.sensitivity(M, error) if risk.points else None for risk in self.risks]
+        return None if None in found else float(sum(one for one in found if one is not None))
+
+    @property
+    def parts(self) -> int:
+        """Those of all."""
+        return int(self.ends[-1])
+
+    @property
+    def part_kind(self) -> str:
+        """That of all where it is the same."""
+        kinds = {risk.part_kind for risk in self.risks}
+        return kinds.pop() if len(kinds) == 1 else "part"
+
+    def value(self, M: Array) -> float:
+        """The sum."""
+        return float(sum(risk.value(M) for risk in self.risks))
+
+    def part_values(self, M: Array) -> Array:
+        """Those of the first, then of the second, and so on."""
+        return np.concatenate([risk.part_values(M) for risk in self.risks])
+
+    def _of_each(self, parts: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """Risk, and numbers of its own, of runs of parts that belong to one."""
+        owner = np.searchsorted(self.ends, parts, side="right") - 1
+        cuts = np.flatnonzero(np.diff(owner)) + 1
+        return [
+            (int(owner[at[0]]), parts[at] - self.ends[owner[at[0]]]) for at in np.split(np.arange(parts.size), cuts)
+        ]
+
+    def subset(self, parts: np.ndarray, factor: float = 1.0) -> SumRisk | None:
+        """The sum of some parts, where every risk can be taken apart."""
+        some = [self.risks[k].subset(own, factor) for k, own in self._of_each(np.asarray(parts))]
+        risks = [risk for risk in some if risk is not None]
+        return SumRisk(*risks) if len(risks) == len(some) else None
+
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+        """Of each of some parts, by its own risk."""
+        return [
+            found
+            for k, own in self._of_each(np.asarray(parts))
+            for found in self.risks[k].worst_comparisons(own, M, other)
+        ]
+
+    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+        """Sums of the cuts of all risks by group."""
+        count = int(groups.max()) + 1
+        made = Cuts(np.zeros(count), np.zeros(count), np.zeros((count, self.cone.size)), np.zeros(count))
+        for risk, (begin, end) in zip(self.risks, pairwise(self.ends), strict=True):
+            cuts = risk.separate(M, groups[begin:end])
+            here = len(cuts.values)
+            made.values[:here] += cuts.values
+            made.offsets[:here] += cuts.offsets
+            made.normals[:here] += cuts.normals
+            assert made.weights is not None
+            made.weights[:here] += np.inf if cuts.weights is None else cuts.weights
+        return made
+
+    def statement(self, M: cp.Variable) -> RiskStatement:
+        """All of them, with a dual point of each."""
+        stated = [risk.statement(M) for risk in self.risks]
+        constraints = [constraint for one in stated for constraint in one.constraints]
+        expression = sum(one.expression for one in stated)
+        return RiskStatement(expression, constraints, lambda: JoinedDual(tuple(one.dual() for one in stated)))
+
+    def own_duals(self, M: Array) -> list[Any]:
+        """The tangent plane, and the first own dual point of each risk."""
+        return [*super().own_duals(M), JoinedDual(tuple(risk.own_duals(M)[0] for risk in self.risks))]
+
+    def repair(self, M: Array) -> Array:
+        """By one after the other."""
+        for risk in self.risks:
+            M = risk.repair(M)
+        return M
+
+    def dual_point(self, dual: Any) -> DualPoint | None:
+        """The sum of what the dual points of the risks say; of multipliers each takes its own; or weighted cuts.
+
+        Raises
+        ------
+        DualError
+            If it has not one dual point a risk, or multipliers that do not fit.
+        """
+        if isinstance(dual, np.ndarray):
+            if isinstance(self.form(SeparableRisk), Reason) and isinstance(self.form(ListedHinges), Reason):
+                raise DualError("a sum takes multipliers only where all of its risks are of listed comparisons")
+            if dual.shape != (self.parts,):
+                raise DualError(f"multipliers must have shape ({self.parts},), one a comparison, got {dual.shape}")
+            dual = JoinedDual(tuple(dual[begin:end] for begin, end in pairwise(self.ends)))
+        if not isinstance(dual, JoinedDual):
+            return super().dual_point(dual)
+        if len(dual.duals) != len(self.risks):
+            raise DualError(f"the sum has {len(self.risks)} risks, got {len(dual.duals)} dual points")
+        said = [risk.dual_point(one) for risk, one in zip(self.risks, dual.duals, strict=True)]
+        found = [point for point in said if point is not None]
+        return _added(found) if len(found) == len(said) else None
+
+
+def _listed(risk: Risk) -> SeparableRisk | None:
+    form = risk.form(SeparableRisk)
+    return None if isinstance(form, Reason) else form
+
+
+def _added(points: list[DualPoint]) -> DualPoint:
+    """The sum of what dual points say."""
+    weights = [point.weight for point in points if point.weight is not None]
+    return DualPoint(
+        float(sum(point.value for point in points)),
+        np.sum([point.S for point in points], axis=0),
+        sum(weights) if len(weights) == len(points) else None,
+        float(sum(abs(point.value) if point.size is None else point.size for point in points)),
+    )

@@ -1,0 +1,82 @@
+"""``convexmetric solve module:factory``: problems, blocks and measures of a user's own."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from convexmetric.cli import app
+
+OWN = """
+import numpy as np
+import convexmetric as cm
+from convexmetric.measures import Measure, register
+
+@register()
+class LastRelevant(Measure):
+    name, title = "last-relevant", "how far down the last relevant item is"
+
+    def gains(self, i, b, p, n):
+        return np.where(i == p, (n - b) / n, 0.0)
+
+IRIS = cm.datasets.load("iris")
+
+def ranking():
+    return cm.RankingProblem.from_labels(IRIS.X[::5], IRIS.y[::5], measure="last-relevant", C=5.0)
+
+def entropic():
+    return cm.InformationTheoreticProblem.from_labels(IRIS.X, IRIS.y, 50, random_state=0)
+
+def weighted(C):
+    return entropic()
+
+def nothing():
+    return None
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "own_problems.py").write_text(OWN)
+    yield tmp_path
+    from convexmetric.measures import MEASURES
+
+    MEASURES.pop("last-relevant", None)
+    sys.modules.pop("own_problems", None)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.mark.parametrize("factory", ["ranking", "entropic"])
+def test_it_is_solved_explained_and_audited(folder, factory):
+    name = f"own_problems:{factory}"
+    solved = run("solve", name, "--json", "--quiet", "--save", "found.npz")
+    assert solved.exit_code == 0, solved.output
+    record = json.loads(solved.stdout)
+    assert record["gap"] <= 1e-6
+    assert run("explain", name, "--no-measure").exit_code == 0
+    np.save("metric.npy", np.eye(4))
+    audited = run("audit", name, "metric.npy", "--json", "--quiet")
+    assert audited.exit_code == 0, audited.output
+    assert json.loads(audited.stdout)["objective"] >= record["lower_bound"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:problem", "there is no module 'no_such_module'"),
+        ("own_problems:missing", "has no function 'missing'"),
+        ("own_problems:weighted", "must work without arguments"),
+        ("own_problems:nothing", "must return a MetricProblem, got NoneType"),
+    ],
+)
+def test_what_is_missing_is_said(folder, name, message):
+    found = run("solve", name)
+    assert found.exit_code != 0
+    assert message in str(found.exception)

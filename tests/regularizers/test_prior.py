@@ -1,0 +1,205 @@
+"""The squared distance to a prior: its bounds, and what becomes of the optimum as its weight grows."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from samples import clarabel, consistent, random_triplets
+
+import convexmetric as cm
+from convexmetric.certificates import checker
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.losses import Hinge, Logistic
+from convexmetric.regularizers import SquaredDistance, SquaredFrobenius
+from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
+
+WINE = cm.datasets.load("wine")
+X, Y = cm.datasets.preprocess(WINE.X, ["zscore"])[::6, :5], WINE.y[::6]
+B = np.random.default_rng(5).standard_normal((3, 5))
+#: Of rank three, so that the optimum is on the boundary of the cone.
+SINGULAR = B.T @ B
+
+
+def ranking(**options):
+    return cm.RankingProblem.from_labels(X, Y, C=10.0, regularizer="squared-frobenius", **options)
+
+
+PROBLEMS = {
+    "ranking, identity": lambda: ranking(measure="map", prior="identity"),
+    "ranking, singular prior": lambda: ranking(measure="ndcg", prior=SINGULAR),
+    "auc, diagonal": lambda: ranking(diagonal=True, prior="identity"),
+    "triplets, identity": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, reg=0.1, prior="identity"),
+    "triplets, pairs too": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, reg=0.1, intra=0.1, prior=SINGULAR),
+    "triplets, diagonal": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, diagonal=True, prior=np.arange(5.0)),
+    "listed, hinge": lambda: listed(SeparableRisk, Hinge(0.2)),
+    "listed, hard": lambda: listed(SeparableRisk, Hinge(np.inf)),
+    "listed, logistic": lambda: listed(SmoothSeparableRisk, Logistic(0.2)),
+}
+
+
+def listed(risk, loss):
+    triplets = consistent(X, random_triplets(np.random.default_rng(0), len(X), 12), np.arange(1.0, 6.0), 0.5)
+    return cm.MetricProblem(risk(Triplets(X, triplets, PSDCone(5)), loss), SquaredDistance(0.3, SINGULAR))
+
+
+@pytest.fixture(scope="module", params=list(PROBLEMS))
+def solved(request):
+    problem = PROBLEMS[request.param]()
+    return problem, cm.solve(problem, tol=1e-7)
+
+
+@pytest.mark.parametrize("name", list(PROBLEMS))
+def test_contracts(name):
+    cm.check_problem(PROBLEMS[name]())
+
+
+def test_the_gap_closes_and_conic_solvers_agree(solved):
+    problem, solution = solved
+    assert solution.status == "optimal"
+    if problem.risk.parts < 40 and not isinstance(problem, cm.RankingProblem | cm.TripletProblem):
+        assert clarabel(problem) == pytest.approx(solution.upper_bound, rel=1e-6)
+        statement = problem.statement().problem
+        statement.solve(solver=cp.SCS, eps_abs=1e-10, eps_rel=1e-10, max_iters=500_000)
+        assert statement.value == pytest.approx(solution.upper_bound, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", ["problem", "program"])
+def test_small_rankings_and_triplets_against_both_conic_solvers(form):
+    options = {"C": 5.0, "regularizer": "squared-frobenius", "prior": SINGULAR}
+    for problem in (
+        cm.RankingProblem(X, [[1, 2], [0, 3]], [[4, 9], [6]], queries=X[:2] + 0.1, measure="mrr", **options),
+        cm.TripletProblem(X, random_triplets(np.random.default_rng(1), len(X), 9), reg=0.2, prior=SINGULAR),
+    ):
+        solution = cm.solve(problem, tol=1e-8)
+        stated = problem.statement().problem if form == "problem" else problem.to_cvxpy()
+        for solver, tight in ((cp.CLARABEL, {}), (cp.SCS, {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 200_000})):
+            stated.solve(solver=solver, **tight)
+            assert stated.value == pytest.approx(solution.upper_bound, rel=1e-6)
+
+
+def test_files_prove_the_bounds(solved, tmp_path):
+    problem, solution = solved
+    written = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    assert float(written.lower) <= solution.upper_bound * (1 + 1e-12)
+    assert float(written.upper) - float(written.lower) <= 2e-7 * float(written.upper)
+    assert checker.verify(tmp_path / "c.npz").upper == written.upper
+
+
+def test_it_is_a_norm_a_linear_term_and_a_constant(solved):
+    problem, solution = solved
+    omega, cone = problem.regularizer, problem.cone
+    if problem.risk.hard:
+        pytest.skip("random metrics violate hard margins")
+    M0 = omega.prior
+    G = -omega.reg * M0 if problem.G is None else problem.G - omega.reg * M0
+    plain = cm.MetricProblem(problem.risk, SquaredFrobenius(omega.reg), G, 0.5 * omega.reg * cone.inner(M0, M0))
+    M = solution.certificate.M
+    assert plain.value(M) == pytest.approx(problem.value(M), rel=1e-10)
+    dual = solution.certificate.dual
+    assert plain.dual_bound(dual, M) == pytest.approx(problem.dual_bound(dual, M), rel=1e-6)
+
+
+@pytest.mark.parametrize("reg", [1e6, 1e12, 1e15])
+def test_with_a_large_weight_the_prior_itself_is_returned(reg):
+    problem = cm.TripletProblem.from_labels(X, Y, 3, 3, reg=1.0, prior=SINGULAR).with_reg(reg)
+    solution = cm.solve(problem)
+    assert solution.status == "optimal"
+    assert pytest.approx(SINGULAR, abs=1e-13) == solution.M
+    assert solution.upper_bound == pytest.approx(problem.risk.value(SINGULAR), rel=1e-9)
+    euclidean = cm.solve(cm.TripletProblem.from_labels(X, Y, 3, 3, reg=reg, prior="identity"))
+    assert np.array_equal(euclidean.M, np.eye(5))
+
+
+def test_with_nothing_to_learn_from_the_prior_is_returned():
+    solution = cm.solve(ranking(prior="identity").with_C(1e-9))
+    assert solution.status == "optimal"
+    assert np.array_equal(solution.M, np.eye(5))
+
+
+def test_the_optimum_moves__to_the_prior_as_the_weight_grows():
+    away = []
+    for reg in (1e-3, 1e-1, 1e1, 1e3):
+        problem = cm.TripletProblem.from_labels(X, Y, 3, 3, reg=reg, prior="identity")
+        away.append(np.linalg.norm(cm.solve(problem, tol=1e-8).M - np.eye(5)))
+    assert away == sorted(away, reverse=True)
+    assert away[-1] < 1e-2 < away[0]
+
+
+def test_a_prior_of_zero_is_none():
+    cone = PSDCone(5)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        S, v = cone.from_coordinates(rng.standard_normal(cone.size)), rng.standard_normal()
+        zero, plain = SquaredDistance(0.7, cone.zeros()), SquaredFrobenius(0.7)
+        assert zero.value(S, cone) == plain.value(S, cone)
+        assert zero.bound(v, S, None, cone, S) == pytest.approx(plain.bound(v, S, None, cone, S), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("cone", [PSDCone(4), NonnegativeDiagonal(4)], ids=repr)
+def test_the_conjugate_and_the_best_share_are_those_of_a_conic_solver(cone):
+    rng = np.random.default_rng(4)
+    prior = cone.project(cone.from_coordinates(rng.standard_normal(cone.size)))
+    omega = SquaredDistance(0.6, prior)
+    for _ in range(5):
+        S, G = (cone.from_coordinates(rng.standard_normal(cone.size)) for _ in range(2))
+        v = rng.exponential() * 3.0
+        M, inside = cone.variable("M")
+        least = cp.pos(v - cp.sum(cp.multiply(S, M))) + cp.sum(cp.multiply(G, M)) + omega.expression(M, cone)
+        exact = cp.Problem(cp.Minimize(least), inside).solve(solver=cp.CLARABEL)
+        assert omega.bound(v, S, G, cone, prior) == pytest.approx(exact, rel=1e-6, abs=1e-6)
+        most, N = omega.conjugate(S, cone)
+        assert most == pytest.approx(cone.inner(S, N) - omega.value(N, cone))
+        cp.Problem(cp.Minimize(omega.expression(M, cone) - cp.sum(cp.multiply(S, M))), inside).solve(cp.CLARABEL)
+        assert M.value == pytest.approx(N, abs=1e-3)
+
+
+def test_words_formula_and_fingerprint():
+    problem = ranking(prior="identity")
+    assert "0.5 ||W - I||_F^2" in str(problem)
+    assert "W0        the identity, known before" in str(problem)
+    assert r"\|W - I\|_F^2" in problem.latex()
+    other = ranking(prior=SINGULAR)
+    assert "||W - W0||_F^2" in str(other)
+    assert r"\|W - W_0\|" in other.latex()
+    assert len({each.fingerprint() for each in (problem, other, ranking())}) == 3
+
+
+def test_under_a_kernel_it_is_on_the_span():
+    problem = ranking(kernel="rbf", prior="identity")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = cm.solve(problem, tol=1e-5)
+    assert solution.gap <= 1e-5
+    wide = cm.RankingProblem.from_labels(
+        np.random.default_rng(0).standard_normal((6, 9)), [0, 0, 0, 1, 1, 1], C=3.0, kernel="linear", prior="identity",
+        regularizer="squared-frobenius",
+    )  # fmt: skip
+    cm.check_problem(wide)
+
+
+def test_estimators_take_it():
+    assert cm.MLR(C=1e-9, regularizer="squared-frobenius", prior="identity").fit(X, Y).get_mahalanobis_matrix() == (
+        pytest.approx(np.eye(5))
+    )
+    made = cm.RandomProjectionMetric(projection=None, reg=1e9, prior="identity").fit(X, Y)
+    assert made.get_mahalanobis_matrix() == pytest.approx(np.eye(5))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cm.RankingProblem.from_labels(X, Y, prior="identity"), "prior is for a squared norm"),
+        (lambda: ranking(prior="idendity"), "did you mean 'identity'"),
+        (lambda: ranking(prior=np.eye(4)), "prior must have shape"),
+        (lambda: ranking(prior=-np.eye(5)), "prior is no metric: it has a negative eigenvalue, -1"),
+        (lambda: ranking(prior=-np.ones(5), diagonal=True), "prior is no metric: it has a negative weight, -1"),
+        (lambda: cm.TripletProblem.from_labels(X, Y, prior="identity").reg_max, "reg_max is for problems without"),
+        (lambda: cm.RandomProjectionMetric(prior="identity").fit(X, Y), "give reg a number"),
+    ],
+)
+def test_what_it_refuses(make, message):
+    with pytest.raises(InputError, match=message):
+        make()

@@ -149,6 +149,11 @@ class SumRisk(Risk):
         return None if None in found else float(sum(one for one in found if one is not None))
 
     @property
+    def steepest(self) -> float:
+        """The sum."""
+        return float(sum(risk.steepest for risk in self.risks))
+
+    @property
     def parts(self) -> int:
         """Those of all."""
         return int(self.ends[-1])

@@ -22,6 +22,7 @@ from convexmetric.deadline import OutOfTime, deadline
 from convexmetric.errors import GapWarning, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, DualPoint
+from convexmetric.risks.rounding import sum_error
 from convexmetric.solution import Solution
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.simple import SIMPLE_GRID, SIMPLE_PARTS, best_simple, some_parts
@@ -169,12 +170,18 @@ def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array 
     """A certificate without another pass: of what was evaluated before, or else with an infinite upper bound."""
     bare = problem.without_constant()
     M, value = _choice(bare, monitor, simple)
-    risk = None if value is None else value - bare.penalty(M)
-    upper = certify_evaluated(problem, M, risk)
+    upper = certify_evaluated(problem, M, None if value is None else _risk_of(bare, M, value))
     dual, point = monitor.dual_point, monitor.sums
     if point is None or (point.weight is None and problem.risk.points):
         dual, point = _nothing(bare) if bare.risk.nonnegative else (dual, None)
     return with_dual(problem, upper, dual, point)
+
+
+def _risk_of(problem: MetricProblem, M: Array, value: float) -> float:
+    """At most what the risk was at a metric of that objective; of a large penalty rounding leaves little of it."""
+    penalty = problem.regularizer.value(M, problem.cone)
+    linear = 0.0 if problem.G is None else float(np.abs(problem.G).ravel() @ np.abs(M).ravel())
+    return value - problem.penalty(M) + sum_error(M.size) * (abs(value) + abs(penalty) + linear)
 
 
 def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> tuple[Array, float | None]:

@@ -4,10 +4,9 @@
 
 Features are scaled to variance one, or are 100 principal components (text: 100 dimensions of latent semantic
 analysis, rows of norm one). Up to 2,000 rows: five folds; above: one stratified split, 70 to 30. Every fit is a process
-of its own with one thread. Printed are accuracy of 3-NN and mean
-average precision on the held-out rows under Euclidean distance and under each metric, bold where that is better by two
-standard errors of the difference over folds, in italics where it is worse; and seconds of processor time, memory and
-certified gap of the largest fit. ``nca`` is scikit-learn's, ``lmnn`` metric-learn's (where it is installed; 0.7.0 needs
+of its own with one thread. Printed are accuracy of 3-NN and mean average precision on the held-out rows under Euclidean
+distance and under each metric, bold where that is better by two standard errors of the difference over folds, in
+italics where it is worse; and seconds of processor time, memory and certified gap of the largest fit. ``nca`` is scikit-learn's, ``lmnn`` metric-learn's (where it is installed; 0.7.0 needs
 scikit-learn up to 1.7). Fits are appended to a file and are not repeated when it has them.
 """
 
@@ -32,7 +31,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
-from tables import markdown
+from tables import markdown, seconds
 
 import convexmetric as cm
 
@@ -63,7 +62,7 @@ QUERIES = 1_000
 NEIGHBORS = 3
 
 
-def estimator(method: str, seconds: float) -> Any:
+def estimator(method: str, limit: float) -> Any:
     """An estimator with the settings that it comes with."""
     if method == "nca":
         return NeighborhoodComponentsAnalysis(random_state=0)
@@ -71,7 +70,7 @@ def estimator(method: str, seconds: float) -> Any:
         from metric_learn import LMNN
 
         return LMNN(n_neighbors=NEIGHBORS, random_state=0)
-    return OURS[method]().set_params(max_seconds=seconds)
+    return OURS[method]().set_params(max_seconds=limit)
 
 
 def folds(X: Any, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -93,7 +92,7 @@ def scores(X: np.ndarray, y: np.ndarray, Z: np.ndarray, z: np.ndarray) -> dict[s
     return {"knn": float(accuracy), "map": float(precision.mean())}
 
 
-def fitted(name: str, method: str, fold: int, seconds: float) -> dict[str, Any]:
+def fitted(name: str, method: str, fold: int, limit: float) -> dict[str, Any]:
     """Fit on one fold and score the rest before and after."""
     data = cm.datasets.load(name)
     fit, rest = list(folds(data.X, data.y))[fold]
@@ -106,7 +105,7 @@ def fitted(name: str, method: str, fold: int, seconds: float) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             OURS[method]().set_params(tol=0.5).fit(iris.X, iris.y)
-    model = estimator(method, seconds)
+    model = estimator(method, limit)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -147,7 +146,9 @@ def cost(mine: list[dict[str, Any]]) -> str:
     if not mine or mine[-1]["failure"]:
         return mine[-1]["failure"] if mine else "-"
     gaps = [entry["gap"] for entry in mine if entry["gap"] is not None]
-    said = f"{max(entry['seconds'] for entry in mine):.2g} s, {max(entry['peak'] for entry in mine) / 2**20:.0f} MB"
+    said = (
+        f"{seconds(max(entry['seconds'] for entry in mine))} s, {max(entry['peak'] for entry in mine) / 2**20:.0f} MB"
+    )
     return f"{said}, {max(gaps):.0e}" if gaps else said
 
 

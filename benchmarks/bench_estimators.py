@@ -6,8 +6,9 @@ Features are scaled to variance one, or are 100 principal components (text: 100 
 analysis, rows of norm one). Up to 2,000 rows: five folds; above: one stratified split, 70 to 30. Every fit is a process
 of its own with one thread. Printed are accuracy of 3-NN and mean average precision on the held-out rows under Euclidean
 distance and under each metric, bold where that is better by two standard errors of the difference over folds, in
-italics where it is worse; and seconds of processor time, memory and certified gap of the largest fit. ``nca`` is scikit-learn's, ``lmnn`` metric-learn's (where it is installed; 0.7.0 needs
-scikit-learn up to 1.7). Fits are appended to a file and are not repeated when it has them.
+italics where it is worse; and seconds of processor time, memory and certified gap of the largest fit. ``nca`` is
+scikit-learn's, ``lmnn`` metric-learn's (where it is installed; 0.7.0 needs scikit-learn up to 1.7). Fits are
+appended to a file, and are not repeated when it has them.
 """
 
 from __future__ import annotations

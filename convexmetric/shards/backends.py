@@ -38,9 +38,9 @@ class Backend(ABC):
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
         """Sum of ``task(shard, argument)`` over shards numbered 0, 1, 2, ...; lost ones are named in it.
 
-        The sum is that of :class:`~convexmetric.shards.sums.Tree`, whatever order tasks end in. A shard is lost when
-        its data cannot be read, when its process died again and again, or at the end of the time for a pass. Any
-        other error of the task is raised.
+        The sum is that of a fixed binary tree, whatever order tasks end in. A shard is lost when its data cannot be
+        read, when its process died again and again, or at the end of the time for a pass. Any other error of the task
+        is raised.
 
         Raises
         ------

@@ -27,6 +27,7 @@ from convexmetric.plotting import (
     plot_violated_ranking,
     plot_worst,
     save_picture,
+    show_pictures,
 )
 from convexmetric.plotting.axes import COLOURS
 from convexmetric.plotting.principal_plane import distance_plane, metric_plane
@@ -508,3 +509,32 @@ def test_an_audit_of_weights_that_violate_hard_margins(tmp_path):
     problem = cm.RelativeComparisonProblem([[0.0, 1.0], [1.0, 0.0], [3.0, 2.0]], [[0, 1, 2]], C=np.inf)
     for w in (np.zeros(2), 1e-3 * np.ones(2)):
         save_picture(plot_audit(problem, cm.audit(problem, w)), tmp_path / "audit.png")
+
+
+def test_without_a_screen_pictures_are_saved(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["folder/script.py"])
+    pyplot.switch_backend("Agg")
+    pyplot.close("all")
+    saved = []
+    for _ in range(2):
+        _figure, ax = pyplot.subplots()
+        ax.plot([0, 1], [0, 1])
+        saved += show_pictures()
+    assert not pyplot.get_fignums()
+    assert len(set(saved)) == 2
+    printed = capsys.readouterr().out
+    for path in saved:
+        assert path.name.startswith("script-")
+        assert pyplot.imread(path).std() > 0
+        assert str(tmp_path / path) in printed
+
+
+def test_with_a_screen_figures_are_shown(monkeypatch, tmp_path):
+    shown = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(matplotlib, "get_backend", lambda: "QtAgg")
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
+    assert show_pictures() == []
+    assert shown == [True]
+    assert not list(tmp_path.iterdir())

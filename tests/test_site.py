@@ -1,5 +1,6 @@
 """Formulas of the site, and the check of its pages, which finds what is wrong with a bad one."""
 
+import doctest
 import importlib
 import re
 import textwrap
@@ -49,7 +50,9 @@ def test_grounds_lie_on_each_other():
 
 
 def test_formulas_become_mathml():
-    mathml = pytest.importorskip("mathml")
+    pytest.importorskip("math_core")
+    pytest.importorskip("sphinx")
+    mathml = importlib.import_module("mathml")
     assert "<mfrac" in mathml.mathml(r"\tfrac12 \|w\|")
     lines = mathml.mathml("a &= b \\\\\nc &= d\n\ne &= f", display=True)
     assert lines.count("<mtr>") == 3
@@ -94,3 +97,13 @@ def test_a_picture_without_a_ground_is_found_in_the_dark(site):
     (found,) = {line.split(": ", 1)[1] for line in check_pages.check([written(site, body % "clear.png")])}
     assert "dark ground" in found
     assert not list(check_pages.check([written(site, body % "opaque.png")]))
+
+
+@pytest.mark.parametrize("module", ["check_pages", "mathml"])
+def test_examples_of_its_docstrings(module):
+    if module == "mathml":
+        pytest.importorskip("math_core")
+        pytest.importorskip("sphinx")
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.attempted > 0
+    assert result.failed == 0

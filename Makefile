@@ -50,8 +50,9 @@ $(BIN)/.ready-docs: $(BIN)/.ready
 docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
-docs-check: docs ## every page of the site in headless Chromium, without network
-	$(BIN)/python docs/check_pages.py
+docs-check: docs ## every page in Chromium, narrow and wide, light and dark, without network (minutes)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs-check]'
+	$(BIN)/python docs/check_pages.py docs/_build/html
 
 bench: $(BIN)/.ready ## side-by-side timings (minutes)
 	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'

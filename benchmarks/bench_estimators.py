@@ -4,10 +4,11 @@
 
 Features are scaled to variance one, or are 100 principal components (text: 100 dimensions of latent semantic
 analysis, rows of norm one). Up to 2,000 rows: five folds; above: one stratified split, 70 to 30. Every fit is a process
-of its own with one thread. Printed: accuracy of 3-NN on the held-out rows before and after, with the standard error of
-their difference over the folds; mean average precision likewise; seconds of processor time and memory of the largest
-fit; the largest certified gap. ``nca`` is scikit-learn's, ``lmnn`` metric-learn's (where it is installed; 0.7.0 needs
-scikit-learn up to 1.7). Fits are appended to a file and are not repeated when it has them.
+of its own with one thread. Printed are accuracy of 3-NN and mean average precision on the held-out rows under Euclidean
+distance and under each metric, bold where that is better by two standard errors of the difference over folds, in
+italics where it is worse; and seconds of processor time, memory and certified gap of the largest fit. ``nca`` is
+scikit-learn's, ``lmnn`` metric-learn's (where it is installed; 0.7.0 needs scikit-learn up to 1.7). Fits are
+appended to a file, and are not repeated when it has them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
-from tables import markdown
+from tables import markdown, seconds
 
 import convexmetric as cm
 
@@ -62,7 +63,7 @@ QUERIES = 1_000
 NEIGHBORS = 3
 
 
-def estimator(method: str, seconds: float) -> Any:
+def estimator(method: str, limit: float) -> Any:
     """An estimator with the settings that it comes with."""
     if method == "nca":
         return NeighborhoodComponentsAnalysis(random_state=0)
@@ -70,7 +71,7 @@ def estimator(method: str, seconds: float) -> Any:
         from metric_learn import LMNN
 
         return LMNN(n_neighbors=NEIGHBORS, random_state=0)
-    return OURS[method]().set_params(max_seconds=seconds)
+    return OURS[method]().set_params(max_seconds=limit)
 
 
 def folds(X: Any, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -92,7 +93,7 @@ def scores(X: np.ndarray, y: np.ndarray, Z: np.ndarray, z: np.ndarray) -> dict[s
     return {"knn": float(accuracy), "map": float(precision.mean())}
 
 
-def fitted(name: str, method: str, fold: int, seconds: float) -> dict[str, Any]:
+def fitted(name: str, method: str, fold: int, limit: float) -> dict[str, Any]:
     """Fit on one fold and score the rest before and after."""
     data = cm.datasets.load(name)
     fit, rest = list(folds(data.X, data.y))[fold]
@@ -105,7 +106,7 @@ def fitted(name: str, method: str, fold: int, seconds: float) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             OURS[method]().set_params(tol=0.5).fit(iris.X, iris.y)
-    model = estimator(method, seconds)
+    model = estimator(method, limit)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -122,33 +123,52 @@ def fitted(name: str, method: str, fold: int, seconds: float) -> dict[str, Any]:
     }
 
 
-def table(runs: list[dict[str, Any]], names: list[str], methods: list[str]) -> str:
-    """One row a set and method."""
-    rows = []
+def change(mine: list[dict[str, Any]], kind: str) -> tuple[float, float, float]:
+    """Mean score before and after, and the standard error of the difference; of one split that of two proportions."""
+    before, after = np.array([entry[kind] for entry in mine]).T
+    if len(mine) > 1:
+        return before.mean(), after.mean(), (after - before).std(ddof=1) / np.sqrt(len(mine))
+    held_out = min(mine[0]["shape"][0] - mine[0]["fitted"][0], QUERIES if kind == "map" else np.inf)
+    variances = before * (1.0 - before) + after * (1.0 - after)
+    return before.mean(), after.mean(), float(np.sqrt(variances / held_out).item())
+
+
+def cell(mine: list[dict[str, Any]], kind: str) -> str:
+    """The score after, bold where it is better by two standard errors, in italics where it is worse."""
+    if not mine or mine[-1]["failure"]:
+        return mine[-1]["failure"] if mine else "-"
+    before, after, error = change(mine, kind)
+    mark = "**" if after - before > 2.0 * error else "*" if before - after > 2.0 * error else ""
+    return f"{mark}{after:.3f}{mark}"
+
+
+def cost(mine: list[dict[str, Any]]) -> str:
+    """Seconds, megabytes and gap of the largest fit."""
+    if not mine or mine[-1]["failure"]:
+        return mine[-1]["failure"] if mine else "-"
+    gaps = [entry["gap"] for entry in mine if entry["gap"] is not None]
+    said = (
+        f"{seconds(max(entry['seconds'] for entry in mine))} s, {max(entry['peak'] for entry in mine) / 2**20:.0f} MB"
+    )
+    return f"{said}, {max(gaps):.0e}" if gaps else said
+
+
+def tables(runs: list[dict[str, Any]], names: list[str], methods: list[str]) -> str:
+    """Accuracies, mean average precisions and costs: a row a set, a column a method."""
+    rows: dict[str, list[list[str]]] = {"knn": [], "map": [], "cost": []}
     for name in names:
-        for method in methods:
-            mine = [entry for entry in runs if (entry["set"], entry["method"]) == (name, method)]
-            if not mine:
-                continue
-            failed = [entry["failure"] for entry in mine if entry["failure"]]
-            if failed:
-                rows.append([name, method, *["-"] * 6, failed[0], "-", "-"])
-                continue
-            cells = []
-            for kind in ("knn", "map"):
-                before = np.array([entry[kind][0] for entry in mine])
-                after = np.array([entry[kind][1] for entry in mine])
-                error = (after - before).std(ddof=1) / np.sqrt(len(mine)) if len(mine) > 1 else np.nan
-                change = f"{(after - before).mean():+.3f}" + (f" ± {error:.3f}" if len(mine) > 1 else "")
-                cells += [f"{before.mean():.3f}", f"{after.mean():.3f}", change]
-            gap = max((entry["gap"] for entry in mine if entry["gap"] is not None), default=None)
-            spent = max(entry["seconds"] for entry in mine)
-            peak = max(entry["peak"] for entry in mine)
-            rows.append(
-                [name, method, *cells, f"{spent:.3g}", f"{peak / 2**20:.0f}", "-" if gap is None else f"{gap:.0e}"]
-            )
-    header = ["set", "", "3-NN before", "after", "change", "MAP before", "after", "change", "seconds", "MB", "gap"]
-    return markdown(header, rows)
+        of = {m: [entry for entry in runs if (entry["set"], entry["method"]) == (name, m)] for m in methods}
+        done = [mine for mine in of.values() if mine and not mine[-1]["failure"]]
+        if not done:
+            continue
+        size = f"{name} ({done[0][0]['shape'][0]} x {done[0][0]['fitted'][1]})"
+        for kind in ("knn", "map"):
+            before = max(done, key=len)
+            rows[kind].append([size, f"{change(before, kind)[0]:.3f}", *[cell(of[m], kind) for m in methods]])
+        rows["cost"].append([size, *[cost(of[m]) for m in methods]])
+    header = ["", "Euclidean", *methods]
+    parts = [markdown(header, rows["knn"]), markdown(header, rows["map"]), markdown(["", *methods], rows["cost"])]
+    return "\n\n".join(parts)
 
 
 def main() -> None:
@@ -185,7 +205,7 @@ def main() -> None:
                 print(json.dumps(entry), file=sys.stderr)
                 if outcome.failure:
                     break
-    print(table(done, options.sets, options.methods))
+    print(tables(done, options.sets, options.methods))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import convexmetric.datasets
 # Before anything imports matplotlib: pictures are drawn without a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
-# Where the renderer of formulas is.
 sys.path.insert(0, str(HERE))
 
 project = "convexmetric"
@@ -26,19 +25,21 @@ version = release = convexmetric.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "mathml",
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
+    "mathml",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+# The gallery's own list of lessons; theirs is lessons.md.
+exclude_patterns = ["_build", "_static", "gallery/index.rst"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 # Pages in Markdown read well on a forge, too: formulas in dollars, directives in fences.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
+myst_update_mathjax = False
 
 # A name in a docstring that leads nowhere is an error as well. Bases of classes may be private, or scikit-learn's.
 nitpicky = True
@@ -57,6 +58,7 @@ autosummary_imported_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"exclude-members": "with_traceback, add_note, args, maketrans"}
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
@@ -102,12 +104,16 @@ html_title = f"convexmetric {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# The header has the sections, the sidebar the pages of a section: pages outside of all sections have none.
+html_sidebars = {page: [] for page in ("index", "search", "genindex", "py-modindex", "_modules/**")}
+# Without a mode the theme complains on the console of whoever comes for the first time.
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "header_links_before_dropdown": 6,
-    "show_nav_level": 2,
 }
 
 sphinx_gallery_conf = {
@@ -123,7 +129,5 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 10,
-    # That page asks other hosts for scripts.
-    "write_computation_times": False,
     "abort_on_example_error": True,
 }

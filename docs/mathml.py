@@ -1,6 +1,7 @@
-"""Formulas as MathML, made when the site is built: pages need no script and no other host.
+"""Formulas as MathML, made when the site is built: readers need neither a script nor a network.
 
-Browsers draw MathML themselves, in the mathematical font that the site brings along.
+``math-core`` translates TeX to MathML Core, which browsers have laid out by themselves since 2023. It refuses TeX that
+it does not know, so that a misspelt command stops the build. Sizes and brackets come from a font in ``_static/fonts``.
 """
 
 from __future__ import annotations
@@ -10,51 +11,65 @@ from typing import Any
 
 from docutils import nodes
 from math_core import LatexError, LatexToMathML
-from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
+from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
-from sphinx.writers.html5 import HTML5Translator
 
-CONVERTER = LatexToMathML()
+LOG = logging.getLogger(__name__)
+CONVERTER = LatexToMathML(fancy_error=False)
 
 
-def mathml(latex: str, display: bool) -> str:
-    """The formula as a MathML element."""
+def aligned(tex: str) -> str:
+    r"""Lines that end in ``\\`` and equations between empty lines, as one aligned block; what is aligned stays.
+
+    >>> aligned("a &= b")
+    '\\begin{aligned}a &= b\\end{aligned}'
+    """
+    equations = [part.strip() for part in re.split(r"\n\s*\n", tex) if part.strip()]
+    lines = r" \\ ".join(equations)
+    alone = r"\begin{" in lines or not ("&" in lines or r"\\" in lines)
+    return lines if alone else rf"\begin{{aligned}}{lines}\end{{aligned}}"
+
+
+def mathml(tex: str, display: bool = False) -> str:
+    """The ``<math>`` element of a formula.
+
+    Raises
+    ------
+    math_core.LatexError
+        If the formula has a command that is not known, or is not well formed.
+    """
+    return CONVERTER.convert_with_local_state(aligned(tex) if display else tex, displaystyle=display)
+
+
+def translated(node: nodes.Element, display: bool) -> str:
+    """The formula of a node; what cannot be translated is a warning at its place, and stays TeX."""
     try:
-        return CONVERTER.convert_with_local_state(latex, displaystyle=display)
+        return mathml(node.astext(), display)
     except LatexError as error:
-        raise ExtensionError(f"no MathML for {latex!r}: {error}") from error
+        LOG.warning("formula %r: %s", node.astext(), error, location=node)
+        return f"<code>{nodes.Text(node.astext())}</code>"
 
 
-def in_lines(latex: str) -> str:
-    r"""Lines below each other where Sphinx would set them so: at blank lines, and aligned at ``&`` and ``\\``."""
-    parts = [part.strip() for part in re.split(r"\n\s*\n", latex.strip())]
-    lines = [_aligned(part) for part in parts]
-    return lines[0] if len(lines) == 1 else r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
-
-
-def _aligned(latex: str) -> str:
-    if r"\begin" in latex or not re.search(r"(?<!\\)&|\\\\", latex):
-        return latex
-    return rf"\begin{{aligned}}{latex}\end{{aligned}}"
-
-
-def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
-    """A formula in a line of text."""
-    self.body.append(mathml(node.astext(), display=False))
+def visit_inline(writer: Any, node: nodes.math) -> None:
+    """A formula in a line."""
+    writer.body.append(writer.starttag(node, "span", "", CLASS="math notranslate"))
+    writer.body.append(translated(node, display=False) + "</span>")
     raise nodes.SkipNode
 
 
-def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
-    """A formula of its own, with its number if it has a label; it scrolls by itself where it is wider than the page."""
-    self.body.append(self.starttag(node, "div", CLASS="math display"))
-    if node["number"]:
-        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})</span>')
-    self.body.append(mathml(in_lines(node.astext()), display=True) + "</div>\n")
+def visit_block(writer: Any, node: nodes.math_block) -> None:
+    """A formula on its own, with its number if it has one."""
+    writer.body.append(writer.starttag(node, "div", "", CLASS="math notranslate"))
+    if node.get("number"):
+        writer.body.append(f'<span class="eqno">({get_node_equation_number(writer, node)})')
+        writer.add_permalink_ref(node, "Link to this equation")
+        writer.body.append("</span>")
+    writer.body.append(translated(node, display=True) + "</div>\n")
     raise nodes.SkipNode
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the renderer."""
-    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
+def setup(app: Any) -> dict[str, bool]:
+    """Make this the renderer of formulas."""
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

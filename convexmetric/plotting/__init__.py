@@ -1,7 +1,8 @@
 """Pictures of a solve and of a metric, on Matplotlib axes.
 
-Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. Nothing here touches
-``pyplot``: no state is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture.
+Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. None touches ``pyplot``: no state
+is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture. :func:`show_pictures` is for scripts that do
+use ``pyplot``, with or without a screen.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
@@ -15,6 +16,7 @@ from convexmetric.plotting.rankings import (
     plot_violated_ranking,
     plot_weight_path,
 )
+from convexmetric.plotting.screen import show_pictures
 from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_path, plot_solution, plot_weights
 from convexmetric.plotting.trails import plot_trails
 
@@ -42,4 +44,5 @@ __all__ = [
     "plot_weights",
     "plot_worst",
     "save_picture",
+    "show_pictures",
 ]

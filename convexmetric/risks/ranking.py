@@ -121,8 +121,8 @@ class RankingRisk(QueryRisk):
 
     @property
     def steepest(self) -> float:
-        """``4 C``: with all pairs inverted the coefficients ``2 / (p n)`` of their distances add up to 4 a query."""
-        return self.pairs.steepest if self._in_pairs else 4.0 * self.C
+        """``4 C sum_q w_q / n_q``: with all pairs inverted the coefficients ``2 / (p n)`` of a query add up to 4."""
+        return self.pairs.steepest if self._in_pairs else 4.0 * float(self._share.sum())
 
     @property
     def _in_pairs(self) -> bool:
@@ -163,9 +163,11 @@ class RankingRisk(QueryRisk):
         """Where all distances are zero a ranking costs its loss, and how large that may be depends on numbers alone."""
         relevance = self.rankings.relevance
         numbers = np.column_stack([relevance.n_relevant, relevance.n_irrelevant])
-        _, first, count = np.unique(numbers, axis=0, return_index=True, return_counts=True)
-        order = np.argsort(first)
-        return float(count[order] @ self.subset(first[order]).part_values(self.cone.zeros()))
+        _, first, group = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
+        shares, order = np.bincount(group.ravel(), self._share), np.argsort(first)
+        # Of one query each, at a weight of 1.
+        some = type(self)(self.rankings.subset(first[order]), self.measure, float(len(first)))
+        return float(shares[order] @ some.part_values(self.cone.zeros()))
 
     def part_values(self, M: Array) -> Array:
         """Weighted loss and violation of every query's worst ranking."""

@@ -149,9 +149,10 @@ def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
         if monitor.cut_short:
             _offer_multiples(problem, monitor)
         return None if monitor.zero_offered else zero
+    nothing_evaluated = monitor.evaluated is None or not monitor.evaluated[0].any()
     with _unhurried():
         found = [best_simple(some, problem.plain_metrics())]
-        if monitor.evaluated is None and monitor.suggestion is not None:
+        if nothing_evaluated and monitor.suggestion is not None:
             found.append((some.value(monitor.suggestion), monitor.suggestion))
     value, metric = min(found, key=lambda pair: pair[0])
     if monitor.M is not None and not value < SIMPLE_SHARE * monitor.upper_bound:

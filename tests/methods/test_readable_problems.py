@@ -19,12 +19,14 @@ def test_text_states_sizes_formula_and_source(name):
     assert all(len(line) <= 110 for line in text.splitlines())
     if isinstance(problem, cm.RankingProblem):
         assert "McFee & Lanckriet 2010" in text
-        assert f"queries   n = {len(problem.rankings)}, ranking a corpus of {len(problem.rankings.X)} points" in text
+        assert (
+            f"queries   n = {len(problem.rankings)}, ranking a corpus of {problem.rankings.X.shape[0]} points" in text
+        )
         assert ("3 weights" if problem.cone.diagonal else "3 x 3") in text
         assert ("w_q" in text) == (problem.query_weights is not None)
     elif isinstance(problem, cm.TripletProblem):
         assert "large graphs" in text
-        assert f"{problem.count} triplets on {len(problem.rankings.X)} points" in text
+        assert f"{problem.count} triplets on {problem.rankings.X.shape[0]} points" in text
         assert ("weighted" in text) == problem.weighted
         assert ("mean_S1" in text) == (problem.intra > 0)
         assert ("mean_S2" in text) == (problem.inter > 0)

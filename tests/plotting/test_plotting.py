@@ -29,6 +29,7 @@ from convexmetric.plotting import (
     plot_weights,
     plot_worst,
     save_picture,
+    show_pictures,
 )
 from convexmetric.plotting.axes import COLOURS
 from convexmetric.plotting.principal_plane import distance_plane, metric_plane
@@ -531,3 +532,32 @@ def test_a_path_of_weights_shows_means_deviations_and_the_choice():
     assert_allclose(curve.get_xydata(), np.column_stack([path.values, [0.6, 0.9, 0.7]]))
     assert line.get_xdata()[0] == 0.1
     assert ax.get_xlabel() == "reg"
+
+
+def test_without_a_screen_pictures_are_saved(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["folder/script.py"])
+    pyplot.switch_backend("Agg")
+    pyplot.close("all")
+    saved = []
+    for _ in range(2):
+        _figure, ax = pyplot.subplots()
+        ax.plot([0, 1], [0, 1])
+        saved += show_pictures()
+    assert not pyplot.get_fignums()
+    assert len(set(saved)) == 2
+    printed = capsys.readouterr().out
+    for path in saved:
+        assert path.name.startswith("script-")
+        assert pyplot.imread(path).std() > 0
+        assert str(tmp_path / path) in printed
+
+
+def test_with_a_screen_figures_are_shown(monkeypatch, tmp_path):
+    shown = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(matplotlib, "get_backend", lambda: "QtAgg")
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
+    assert show_pictures() == []
+    assert shown == [True]
+    assert not list(tmp_path.iterdir())

@@ -12,6 +12,7 @@ from samples import instance_with_optimum
 
 import convexmetric as cm
 from convexmetric import deadline as deadlines
+from convexmetric.certificates.certificate import certify_evaluated, certify_metric
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.deadline import OutOfTime, deadline, look, looking
 from convexmetric.errors import GapWarning, InputError, LongSolveWarning, UnsupportedProblemError
@@ -120,15 +121,37 @@ def test_a_solver_that_never_offers_anything_is_ended_and_simple_metrics_are_ret
     assert 0.0 <= solution.lower_bound <= problem.value(solution.M) <= 1.2 * best
 
 
+@pytest.mark.parametrize("limit", [40.5, 20_000.5])
+def test_what_a_sample_was_solved_to_is_better_than_simple_metrics(clock, monkeypatch, limit):
+    problem = cm.RankingProblem.from_labels(X, WINE.y, C=100.0)
+    known = cm.solve(problem, 1e-3)
+    M = known.certificate.M
+
+    class Endless(cm.solvers.Solver):
+        name = "endless"
+
+        def prepare(self, problem):
+            def run(monitor):
+                monitor.suggestion = M
+                while True:
+                    problem.risk.value(M)
+
+            return run
+
+    # Blocks of a few queries: under the shorter limit no pass ends.
+    monkeypatch.setattr("convexmetric.comparisons.rankings.BLOCK_BYTES", 8 * 178 * 2)
+    clock.now = 0.0
+    solution = cm.solve(problem, solver=Endless(), max_seconds=limit)
+    np.testing.assert_array_equal(solution.certificate.M, M)
+    assert solution.lower_bound <= known.upper_bound
+    assert (solution.upper_bound == math.inf) == (limit < 100.0)
+    assert solution.upper_bound >= known.lower_bound
+
+
 def test_a_value_of_this_run_counts_where_there_is_no_time_for_another():
     problem = cm.RankingProblem.from_labels(X, WINE.y, measure="map", C=10.0)
     M = 0.01 * problem.cone.identity()
     exact = cm.solve(problem, 1e-3)
-    monitor = base.Monitor(1e-9, max_seconds=1e-9, problem=problem)
-    monitor.primal(M, problem.value(M), by_risk=True)
-    monitor.end("max_seconds")
-    from convexmetric.certificates.certificate import certify_evaluated, certify_metric
-
     known, anew = certify_evaluated(problem, M, problem.risk.value(M)), certify_metric(problem, M)
     assert known.upper_bound >= anew.upper_bound >= problem.value(M) >= exact.lower_bound
     assert known.upper_bound == pytest.approx(anew.upper_bound, rel=1e-9)

@@ -73,7 +73,7 @@ class Monitor:
         self.zero_offered = False
         #: The best metric, with its objective, that the problem's own risk evaluated in this run.
         self.evaluated: tuple[Array, float] | None = None
-        #: What a sample of the data was solved to, until a metric has been evaluated on all of them.
+        #: What a sample of the data was solved to, or the caller gave: it counts until one is evaluated on all of them.
         self.suggestion: Array | None = None
         self._callback = callback
         self._display = display
@@ -131,8 +131,8 @@ class Monitor:
 
     @property
     def cut_short(self) -> bool:
-        """Whether a limit on time, the callback or Ctrl-C ended the solve."""
-        return self.stopped and self.status in ("max_seconds", "interrupted")
+        """Whether a limit on time or Ctrl-C ended the solve, so that there is little time for what remains."""
+        return self.stopped and (self.status == "max_seconds" or self.keyboard_interrupt)
 
     @property
     def dual_point(self) -> Any:
@@ -185,6 +185,7 @@ class Monitor:
 
     def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
         """Take what the caller gave to begin from, unless the metric is no better than zero: bounds are made anew."""
+        self.suggestion = M
         value = problem.value(M)
         if not value < problem.value(problem.cone.zeros()):
             return
@@ -208,7 +209,7 @@ class Monitor:
             If the dual point does not fit the problem.
         """
         M = problem.cone.project(state.M) if problem.cone.violation(state.M) > 0.0 else state.M
-        M = problem.risk.repair(M)
+        self.suggestion = M = problem.risk.repair(M)
         self.primal(M, problem.value(M), by_risk=True)
         if state.dual is not None:
             try:

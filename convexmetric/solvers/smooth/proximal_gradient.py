@@ -109,7 +109,7 @@ class ProximalGradient(Solver):
                 if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:
                     break
                 tried *= self.backtracking
-            monitor.primal(there, ahead + problem.penalty(there))
+            monitor.primal(there, ahead + problem.penalty(there), by_risk=True)
             if cone.inner(N - there, there - M) > 0.0:
                 N, momentum = there, 1.0
             else:

@@ -382,7 +382,7 @@ def test_version_and_help(command):
         (f"solve {WINE} --solver cutting", ["cutting-planes", "cutting-planes-plain"]),
         ("fit a.csv --method pro", ["projection"]),
         ("fit a.csv --method projection --set n_c", ["n_components="]),
-        ("fit a.csv --method mlr --set measure=n", ["measure=ndcg"]),
+        ("fit a.csv --method mlr --set measure=n", ["measure=ndcg", "measure=ndcg-log2"]),
         ("fit a.csv --set pu", ["push="]),
     ],
 )

@@ -29,10 +29,6 @@ class Zero(Regularizer):
         """Zero."""
         return 0.0
 
-    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
-        """Attained at the metric zero, where no eigenvalue is positive."""
-        return 0.0 if cone.largest(S) <= 0.0 else np.inf, cone.zeros()
-
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v`` at the largest theta in [0, 1] with ``lambda_max(theta S - G) <= 0``."""
         share = self.largest_share(S, cone.zeros() if G is None else G, cone)

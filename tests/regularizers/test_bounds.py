@@ -55,10 +55,12 @@ def test_linear_term_outside_the_cone(seed, kind):
     value, S, G = 2.0, random_element(rng, cone), 0.4 * random_element(rng, cone)
     squared = SquaredFrobenius(0.5)
     assert squared.bound(value, S, G, cone, cone.zeros()) <= least(squared, cone, value, S, G) + 1e-7
-    # For a trace the problem has an optimum only while -G does not outweigh it.
+    # A trace that -G outweighs has an optimum only where the data hold against it, as S may tell.
     heavy = Trace(cone.largest(-G) * 0.99) if cone.largest(-G) > 0 else None
     if heavy is not None:
-        assert heavy.bound(value, S, G, cone, cone.zeros()) == -np.inf
+        bound = heavy.bound(value, S, G, cone, cone.zeros())
+        assert bound == (value if cone.largest(S - G) <= heavy.reg else -np.inf)
+        assert bound <= least(heavy, cone, value, S, G) + 1e-7
     light = Trace(max(cone.largest(-G), 0.0) * 1.01 + 0.1)
     assert light.bound(value, S, G, cone, cone.zeros()) <= least(light, cone, value, S, G) + 1e-7
 

@@ -9,7 +9,7 @@ from samples import random_element, random_metric
 
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
+from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace, Zero
 
 seeds = st.integers(0, 10**6)
 CONES = [PSDCone, NonnegativeDiagonal]
@@ -48,11 +48,11 @@ def test_bound_is_valid_for_any_dual_point(seed, kind, name, linear):
 
 
 @given(seeds, st.sampled_from(CONES))
-@settings(max_examples=25)
+@settings(max_examples=50)
 def test_linear_term_outside_the_cone(seed, kind):
     rng = np.random.default_rng(seed)
     cone = kind(3)
-    value, S, G = 2.0, random_element(rng, cone), 0.4 * random_element(rng, cone)
+    value, S, G = rng.choice([2.0, -2.0]), random_element(rng, cone), 0.4 * random_element(rng, cone)
     squared = SquaredFrobenius(0.5)
     assert squared.bound(value, S, G, cone, cone.zeros()) <= least(squared, cone, value, S, G) + 1e-7
     # A trace that -G outweighs has an optimum only where the data hold against it, as S may tell.
@@ -112,6 +112,17 @@ def test_value_expression_and_parts_agree(seed, kind):
         u, Q = cone.coordinates(M), regularizer.quadratic(cone)
         quadratic = u @ Q @ u if isinstance(Q, np.ndarray) else Q * (u @ u)
         assert regularizer.linear(cone) @ u + 0.5 * quadratic == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("cone", [PSDCone(2), NonnegativeDiagonal(2)], ids=repr)
+def test_a_negative_value_is_not_raised_to_zero_where_the_risk_must_hold_the_linear_term(cone):
+    # max(0, 2 tr M - 2) - tr M / 2 is least where tr M = 1: -1/2. At zero the linear term would fall without end.
+    G, S = -0.5 * cone.identity(), -2.0 * cone.identity()
+    for regularizer in (Zero(), Trace(0.25)):
+        bound = regularizer.bound(-2.0, S, G, cone, cone.zeros())
+        assert bound == -2.0
+        assert bound <= least(regularizer, cone, -2.0, S, G) < -0.2
+    assert Trace(0.5).bound(-2.0, S, G, cone, cone.zeros()) == 0.0
 
 
 def test_conjugates_in_closed_form():

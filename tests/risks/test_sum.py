@@ -41,7 +41,9 @@ SUMS = {
 
 
 @pytest.mark.parametrize("name", list(SUMS))
-@pytest.mark.parametrize("omega", [Trace(0.5), SquaredFrobenius(0.4), LogDet(np.eye(4))], ids=lambda omega: type(omega).__name__)
+@pytest.mark.parametrize(
+    "omega", [Trace(0.5), SquaredFrobenius(0.4), LogDet(np.eye(4))], ids=lambda one: type(one).__name__
+)
 def test_contracts_gap_and_conic_optimum(name, omega):
     risks, _ = SUMS[name]
     problem = cm.MetricProblem(sum(risks[1:], risks[0]), omega)

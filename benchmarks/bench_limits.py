@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from environment import limit_threads, surroundings
@@ -80,6 +80,12 @@ def _press() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+def _memory(field: str) -> float:
+    """Of this process, in MB (Linux)."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith(f"{field}:")).split()[1]) / 1024
+
+
 def measured(name: str) -> list[str]:
     """The row of a case."""
     rows, limit, state = CASES[name]
@@ -88,15 +94,18 @@ def measured(name: str) -> list[str]:
     # Compiled loops are loaded, or made, before the clock starts.
     cm.solve(state(400), tol=0.1, max_seconds=20.0)
     problem = state(rows)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _memory("VmRSS")
+    # The peak from here on (Linux).
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     explanation = cm.explain(problem, measure=False, max_seconds=limit or None)
     cpu, wall = time.process_time(), time.perf_counter()
     if not limit:
+        # Processes of a pool ignore it as a rule.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=_press, daemon=True).start()
     solution = cm.solve(problem, tol=1e-4, max_seconds=limit or None)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = _memory("VmHWM")
     judge = some_parts(problem, JUDGES) or problem
     simple, _ = best_simple(judge, problem.plain_metrics())
     value = judge.value(solution.certificate.M)
@@ -107,7 +116,7 @@ def measured(name: str) -> list[str]:
         f"{cpu:.1f}",
         f"{wall:.1f}",
         f"{peak:.0f}",
-        f"{grown:.0f} / {estimate}",
+        f"{peak - before:.0f} / {estimate}",
         solution.solver,
         f"{solution.gap:.1e}",
         f"{value:.5g} / {simple:.5g}",

@@ -114,7 +114,7 @@ def main():
         wrong, total, wrong_large = check(name, arguments.cases, arguments.large, arguments.seed)
         print(f"{name:10}  {wrong:8d} of {total:<20d}  {wrong_large:8d} of {arguments.large}", flush=True)
         failed += wrong + wrong_large
-    raise SystemExit(failed > 0)
+    raise SystemExit(int(failed > 0))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 import numba
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from convexmetric.deadline import look
+from convexmetric.deadline import look, looking
 
 __all__ = [
     "THREAD_VARIABLES",
@@ -41,6 +41,8 @@ THREAD_VARIABLES = (
 TWO_THREADS, ALL_THREADS = 2e7, 2e9
 #: Numbers that a compiled loop goes through from which threads are worth starting: some milliseconds of work.
 LOOP_THREADS = 400_000
+#: Numbers that a loop goes through without a look at the time: some tenths of a second.
+MOST_NUMBERS = 10_000_000
 #: Blocks of rows for each of these threads, so that none waits long for the last.
 BLOCKS_A_THREAD = 8
 #: Numbers that a loop of OpenMP reads over and over from which more than one thread pays.
@@ -93,7 +95,7 @@ def shared_cores() -> Iterator[None]:
 
 
 def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments: Any) -> None:
-    """``compiled(begin, end, *arguments)`` for all rows: at once, or block by block in numba's number of threads.
+    """``compiled(begin, end, *arguments)`` for all rows, block by block where they are many, in numba's threads.
 
     A loop that numba itself is to share among threads takes several times as long to compile.
 
@@ -110,18 +112,24 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
     Raises
     ------
     OutOfTime
-        If the time is out before it begins.
+        If the time is out, before it begins or between blocks.
     """
-    look()
     threads = numba.get_num_threads() if numbers >= LOOP_THREADS else 1
-    blocks = min(rows, BLOCKS_A_THREAD * threads)
+    blocks = min(rows, max(BLOCKS_A_THREAD * threads if threads > 1 else 1, -(-numbers // MOST_NUMBERS)))
+    starts = [rows * block // max(1, blocks) for block in range(blocks + 1)]
     if threads == 1 or blocks < 2:
-        compiled(0, rows, *arguments)
+        for ends in looking(pairwise(starts)):
+            compiled(*ends, *arguments)
         return
-    starts = [rows * block // blocks for block in range(blocks + 1)]
+    look()
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(compiled, *ends, *arguments) for ends in pairwise(starts)]:
-            done.result()
+        try:
+            for done in looking([pool.submit(compiled, *ends, *arguments) for ends in pairwise(starts)]):
+                done.result()
+        except BaseException:
+            # The time is out, or Ctrl-C: what has not begun need not.
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -86,9 +87,15 @@ def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options
     return True if (getattr(thing, "__module__", None) or "").startswith("sklearn.") else None
 
 
+def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Leave out the style sheet of another host that animations ask for: the theme has their icons."""
+    context["body"] = re.sub(r'<link rel="stylesheet"\s+href="https?://[^>]*>', "", context.get("body", ""))
+
+
 def setup(app: Any) -> None:
     """Connect what is above."""
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("html-page-context", own_icons)
 
 
 autosummary_context = {"mathematics": mathematics}
@@ -128,6 +135,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 10,
+    # Its tables take their scripts from other hosts.
+    "write_computation_times": False,
     "abort_on_example_error": True,
 }

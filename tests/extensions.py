@@ -283,6 +283,14 @@ class ForgottenQuadratic(SquaredFrobenius):
         return super().value(M, cone) + cone.trace(M)
 
 
+class RaisedBound(Trace):
+    """A negative bound raised to zero where the metric zero is no minimum: the linear term outweighs the trace."""
+
+    def bound(self, value, S, G, cone, hint):
+        bound = super().bound(value, S, G, cone, hint)
+        return bound if bound == -np.inf else max(0.0, bound)
+
+
 class ConcaveRegularizer(Trace):
     """The root of the trace, which is not convex."""
 
@@ -498,6 +506,7 @@ WRONG: dict[str, tuple[Callable[[], cm.MetricProblem], str]] = {
     "curvature": (lambda: separable(FlatCurvature(0.1)), "loss FlatCurvature: curvature"),
     "bound": (lambda: separable(regularizer=TooHighBound(0.5)), "regularizer TooHighBound: bound(v, S, G)"),
     "unclipped": (lambda: separable(regularizer=UnclippedBound(0.1)), "regularizer UnclippedBound: bound(v, S, G)"),
+    "raised": (lambda: separable(regularizer=RaisedBound(0.1)), "regularizer RaisedBound: bound(v, S, G)"),
     "quadratic": (lambda: separable(regularizer=OtherQuadratic(0.5)), "regularizer OtherQuadratic: "),
     "forgotten": (lambda: separable(regularizer=ForgottenQuadratic(0.5)), "regularizer ForgottenQuadratic: "),
     "concave": (lambda: separable(regularizer=ConcaveRegularizer(0.5)), "regularizer ConcaveRegularizer: Omega("),

@@ -58,6 +58,31 @@ def pairs():
     return cm.PairMarginProblem(X, rows, kinds).risk
 
 
+@pytest.mark.parametrize(
+    "weights", [(0.3, 0.7, 0.0), (0.3, 0.7, 0.4), (0.0, 0.7, 50.0), (0.3, 0.0, 0.4), (50.0, 0.0, 0.0)]
+)
+@pytest.mark.parametrize("cone", [PSDCone(3), NonnegativeDiagonal(3)], ids=repr)
+def test_what_it_says_of_its_weights_gives_its_conjugate(weights, cone):
+    class Weighed(Elastic):
+        def weights(self):
+            return NormWeights(*weights)
+
+    a, b, c = weights
+    omega, rng = Weighed(a, b), np.random.default_rng(0)
+    assert omega.smooth_conjugate == (b > 0.0)
+    for _ in range(5):
+        S = 3.0 * cone.from_coordinates(rng.standard_normal(cone.size))
+        M, inside = cone.variable("M")
+        cost = a * cone.trace_expression(M) + 0.5 * b * cp.sum_squares(M) + c * cp.norm(cp.vec(M, order="F"))
+        stated = cp.Problem(cp.Maximize(cp.sum(cp.multiply(S, M)) - cost), inside).solve(solver=cp.CLARABEL)
+        most, N = omega.conjugate(S, cone)
+        assert most == pytest.approx(stated, rel=1e-6, abs=1e-6)
+        if np.isfinite(most):
+            norms = a * cone.trace(N) + 0.5 * b * norm_of(N) ** 2 + c * norm_of(N)
+            assert cone.violation(N) <= 1e-12
+            assert cone.inner(S, N) - norms == pytest.approx(most, rel=1e-12, abs=1e-12)
+
+
 RISKS = {
     "triplets, full": lambda: triplets(PSDCone(4)),
     "triplets, diagonal": lambda: triplets(NonnegativeDiagonal(4)),
@@ -85,7 +110,7 @@ def test_every_solver_that_fits_ends_within_the_bounds_of_every_other(name, tmp_
     solutions = [cm.solve(problem)]
     for solver in {"cutting-planes", *FIT[name]}:
         solutions.append(cm.solve(problem, solver=solver))
-        assert solutions[-1].solver == solver
+        assert (solutions[-1].solver, solutions[-1].status) == (solver, "optimal")
     assert max(solution.lower_bound for solution in solutions) <= min(solution.upper_bound for solution in solutions)
     verdict = cm.write_certificate(tmp_path / "new.npz", problem, solutions[0])
     assert cm.verify(tmp_path / "new.npz").accepted

@@ -1,6 +1,7 @@
 """Threads: limits are kept inside, never raised, and undone."""
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
@@ -14,6 +15,7 @@ import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, SparseTriplets
 from convexmetric.cones import PSDCone
+from convexmetric.deadline import OutOfTime, deadline
 from convexmetric.evaluation.distances import listed_squared_distances, squared_distances
 from convexmetric.measures.ranks import irrelevant_above
 from convexmetric.risks import LabelledPairRisk, PairHinge, PairwiseRisk
@@ -48,6 +50,17 @@ def test_every_row_is_gone_through_once_whatever_the_threads(monkeypatch, rows, 
     over_rows(lambda begin, end, seen: seen.append((begin, end)), rows, numbers, blocks)
     assert len(blocks) == count
     assert [row for begin, end in sorted(blocks) for row in range(begin, end)] == list(range(rows))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_loops_look_at_the_time_between_blocks(monkeypatch, threads):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    monkeypatch.setattr("convexmetric.threads.MOST_NUMBERS", 10_000)
+    begun = []
+    with pytest.raises(OutOfTime), deadline(lambda: len(begun) >= 3):
+        over_rows(lambda begin, end: begun.append(begin) or time.sleep(0.01), 1000, 10**6)
+    # Threads may have begun one each, and one more before they hear of it.
+    assert 3 <= len(begun) <= 3 + 2 * threads
 
 
 def test_what_fails_in_a_thread_is_raised(monkeypatch):

@@ -559,8 +559,13 @@ def _check_regularizer(
         for S in (cone.from_coordinates(rng.standard_normal(cone.size)), some):
             value = float(rng.standard_normal()) * _size([v for v, _ in cuts])
             points.append((value, width * unit / max(_size(S), 1e-300) * S))
-    for G in [None, problem.G if problem.G is not None else unit / _size(some) * some]:
-        for value, S in points:
+    linear = problem.G if problem.G is not None else unit / _size(some) * some
+    # A linear term that rewards large metrics, which the dual point may or may not hold.
+    outward = -2.0 * unit / _size(cone.identity()) * cone.identity()
+    sizes = max(abs(value) for value, _ in points) * np.array([-1.0, 1.0])
+    held = [(value, share * outward) for value in sizes for share in (0.5, 2.0)]
+    for G, some_points in ((None, points), (linear, points), (outward, held)):
+        for value, S in some_points:
             hint = cone.project(metrics[int(rng.integers(len(metrics)))])
             _check_bound(block, omega, cone, value, S, G, hint, metrics)
 

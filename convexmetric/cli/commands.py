@@ -236,8 +236,6 @@ def solve(
     if certificate is not None:
         check_solution_path(certificate, "a certificate")
     problem, title, instance = _problem_of(name)
-    if plot is not None and instance is None:
-        raise InputError("--plot is for instances of the library: use convexmetric.plotting for a problem of your own")
     if not as_json:
         _console().print(str(problem) + "\n", markup=False, highlight=False)
     limits = {"max_seconds": max_seconds, "max_iter": max_iter}
@@ -248,8 +246,8 @@ def solve(
         _console().print(solution_table(solution))
     if save is not None:
         _say(f"solution: {write_solution(save, solution)}")
-    if plot is not None and instance is not None:
-        _plot(instance, solution, plot)
+    if plot is not None:
+        _plot(instance, title, solution, plot)
         _say(f"picture: {plot}")
     if certificate is not None:
         verdict = write_certificate(certificate, problem, solution, title)
@@ -768,14 +766,16 @@ def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
         return name, value
 
 
-def _plot(instance: Instance, solution: Solution, path: Path) -> None:
+def _plot(instance: Instance | None, title: str, solution: Solution, path: Path) -> None:
     # Matplotlib takes a third of a second to import, which other commands need not wait for.
     from convexmetric.plotting import plot_solution, save_picture
 
-    X, labels = instance.rows()
-    # With a kernel the metric acts on kernel values, which have no plane of their own to compare with.
-    figure = plot_solution(solution, X, labels) if X.shape[1] == len(solution.M) else plot_solution(solution)
-    figure.suptitle(instance.title)
+    # Of a problem of the user's own the rows have no one shape; with a kernel the metric acts on kernel values, which
+    # have no plane of their own to compare with.
+    X, labels = (None, None) if instance is None else instance.rows()
+    shown = X is not None and X.shape[1] == len(solution.M)
+    figure = plot_solution(solution, X, labels) if shown else plot_solution(solution)
+    figure.suptitle(title)
     save_picture(figure, path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from inspect import signature
 from pathlib import Path
 
 from convexmetric.errors import InputError
@@ -36,9 +37,11 @@ def made_by(name: str) -> MetricProblem:
             f"{name}: {module_name} has no function {factory_name!r}; name one that returns a MetricProblem"
         )
     try:
-        problem = factory()
+        # Asked before it is called: a TypeError inside it is its own.
+        signature(factory).bind()
     except TypeError as error:
         raise InputError(f"{name}: {factory_name}() must work without arguments; {error}") from error
+    problem = factory()
     if not isinstance(problem, MetricProblem):
         raise InputError(f"{name}: {factory_name}() must return a MetricProblem, got {type(problem).__name__}")
     return problem

@@ -11,7 +11,8 @@ Comparisons come in three forms, told apart by the shape of what ``fit`` is give
 A 2-D array is points in rows without a ``preprocessor``, and tuples of indices with one; a 1-D array with a
 ``preprocessor`` is points by index.
 
-:func:`held_out` says what a metric is good for, and :class:`WeightSearch` chooses the weight of an estimator.
+:func:`~convexmetric.held_out` says what a metric is good for, and :class:`~convexmetric.WeightSearch` chooses the
+weight of an estimator.
 """
 
 from convexmetric.estimators.cross_modal import CrossModalMetric

@@ -71,7 +71,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     verbose: bool | int
     #: Estimators that can be evaluated elsewhere have it as a parameter.
     backend: Any = None
-    #: Rows of components_: None, a number, or "rank". Not of estimators in which it means something else.
+    #: Rows of ``components_``: None, a number, or "rank". Not of estimators in which it means something else.
     n_components: Any = None
 
     def __getstate__(self) -> Any:

@@ -28,6 +28,9 @@ class LargeMargin(MetricEstimator):
         k, the number of target neighbours, by Euclidean distance in the features given; also the k of :meth:`score`.
     push : float
         mu, between 0 and 1: weight of pushing, 1 - mu that of pulling.
+    ridge : float
+        Pull every target neighbour by ``ridge`` times the mean squared distance of two points as well: where there are
+        few points a feature, metrics are learned by heart without it; 0 is the paper's objective.
     diagonal : bool
         Learn weights of features.
     solver : str or Solver
@@ -74,6 +77,7 @@ class LargeMargin(MetricEstimator):
         preprocessor: Any = None,
         backend: Any = None,
         n_components: int | str | None = None,
+        ridge: float = 0.0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.push = push
@@ -87,6 +91,7 @@ class LargeMargin(MetricEstimator):
         self.preprocessor = preprocessor
         self.backend = backend
         self.n_components = n_components
+        self.ridge = ridge
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from points and labels.
@@ -116,7 +121,10 @@ class LargeMargin(MetricEstimator):
         self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
     ) -> tuple[LargeMarginProblem, None]:
         points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
-        return LargeMarginProblem(points, labels, self.n_neighbors, self.push, self.diagonal, weights), None
+        problem = LargeMarginProblem(
+            points, labels, self.n_neighbors, self.push, self.diagonal, weights, ridge=self.ridge
+        )
+        return problem, None
 
     def _full_width(self, problem: MetricProblem) -> int:
         """Also those features that never vary, and are left out of the problem."""

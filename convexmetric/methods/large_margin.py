@@ -11,6 +11,8 @@ j ~> i                 x_j is a *target neighbour* of x_i: one of the k nearest 
 x_l                    an *impostor* of x_i where it comes nearer than a target neighbour plus the margin 1
 mu                     weight of the push term, 1 - mu that of the pull term
 G                      sum (x_i - x_j)(x_i - x_j)^T, so that the pull term is (1 - mu) <G, M>
+rho                    ridge, 0 in the paper: with it G has ``rho`` times the mean of (x - x')(x - x')^T over all pairs
+                       of points more for every target neighbour, as if that share of them were random points
 =====================  ======================================================================================
 
 Points may have weights :math:`w_i`, with which both of their sums over target neighbours are multiplied.
@@ -22,7 +24,7 @@ differ are left out of K; so is a feature of one value, for diagonal metrics.
 
 Where target neighbours agree in a direction in which other points differ, M may grow along it at no cost: impostors
 that differ there are pushed away for free, and a certificate would have to say what happens at infinity. Such data are
-refused. They have fewer points than features as a rule, for which the paper too takes principal components first.
+refused unless rho > 0. They have fewer points than features as a rule, for which the paper takes principal components.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag, checked_part_weights
+from convexmetric.arguments import check_count, check_flag, checked_part_weights, is_real
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
 from convexmetric.comparisons.pairs import ListedPairs
@@ -79,11 +81,14 @@ class LargeMarginProblem(MetricProblem):
     weights : (n,) array, optional
         Weight of every point's terms, those in which it is i; 1 by default. A point of weight 0 is no i, but a target
         neighbour and an impostor of others as before.
+    ridge : float
+        rho: every target neighbour is pulled by ``ridge`` times the mean squared distance of two points as well.
 
     Raises
     ------
     InputError
-        If an argument is malformed, or target neighbours agree in a direction in which other points differ.
+        If an argument is malformed, or ``ridge`` is 0 and target neighbours agree in a direction in which other
+        points differ.
 
     Examples
     --------
@@ -109,6 +114,7 @@ class LargeMarginProblem(MetricProblem):
         push: float = 0.5,
         diagonal: bool = False,
         weights: ArrayLike | None = None,
+        ridge: float = 0.0,
     ) -> None:
         if sp.issparse(X) and diagonal is not True:
             raise InputError("X is sparse: pass diagonal=True, or X.toarray()")
@@ -125,6 +131,8 @@ class LargeMarginProblem(MetricProblem):
         self.point_weights = checked_part_weights(weights, n, "weights", "point")
         own = np.ones(n) if self.point_weights is None else self.point_weights
         anchors = np.flatnonzero(own)
+        #: rho, and k and mu.
+        self.ridge = 0.0 if is_real(ridge) and ridge == 0.0 else checked_weight(ridge, "ridge")
         self.n_neighbors, self.push = int(n_neighbors), float(push)
         i = np.repeat(np.arange(n), relevance.n_relevant)
         #: Rows (i, j): x_j is a target neighbour of x_i, whose weight is positive.
@@ -134,7 +142,8 @@ class LargeMarginProblem(MetricProblem):
         #: ``K^+``, (r, d), and K, (d, r); sparse for diagonal metrics.
         self.whitening: Any
         self.unwhitening: Any
-        self.whitening, self.unwhitening = _scales(points, pull, shares) if diagonal else _axes(points, pull, shares)
+        scaled = _scales if diagonal else _axes
+        self.whitening, self.unwhitening = scaled(points, pull, shares, self.ridge)
         Z = (points if sp.issparse(points) else points - points.mean(axis=0)) @ self.whitening.T
         r = Z.shape[1]
         cone: Cone = NonnegativeDiagonal(r) if diagonal else PSDCone(r)
@@ -206,9 +215,9 @@ class LargeMarginProblem(MetricProblem):
         mu, xi = given("mu", self.push, nonneg=True), cp.Variable(self.count, nonneg=True, name="xi")
         own = np.ones(self.X.shape[0]) if self.point_weights is None else self.point_weights
         pull = ListedPairs(self.targets, self.X.shape[0]).total(self.X, cone, own[self.targets[:, 0]])
-        G = cp.Constant(pull, name="G")
-
         x = as_rows(self.X)
+        spread = cone.outer_sum(x - x.mean(axis=0), np.ones(len(x)))
+        G = cp.Constant(pull + _ridge(own[self.targets[:, 0]], len(x), self.ridge) * spread, name="G")
 
         @cache
         def D(i: int, j: int) -> cp.Parameter:
@@ -266,7 +275,12 @@ class LargeMarginProblem(MetricProblem):
         )
 
 
-def _axes(X: Array, pull: ListedPairs, weights: Array) -> tuple[Array, Array]:
+def _ridge(weights: Array, n: int, ridge: float) -> float:
+    """What multiplies the scatter of n points in G: their mean of (x - x')(x - x')^T over pairs is 2 / n of it."""
+    return 2.0 * ridge * float(weights.sum()) / n
+
+
+def _axes(X: Array, pull: ListedPairs, weights: Array, ridge: float) -> tuple[Array, Array]:
     """``K^+`` and K with ``K K^T = (1 - mu) G`` on the span of the points, from ``1 - mu`` times the weights."""
     U, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     # What centring leaves of a direction in which the points do not vary is rounding of their entries.
@@ -274,11 +288,12 @@ def _axes(X: Array, pull: ListedPairs, weights: Array) -> tuple[Array, Array]:
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
     # In these coordinates the scatter of all points is the identity: eigenvalues are shares of it.
     shares, Q = np.linalg.eigh(pull.total(U, PSDCone(U.shape[1]), weights) if s.size else np.empty((0, 0)))
+    shares = shares + _ridge(weights, len(X), ridge)
     _check(shares, X.shape[1], "direction")
     return (Q / np.sqrt(shares)).T @ (Vt / s[:, None]), (Vt.T * s) @ (Q * np.sqrt(shares))
 
 
-def _scales(X: Any, pull: ListedPairs, weights: Array) -> tuple[sp.csr_array, sp.csr_array]:
+def _scales(X: Any, pull: ListedPairs, weights: Array, ridge: float) -> tuple[sp.csr_array, sp.csr_array]:
     """The same for diagonal metrics: a root a feature. Sparse points are not centred, and have no need to be."""
     d = X.shape[1]
     low, high = (as_rows(end).ravel() for end in (X.min(axis=0), X.max(axis=0)))
@@ -290,8 +305,9 @@ def _scales(X: Any, pull: ListedPairs, weights: Array) -> tuple[sp.csr_array, sp
     if isinstance(points, np.ndarray):
         points, mean = points - mean, np.zeros(varies.size)
     cone = NonnegativeDiagonal(varies.size)
-    g = pull.total(points, cone, weights)
-    _check(g / (cone.outer_sum(points, np.ones(n)) - n * mean**2), d, "feature")
+    scatter = cone.outer_sum(points, np.ones(n)) - n * mean**2
+    g = pull.total(points, cone, weights) + _ridge(weights, n, ridge) * scatter
+    _check(g / scatter, d, "feature")
     rows = np.arange(varies.size)
     K = sp.csr_array((np.sqrt(g), (varies, rows)), shape=(d, varies.size))
     return sp.csr_array((1.0 / np.sqrt(g), (rows, varies)), shape=(varies.size, d)), K
@@ -304,6 +320,6 @@ def _check(shares: Array, d: int, what: str) -> None:
     if free:
         raise InputError(
             f"target neighbours agree in {free} of {d} {what}s in which other points differ, so that M may grow there "
-            "at no cost; raise n_neighbors, take fewer principal components of X first (preprocess with 'pca:K'), or "
-            "take a method with a regularizer (MLR; --method mlr)"
+            "at no cost; pass ridge=0.1 (--set ridge=0.1), raise n_neighbors, take fewer principal components of X "
+            "first (preprocess with 'pca:K'), or take a method with a regularizer (MLR; --method mlr)"
         )

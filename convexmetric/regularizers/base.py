@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
@@ -53,8 +53,6 @@ class Regularizer(ABC):
 
     #: The metric at which it is least, where that is another than zero and known before.
     prior: Array | None = None
-    #: Whether :meth:`conjugate` has a derivative, the metric that attains it: where Omega is strictly convex.
-    smooth_conjugate: ClassVar[bool] = False
     #: What :meth:`bound` rests on.
     grade: ClassVar[Grade] = "float"
 
@@ -93,17 +91,36 @@ class Regularizer(ABC):
         """``Omega(M)``."""
 
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
-        """``Omega*_K(S) = max over M in K of <S, M> - Omega(M)`` and a metric that attains it.
+        r"""``Omega*_K(S) = max over M in K of <S, M> - Omega(M)`` and a metric that attains it.
 
-        Infinite, with a metric that does not matter, where there is no maximum. It proves :meth:`bound`; a regularizer
-        with a conjugate that is easier to bound than to attain proves that by itself.
+        Infinite, with a metric that does not matter, where there is no maximum. From :meth:`weights`, where it is
+
+        .. math:: \Omega^*_K(S) = \frac{1}{2 \lambda} (\|P\|_F - \nu)_+^2, \quad P = [S - a I]_+, \qquad
+           M = \frac{(\|P\|_F - \nu)_+}{\lambda \|P\|_F} P.
+
+        It proves :meth:`bound`; a regularizer with a conjugate that is easier to bound than to attain proves that by
+        itself.
 
         Raises
         ------
         NotImplementedError
-            If it has none.
+            If it has neither weights nor a conjugate of its own.
         """
-        raise NotImplementedError(f"{type(self).__name__} must have a conjugate(S, cone), or its own bound")
+        weights = self.weights()
+        if weights is None:
+            raise NotImplementedError(f"{type(self).__name__} must have a conjugate(S, cone), or its own bound")
+        P = cone.project(S - weights.trace * cone.identity())
+        size = norm_of(P)
+        excess = max(0.0, size - weights.norm)
+        if excess == 0.0 or weights.squared == 0.0:
+            return (0.0 if excess == 0.0 else np.inf), cone.zeros()
+        return 0.5 * excess / weights.squared * excess, excess / weights.squared / size * P
+
+    @property
+    def smooth_conjugate(self) -> bool:
+        """Whether :meth:`conjugate` has a derivative, the metric that attains it: where Omega is strictly convex."""
+        weights = self.weights()
+        return weights is not None and weights.squared > 0.0
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """A proven lower bound ``max over theta of theta value - Omega*_K(theta S - G)``, minus infinity if none.

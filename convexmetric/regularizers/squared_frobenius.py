@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
@@ -26,8 +25,6 @@ class SquaredFrobenius(WeightedRegularizer):
     def described(self, cone: Cone, points: Array | None) -> Described:
         """Its weight."""
         return self.weighed("squared frobenius")
-
-    smooth_conjugate: ClassVar[bool] = True
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M||_F^2``."""

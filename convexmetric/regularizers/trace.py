@@ -38,8 +38,7 @@ class Trace(WeightedRegularizer):
             top = cone.largest(S)
             theta = 1.0 if top <= self.reg else self.reg / top
             return max(0.0, theta * value)
-        share = self.largest_share(S, G, cone)
-        return -np.inf if share is None else max(0.0, share * value)
+        return best_share(self.reg, value, S, G, cone)
 
     def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
         """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none."""
@@ -86,6 +85,15 @@ def largest_share(reg: float, S: Array, G: Array, cone: Cone) -> float | None:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if cone.largest(middle * S - G) <= reg else (low, middle)
     return low
+
+
+def best_share(reg: float, value: float, S: Array, G: Array, cone: Cone) -> float:
+    """``theta v`` at the best theta in [0, 1] with ``lambda_max(theta S - G) <= reg``; minus infinity without one."""
+    theta = largest_share(reg, S, G, cone)
+    if theta is None:
+        return -np.inf
+    # For a negative v the least theta is best. That is 0 only where -G does not outweigh the trace.
+    return 0.0 if theta * value < 0.0 and cone.largest(-G) <= reg else theta * value
 
 
 def _factor(reg: float) -> str:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights, Regularizer
-from convexmetric.regularizers.trace import largest_share
+from convexmetric.regularizers.trace import best_share, largest_share
 
 __all__ = ["Zero"]
 
@@ -29,14 +27,9 @@ class Zero(Regularizer):
         """Zero."""
         return 0.0
 
-    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
-        """Attained at the metric zero, where no eigenvalue is positive."""
-        return 0.0 if cone.largest(S) <= 0.0 else np.inf, cone.zeros()
-
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
-        """``theta v`` at the largest theta in [0, 1] with ``lambda_max(theta S - G) <= 0``."""
-        share = self.largest_share(S, cone.zeros() if G is None else G, cone)
-        return -np.inf if share is None else max(0.0, share * value)
+        """``theta v`` at the best theta in [0, 1] with ``lambda_max(theta S - G) <= 0``."""
+        return best_share(0.0, value, S, cone.zeros() if G is None else G, cone)
 
     def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
         """As of a trace of weight zero."""

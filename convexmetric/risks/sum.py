@@ -55,10 +55,17 @@ class JoinedDual:
         """The points that :meth:`arrays` named."""
         from convexmetric.risks.dual_points import dual_from_arrays
 
+        count = arrays["joined"]
+        # Every risk has a name of its own, so that a damaged number does not make a long loop.
+        if count.shape != () or count not in range(1, len(arrays)):
+            raise DualError("joined must be the number of dual points, one a risk")
         duals = []
-        for k in range(int(arrays["joined"])):
+        for k in range(int(count)):
             own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{k}.")}
-            duals.append(dual_from_arrays(own, "multipliers"))
+            found = dual_from_arrays(own, "multipliers")
+            if found is None:
+                raise DualError(f"it has no dual point of the risk number {k}")
+            duals.append(found)
         return cls(tuple(duals))
 
 

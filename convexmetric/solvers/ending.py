@@ -35,10 +35,10 @@ GRACE_SHARE, LEAST_GRACE = 0.2, 0.5
 SIMPLE_SHARE = 1.5
 
 
-def within_limit(run: Run, monitor: Monitor) -> Any:
+def within_limit(problem: MetricProblem, run: Run, monitor: Monitor) -> Any:
     """Run until it ends or the time is out, which may be in the middle of a pass; what it returns, None if cut short.
 
-    Ctrl-C is taken as well, once a dual point is known.
+    Ctrl-C is taken as well, once a dual point is known. Nonnegative risks have one from the start: no cuts.
     """
     try:
         with deadline(lambda: monitor.out_of_time):
@@ -46,7 +46,7 @@ def within_limit(run: Run, monitor: Monitor) -> Any:
     except OutOfTime:
         monitor.end("max_seconds")
     except KeyboardInterrupt:
-        if monitor.dual_point is None:
+        if monitor.dual_point is None and not problem.risk.nonnegative:
             raise
         monitor.end("interrupted")
         monitor.keyboard_interrupt = True

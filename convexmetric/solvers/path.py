@@ -101,7 +101,7 @@ def solve_path(
             M = before[1].certificate.M
             monitor.primal(M, bare.value(M), by_risk=True)
         start_from_nothing(bare, monitor)
-        within_limit(partial(planes.follow, bare, pool=pool), monitor)
+        within_limit(bare, partial(planes.follow, bare, pool=pool), monitor)
         solutions[weight] = concluded(this, planes, monitor)
         solutions[weight].pass_on_interrupt()
         before = weight, solutions[weight]
@@ -115,14 +115,15 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
     last: Solution | None = None
     for weight in sorted(set(weights), reverse=True):
         this = problem.with_reg(weight)
-        follow = newton.prepare(this.without_constant()) if isinstance(newton, SemismoothNewton) else None
+        bare = this.without_constant()
+        follow = newton.prepare(bare) if isinstance(newton, SemismoothNewton) else None
         if follow is None or isinstance(follow, Reason):
             last = solutions[weight] = limits.solve(this, solver, last)
             continue
         monitor = limits.monitor(this)
         monitor.solver = newton.name
-        start_from_nothing(this.without_constant(), monitor)
-        warm = within_limit(partial(follow, warm=warm), monitor)
+        start_from_nothing(bare, monitor)
+        warm = within_limit(bare, partial(follow, warm=warm), monitor)
         solutions[weight] = concluded(this, newton, monitor)
         solutions[weight].pass_on_interrupt()
     return [solutions[weight] for weight in weights]

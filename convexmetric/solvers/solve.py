@@ -247,7 +247,7 @@ def solve(
     with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
-            within_limit(partial(_run, problem, bare, chosen, run, state, begun, display), monitor)
+            within_limit(bare, partial(_run, problem, bare, chosen, run, state, begun, display), monitor)
         except BackendError:
             monitor.save()
             raise
@@ -308,13 +308,16 @@ def _is_enough(prior: Array, problem: MetricProblem, bare: MetricProblem, monito
     Where its weight is large the optimum goes to it, and its norm hides what the data cost from any solver: bounds are
     made as the certificate makes them, without that norm.
     """
-    M, risk = problem.risk.repair(problem.cone.project(prior)), problem.risk
+    risk = problem.risk
+    monitor.suggestion = M = risk.repair(problem.cone.project(prior))
     value = bare.value(M)
     monitor.primal(M, value, by_risk=True)
     if not np.isfinite(value):
         return False
     dual = tangent_dual(risk, M)
-    monitor.dual(bare.dual_bound(dual, hint=M), lambda: dual)
+    point = risk.dual_point(dual)
+    if point is not None:
+        monitor.dual(bare.bound(point.value, point.S, M), lambda: dual, point)
     if not close_enough(monitor.certificate(), monitor.tol, monitor.atol):
         return False
     monitor.iterate()

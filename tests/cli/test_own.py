@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 from typer.testing import CliRunner
 
 from convexmetric.cli import app
@@ -29,11 +30,18 @@ def ranking():
 def entropic():
     return cm.InformationTheoreticProblem.from_labels(IRIS.X, IRIS.y, 50, random_state=0)
 
+def both():
+    triplets = cm.TripletProblem.from_labels(IRIS.X[::5], IRIS.y[::5], 3, 3, reg=0.1)
+    return cm.MetricProblem(ranking().risk + triplets.risk, triplets.regularizer)
+
 def weighted(C):
     return entropic()
 
 def nothing():
     return None
+
+def broken():
+    return len(5)
 """
 
 
@@ -65,6 +73,30 @@ def test_it_is_solved_explained_and_audited(folder, factory):
     audited = run("audit", name, "metric.npy", "--json", "--quiet")
     assert audited.exit_code == 0, audited.output
     assert json.loads(audited.stdout)["objective"] >= record["lower_bound"]
+
+
+@pytest.mark.parametrize("factory", ["ranking", "entropic", "both"])
+def test_pictures_are_drawn(folder, factory):
+    name = f"own_problems:{factory}"
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((4, 4))
+    np.save("metric.npy", A @ A.T)
+    np.savez("trail.npz", iterates=np.stack([t * np.eye(4) for t in (0.1, 0.5, 1.0)]), seconds=np.arange(1.0, 4.0))
+    for options, picture in [
+        (("solve", name), "solved.png"),
+        (("audit", name, "metric.npy"), "audited.png"),
+        (("audit", name, "trail.npz", "--iterates"), "trail.png"),
+    ]:
+        found = run(*options, "--quiet", "--plot", picture)
+        assert found.exit_code == 0, found.output
+        # A picture in which something is drawn: not of one colour.
+        assert imread(folder / picture)[..., :3].std() > 0.01
+
+
+def test_an_error_of_the_function_itself_is_not_taken_for_its_arguments(folder):
+    found = run("solve", "own_problems:broken")
+    assert isinstance(found.exception, TypeError)
+    assert "has no len()" in str(found.exception)
 
 
 @pytest.mark.parametrize(

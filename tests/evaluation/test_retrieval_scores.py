@@ -40,6 +40,16 @@ def plain_score(name, k, ranking):
         return 1.0 / places[0]
     if name == "precision":
         return sum(ranking[:k]) / k
+    if name == "err":
+        # The reader stops at a relevant item with the chance 1/2, and has read one item if that is the first.
+        def expected(items):
+            goes_on, total = 1.0, 0.0
+            for t, item in enumerate(items, 1):
+                stops = goes_on * 0.5 * item
+                total, goes_on = total + stops / t, goes_on - stops
+            return total
+
+        return expected(ranking) / expected(sorted(ranking, reverse=True))
     if name == "knn":
         return float(sum(ranking[:k]) / k > 0.5)
 
@@ -87,7 +97,7 @@ def test_scores_are_the_means_of_the_definitions():
     D = np.array([[(q - x) @ M @ (q - x) for x in X] for q in Q])
     rankings = [(y == label)[np.argsort(row)] for row, label in zip(D, labels, strict=True)]
     for name in MEASURES:
-        if name in ("knn", "ndcg-log2"):
+        if name in ("knn", "ndcg-log2", "err"):
             continue
         for k in (1, 5) if name in ("precision", "ndcg") else (None,):
             measure = measure_named(name, k)

@@ -134,6 +134,36 @@ def test_directions_in_which_only_other_points_differ_are_refused():
         cm.LargeMarginProblem(few, labels, 2)
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("ridge", [0.05, 2.0])
+def test_a_ridge_pulls_by_the_mean_squared_distance_of_two_points(ridge, diagonal):
+    X, y = points(n=10, d=3 if diagonal else 11, classes=2)
+    if diagonal:
+        X = np.column_stack([X, y])
+    weights = np.linspace(0.5, 1.5, len(X))
+    problem = cm.LargeMarginProblem(X, y, 2, diagonal=diagonal, weights=weights, ridge=ridge)
+    solution = cm.solve(problem, tol=1e-7)
+    assert solution.gap <= 1e-7
+
+    def value(M):
+        targets, (i, j, other) = by_hand(X, y, 2)[0], by_hand(X, y, 2)[1].T
+        D = np.einsum("ijd,de,ije->ij", X[:, None] - X, np.diag(M) if diagonal else M, X[:, None] - X)
+        pull = weights[targets[:, 0]] @ (D[tuple(targets.T)] + ridge * D.mean())
+        return 0.5 * pull + 0.5 * weights[i] @ np.maximum(0.0, 1.0 + D[i, j] - D[i, other])
+
+    M = solution.w if diagonal else solution.M
+    assert value(M) == pytest.approx(solution.upper_bound, rel=1e-9)
+    program = problem.to_cvxpy()
+    program.solve(solver=cp.SCS, eps=1e-8)
+    assert solution.upper_bound == pytest.approx(program.value, rel=1e-5)
+
+
+@pytest.mark.parametrize("ridge", [-1.0, np.nan, np.inf, "much", True])
+def test_a_ridge_is_a_finite_number_that_is_not_negative(ridge):
+    with pytest.raises(InputError, match="ridge must be"):
+        cm.LargeMarginProblem(*points(), ridge=ridge)
+
+
 def test_the_same_point_again_and_again_is_refused():
     for diagonal in (False, True):
         with pytest.raises(InputError, match="again and again"):

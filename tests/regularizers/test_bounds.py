@@ -9,7 +9,7 @@ from samples import random_element, random_metric
 
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
+from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace, Zero
 
 seeds = st.integers(0, 10**6)
 CONES = [PSDCone, NonnegativeDiagonal]
@@ -48,17 +48,19 @@ def test_bound_is_valid_for_any_dual_point(seed, kind, name, linear):
 
 
 @given(seeds, st.sampled_from(CONES))
-@settings(max_examples=25)
+@settings(max_examples=50)
 def test_linear_term_outside_the_cone(seed, kind):
     rng = np.random.default_rng(seed)
     cone = kind(3)
-    value, S, G = 2.0, random_element(rng, cone), 0.4 * random_element(rng, cone)
+    value, S, G = rng.choice([2.0, -2.0]), random_element(rng, cone), 0.4 * random_element(rng, cone)
     squared = SquaredFrobenius(0.5)
     assert squared.bound(value, S, G, cone, cone.zeros()) <= least(squared, cone, value, S, G) + 1e-7
-    # For a trace the problem has an optimum only while -G does not outweigh it.
+    # A trace that -G outweighs has an optimum only where the data hold against it, as S may tell.
     heavy = Trace(cone.largest(-G) * 0.99) if cone.largest(-G) > 0 else None
     if heavy is not None:
-        assert heavy.bound(value, S, G, cone, cone.zeros()) == -np.inf
+        bound = heavy.bound(value, S, G, cone, cone.zeros())
+        assert bound == (value if cone.largest(S - G) <= heavy.reg else -np.inf)
+        assert bound <= least(heavy, cone, value, S, G) + 1e-7
     light = Trace(max(cone.largest(-G), 0.0) * 1.01 + 0.1)
     assert light.bound(value, S, G, cone, cone.zeros()) <= least(light, cone, value, S, G) + 1e-7
 
@@ -110,6 +112,17 @@ def test_value_expression_and_parts_agree(seed, kind):
         u, Q = cone.coordinates(M), regularizer.quadratic(cone)
         quadratic = u @ Q @ u if isinstance(Q, np.ndarray) else Q * (u @ u)
         assert regularizer.linear(cone) @ u + 0.5 * quadratic == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("cone", [PSDCone(2), NonnegativeDiagonal(2)], ids=repr)
+def test_a_negative_value_is_not_raised_to_zero_where_the_risk_must_hold_the_linear_term(cone):
+    # max(0, 2 tr M - 2) - tr M / 2 is least where tr M = 1: -1/2. At zero the linear term would fall without end.
+    G, S = -0.5 * cone.identity(), -2.0 * cone.identity()
+    for regularizer in (Zero(), Trace(0.25)):
+        bound = regularizer.bound(-2.0, S, G, cone, cone.zeros())
+        assert bound == -2.0
+        assert bound <= least(regularizer, cone, -2.0, S, G) < -0.2
+    assert Trace(0.5).bound(-2.0, S, G, cone, cone.zeros()) == 0.0
 
 
 def test_conjugates_in_closed_form():

@@ -41,7 +41,9 @@ SUMS = {
 
 
 @pytest.mark.parametrize("name", list(SUMS))
-@pytest.mark.parametrize("omega", [Trace(0.5), SquaredFrobenius(0.4), LogDet(np.eye(4))], ids=repr)
+@pytest.mark.parametrize(
+    "omega", [Trace(0.5), SquaredFrobenius(0.4), LogDet(np.eye(4))], ids=lambda one: type(one).__name__
+)
 def test_contracts_gap_and_conic_optimum(name, omega):
     risks, _ = SUMS[name]
     problem = cm.MetricProblem(sum(risks[1:], risks[0]), omega)
@@ -88,6 +90,22 @@ def test_a_dual_point_is_one_of_each_and_goes_to_files(tmp_path):
     problem = cm.MetricProblem(total, Trace(0.5))
     path = write_solution(tmp_path / "solution.npz", cm.solve(problem, solver="clarabel"))
     assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"joined": np.array(10**9)}, "the number of dual points"),
+        ({"joined": np.array(np.nan)}, "the number of dual points"),
+        ({"joined": np.zeros(2)}, "the number of dual points"),
+        ({"joined": np.array(1), "0.multipliers": None}, "no dual point of the risk number 0"),
+        ({"1.groups": None}, "has no groups"),
+    ],
+)
+def test_damaged_files_are_refused(changed, message):
+    arrays = dual_arrays(JoinedDual((np.zeros(3), RANKING.own_duals(CONE.identity())[0])), "multipliers") | changed
+    with pytest.raises(DualError, match=message):
+        dual_from_arrays({name: array for name, array in arrays.items() if array is not None}, "multipliers")
 
 
 def test_the_scales_of_mixed_points_do_not_matter_to_certificates():

@@ -7,7 +7,7 @@ from samples import HARD, instance
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, SolverError, UnsupportedProblemError
-from convexmetric.regularizers import Trace
+from convexmetric.regularizers import SquaredDistance, Trace
 from convexmetric.regularizers.base import Regularizer
 from convexmetric.solvers import Monitor
 
@@ -103,6 +103,33 @@ def test_an_interrupt_in_the_first_pass_leaves_the_best_simple_metric(monkeypatc
     assert 0.0 <= solution.lower_bound <= problem.objective(solution.M) <= solution.upper_bound < np.inf
     identity = problem.cone.identity()
     assert solution.upper_bound <= min(problem.value(t * identity) for t in (0.0, 1e-2, 0.1, 1.0)) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("call", [1, 2, 3, 4])
+def test_an_interrupt_while_a_prior_is_looked_at_leaves_something_certified(monkeypatch, call):
+    data = instance("ranking from labels")
+    prior = np.diag(np.arange(1.0, 1.0 + data.cone.d))
+    problem = cm.MetricProblem(data.risk, SquaredDistance(1.0, prior))
+    kind, calls = type(problem.risk), []
+
+    def interrupted(method):
+        def wrapped(*arguments, **options):
+            calls.append(method)
+            if len(calls) == call:
+                raise KeyboardInterrupt
+            return method(*arguments, **options)
+
+        return wrapped
+
+    for name in ("value", "dual_point", "separate"):
+        monkeypatch.setattr(kind, name, interrupted(getattr(kind, name)))
+    with pytest.warns(GapWarning, match="interrupted"):
+        solution = cm.solve(problem, solver="cutting-planes")
+    monkeypatch.undo()
+    assert solution.keyboard_interrupt
+    assert len(calls) >= call
+    assert solution.lower_bound <= problem.value(solution.M) <= solution.upper_bound < np.inf
+    assert solution.upper_bound <= min(problem.value(M) for M in (problem.cone.zeros(), prior)) * (1.0 + 1e-9)
 
 
 def test_errors_of_a_callback_are_not_swallowed():

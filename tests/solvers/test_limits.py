@@ -19,6 +19,7 @@ from convexmetric.errors import GapWarning, InputError, LongSolveWarning, Unsupp
 from convexmetric.measures import MEASURES
 from convexmetric.solvers import forecast
 from convexmetric.solvers.ending import GRACE_SHARE, LEAST_GRACE
+from convexmetric.solvers.ending import _risk_of as risk_of
 from convexmetric.solvers.run import base, machine
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
@@ -84,6 +85,21 @@ def test_bounds_hold_the_optimum_wherever_a_solve_is_ended(clock, name, limit):
     assert problem.value(solution.certificate.M) <= solution.upper_bound * (1.0 + 1e-9)
     again = cm.certify(problem, solution.certificate.M, solution.certificate.dual)
     assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("reg", [1.0, 1e8, 1e16])
+@pytest.mark.parametrize("intra", [0.0, 1e10])
+def test_rounding_of_a_large_penalty_does_not_understate_the_risk(reg, intra):
+    prior = np.diag(np.arange(13.0))
+    problem = cm.TripletProblem.from_labels(X, WINE.y, 1, 1, reg=reg, intra=intra, prior=prior).without_constant()
+    rng = np.random.default_rng(0)
+    for size in 10.0 ** rng.uniform(-6, 3, 40):
+        A = rng.standard_normal((13, 13))
+        M = prior + size * A @ A.T
+        value = problem.value(M)
+        found, risk = risk_of(problem, M, value), problem.risk.value(M)
+        sizes = reg * np.sum(M * M) + abs(problem.cone.inner(problem.G, M)) + abs(value)
+        assert risk <= found <= risk + 1e-12 * sizes
 
 
 @pytest.mark.parametrize("measure", ["auc", "map", "ndcg"])

@@ -140,7 +140,7 @@ class ColumnGeneration(Solver):
         return partial(self._solve, problem, hinges, quadratic)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of the working set's rows, four times, the second derivative in 500 columns, and 25 vectors of multipliers.
+        """Of the working set's rows, four times, the second derivative in 500 columns, and 45 vectors of multipliers.
 
         Features that have weights are frequent ones: sparse rows shrink with the root of the number of columns.
         """
@@ -151,7 +151,7 @@ class ColumnGeneration(Solver):
         columns = min(500.0, features)
         width = row_width(hinges.comparisons) * (columns / features) ** 0.5
         rows = min(self.rows, count) * min(columns, width)
-        return FLOAT * (4.0 * rows + 3.0 * columns**2 + 25.0 * count)
+        return FLOAT * (4.0 * rows + 3.0 * columns**2 + 45.0 * count)
 
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, quadratic: float | Array, monitor: Monitor) -> None:
         """Smoothed hinges first, then working sets until the certified gap closes."""

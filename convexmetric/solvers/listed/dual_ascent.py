@@ -157,12 +157,13 @@ class _Dual:
     def start(self) -> Array:
         """The best equal multipliers.
 
-        Without a linear term hinges and a squared norm make a parabola in their size while no eigenvalue changes sign;
+        Hinges and a squared norm alone make a parabola in their size while no eigenvalue changes sign;
         elsewhere it is the best multiple of a grid.
         """
         low, high = self.box
         u = np.ones(len(self.comparisons))
-        if self.G is None and self.regularizer.quadratic(self.cone) is not None and not low.any():
+        norms = self.regularizer.weights()
+        if self.G is None and norms is not None and norms.trace == norms.norm == 0.0 and not low.any():
             conjugate, value = self.attained(u)[0], self.loss.dual_value(u)
             if value > 0.0:
                 return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)

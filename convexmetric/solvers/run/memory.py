@@ -38,7 +38,7 @@ def pass_memory(problem: MetricProblem) -> float:
 
     Lists of queries: two blocks of distances, and two images of the points. Listed comparisons of diagonal metrics:
     their rows, three times while they are made; of full metrics: differences of their points. All pairs of labelled
-    points: four blocks of rows, and the degrees of 32 groups of them. Any other risk: four matrices with a row and a
+    points: six blocks of rows, and the degrees of 32 groups of them. Any other risk: four matrices with a row and a
     column for each point.
     """
     risk, cone = problem.risk, problem.cone
@@ -47,7 +47,7 @@ def pass_memory(problem: MetricProblem) -> float:
         return 0.0
     queries, listed, labelled = risk.form(QueryRisk), risk.form(SeparableRisk), risk.form(LabelledPairRisk)
     if not isinstance(labelled, Reason):
-        return FLOAT * labelled.parts * (4.0 * ROWS_BLOCK + 32.0 + 2.0 * cone.d)
+        return FLOAT * labelled.parts * (6.0 * ROWS_BLOCK + 32.0 + 2.0 * cone.d)
     if not isinstance(queries, Reason):
         return _rankings_memory(queries.rankings)
     if isinstance(listed, Reason):

@@ -43,6 +43,7 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
 from convexmetric.solvers.cuts.conic_master import ConicMaster
+from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
@@ -157,9 +158,10 @@ class CuttingPlanes(Solver):
             width, master = float(cone.d**2), 32.0 * cuts * cone.d
         return 2.0 * FLOAT * cuts * width + max(pass_memory(problem), FLOAT * master)
 
-    def _master(self, problem: MetricProblem) -> Master | ConicMaster:
-        conic = self.master == "conic" or (self.master is None and problem.quadratic() is None)
-        return ConicMaster(problem) if conic else Master(problem)
+    def _master(self, problem: MetricProblem) -> Master | ConicMaster | DualMaster:
+        if self.master == "conic" or (self.master is None and problem.quadratic() is None):
+            return ConicMaster(problem)
+        return DualMaster(problem) if near_a_prior(problem) else Master(problem)
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""

@@ -1,0 +1,180 @@
+r"""The master problem of cutting planes for metrics near a prior: a squared norm, and an optimum of high rank.
+
+With multipliers a of the cuts :math:`b_t - \langle \Psi_t, M \rangle` the dual of the master is
+
+.. math:: \max_{a \ge 0, \; \sum_{t \in g} a_t \le C_g} \; \varphi(a) = b^\top a - \frac{\lambda}{2} \|M(a)\|_F^2,
+   \qquad M(a) = \frac{1}{\lambda} \Big[ \sum_t a_t \Psi_t - G \Big]_+
+
+in as many unknowns as there are cuts. Its gradient is :math:`b_t - \langle \Psi_t, M(a) \rangle`, and because the
+projection onto the cone is not expansive
+
+.. math:: \varphi(a') \ge \varphi(a) + \nabla \varphi(a)^\top (a' - a) - \tfrac12 (a' - a)^\top H (a' - a),
+   \qquad H_{st} = \langle \Psi_s, \Psi_t \rangle / \lambda,
+
+with equality where no eigenvalue is cut off. So the maximum of the right side is taken again and again, a quadratic
+program that :func:`simplex_qp` solves, from points that are extrapolated (Nesterov) as long as that helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from convexmetric.certificates import relative_gap
+from convexmetric.cones.base import Array
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import DualPoint
+from convexmetric.solvers.cuts.master import MasterPoint, works_in_subspace
+
+__all__ = ["DualMaster", "near_a_prior", "simplex_qp"]
+
+#: Steps of a master at most.
+STEPS = 300
+#: Eigenvalues above this share of the largest count for the rank of a prior, and the share of all that is many.
+COUNTS, MANY = 0.01, 0.25
+#: Of an interior-point step: how far of the way to the boundary, and by how much mu falls.
+LENGTH, FALL = 0.99, 0.1
+#: Iterations of the quadratic program at most, and its accuracy relative to the size of its terms.
+ITERATIONS, ACCURACY = 80, 1e-12
+
+
+def near_a_prior(problem: MetricProblem) -> bool:
+    """Whether metrics are matrices of many features, and a squared norm draws them to one of high rank."""
+    if not works_in_subspace(problem.cone) or problem.G is None or not isinstance(problem.quadratic(), float):
+        return False
+    values = -np.linalg.eigvalsh(problem.G)
+    return bool(np.count_nonzero(values > COUNTS * values[0]) > MANY * len(values)) if values[0] > 0.0 else False
+
+
+class DualMaster:
+    """Solves a growing and shrinking master again and again; the interface of :class:`Master`.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        On matrices, with a squared norm, and a linear term that draws to a prior.
+    """
+
+    def __init__(self, problem: MetricProblem) -> None:
+        self.problem = problem
+        curvature = problem.quadratic()
+        assert isinstance(curvature, float), "near_a_prior has asked"
+        self.reg = curvature
+        self.known: dict[tuple[float, int, bytes], int] = {}
+        self.gram, self.a = np.empty((0, 0)), np.empty(0)
+
+    def start(self) -> Array:
+        """At the prior."""
+        return self._metric(self.problem.cone.zeros())
+
+    def _metric(self, S: Array) -> Array:
+        """``M(a)`` of the sum S of the cuts."""
+        G = self.problem.G
+        return np.asarray(self.problem.cone.project((S if G is None else S - G) / self.reg))
+
+    def solve(
+        self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
+    ) -> MasterPoint:
+        """Solve with the cuts ``offsets - <normals, M>`` to relative gap ``tol``, or as far as float64 carries."""
+        cone, shape = self.problem.cone, self.problem.cone.shape
+        H, a = self._carried_over(normals, offsets, group)
+        y, momentum, best = a, 1.0, None
+        least, before = np.inf, -np.inf
+        for step in range(1, STEPS + 1):
+            S = (y @ normals).reshape(shape)
+            M = self._metric(S)
+            norm, slopes = 0.5 * self.reg * float(np.vdot(M, M)), offsets - normals @ M.ravel()
+            value = float(offsets @ y) - norm
+            slack = np.zeros(len(C))
+            np.maximum.at(slack, group, slopes)
+            linear = 0.0 if self.problem.G is None else cone.inner(self.problem.G, M)
+            upper = norm + linear + float(C @ slack)
+            least = min(least, upper)
+            # Extrapolated multipliers may be negative, and prove nothing then.
+            feasible = y is a
+            if feasible and (best is None or value > best.lower_bound):
+                sums = DualPoint(float(offsets @ a), 0.5 * (S + S.T))
+                lower = self.problem.bound(sums.value, sums.S, M)
+                best = MasterPoint(M, a, sums, upper, max(lower, -np.inf), step)
+            if best is not None and (relative_gap(least, best.lower_bound) <= tol or stop()):
+                break
+            following = simplex_qp(H, slopes + H @ y, group, C)
+            # Back to the last point where extrapolation overshot, as its value or the direction say.
+            overshot = value < before or float((y - following) @ (following - a)) > 0.0
+            before = value
+            if overshot and not feasible:
+                y, momentum = a, 1.0
+                continue
+            longer = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
+            extrapolated = following + (momentum - 1.0) / longer * (following - a)
+            a, momentum = following, longer
+            # Every other point is looked at as it is: of these the bounds are made.
+            y = a if step % 2 else extrapolated
+        assert best is not None
+        self.a = best.a
+        return MasterPoint(best.M, best.a, best.sums, max(least, best.lower_bound), best.lower_bound, step)
+
+    def _carried_over(self, normals: Array, offsets: Array, group: np.ndarray) -> tuple[Array, Array]:
+        """H and multipliers, of cuts that the last master had as they were there; new cuts have no weight yet."""
+        # Cuts of one offset, group and diagonal are the same cut, which may be in hand more than once.
+        diagonals = normals[:, :: self.problem.cone.d + 1]
+        keys = [(float(b), int(g), row.tobytes()) for b, g, row in zip(offsets, group, diagonals, strict=True)]
+        old = np.array([self.known.get(key, -1) for key in keys])
+        kept, new = np.flatnonzero(old >= 0), np.flatnonzero(old < 0)
+        gram, a = np.empty((len(keys), len(keys))), np.zeros(len(keys))
+        gram[np.ix_(kept, kept)] = self.gram[np.ix_(old[kept], old[kept])]
+        first = kept[np.unique(old[kept], return_index=True)[1]]
+        a[first] = self.a[old[first]]
+        products = normals[new] @ normals.T
+        gram[new], gram[:, new] = products, products.T
+        self.known, self.gram = {key: row for row, key in enumerate(keys)}, gram
+        return gram / self.reg, a
+
+
+def simplex_qp(H: Array, c: Array, group: np.ndarray, C: Array) -> Array:
+    r"""``argmax c'x - x'Hx / 2`` over nonnegative x whose sums by group are at most C, by an interior-point method.
+
+    With multipliers z of :math:`x \ge 0`, slacks s and multipliers w of the sums, a step solves
+
+    .. math:: (H + \mathrm{diag}(z / x) + A^\top \mathrm{diag}(w / s) A) \, dx
+       = c - H x + \sigma \mu / x - A^\top (\sigma \mu / s).
+
+    The result is a little inside, so that it is feasible whatever the accuracy.
+    """
+    k, members = len(c), np.bincount(group, minlength=len(C))
+    size = max(float(np.abs(c).max(initial=0.0)), float(H.diagonal().max(initial=0.0)), np.finfo(float).tiny)
+    H, c = H / size, c / size
+    x = (C / (members + 1.0))[group]
+    s = C - np.bincount(group, x, len(C))
+    mu = max(float(np.abs(c - H @ x) @ x) / (k + len(C)), ACCURACY)
+    z, w = mu / x, mu / s
+    target = ACCURACY * max(1.0, float(np.abs(c) @ x))
+    same = group[:, None] == group[None, :]
+    for _ in range(ITERATIONS):
+        aim = FALL * mu
+        K = H + np.where(same, (w / s)[group][None, :], 0.0)
+        K[np.diag_indices(k)] += z / x
+        try:
+            dx = cho_solve(cho_factor(K, check_finite=False), c - H @ x + aim / x - (aim / s)[group])
+        except np.linalg.LinAlgError:
+            break
+        ds = -np.bincount(group, dx, len(C)).astype(np.float64)
+        dz, dw = aim / x - z - z / x * dx, aim / s - w - w / s * ds
+        primal, dual = _length((x, dx), (s, ds)), _length((z, dz), (w, dw))
+        x, s, z, w = x + primal * dx, s + primal * ds, z + dual * dz, w + dual * dw
+        mu = float(x @ z + s @ w) / (k + len(C))
+        if mu * (k + len(C)) <= target and min(primal, dual) > 0.5:
+            break
+    return np.asarray(x * (C / np.maximum(C, np.bincount(group, x, len(C))))[group])
+
+
+def _length(*pairs: tuple[Array, Array]) -> float:
+    """How far all stay positive, and at most 1."""
+    longest = 1.0
+    for values, move in pairs:
+        falls = move < 0.0
+        if falls.any():
+            longest = min(longest, LENGTH * float((-values[falls] / move[falls]).min()))
+    return longest

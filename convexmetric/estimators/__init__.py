@@ -12,8 +12,10 @@ A 2-D array is points in rows without a ``preprocessor``, and tuples of indices 
 ``preprocessor`` is points by index.
 
 :func:`held_out` says what a metric is good for, and :class:`WeightSearch` chooses the weight of an estimator.
+:class:`RetrievalAdapter` learns a linear map from judged queries, chooses its weight, and tests it.
 """
 
+from convexmetric.estimators.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.held_out import HeldOut, PairedScores, held_out
@@ -26,14 +28,17 @@ from convexmetric.estimators.weight_search import WeightPath, WeightSearch
 
 __all__ = [
     "MLR",
+    "AdapterPath",
     "CrossModalMetric",
     "HeldOut",
+    "HeldOutQueries",
     "LargeMargin",
     "LearnedDistance",
     "OperatorMarginMetric",
     "PairedScores",
     "RandomProjectionMetric",
     "RelativeComparisonMetric",
+    "RetrievalAdapter",
     "WeightPath",
     "WeightSearch",
     "held_out",

@@ -1,4 +1,4 @@
-"""The command ``convexmetric``: solve, explain, verify, list, audit, bench, fit, export, demo.
+"""The command ``convexmetric``: solve, explain, verify, list, audit, bench, fit, adapt, export, demo.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
 not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
@@ -38,6 +38,8 @@ from convexmetric.benchmark import RUNS_FILE, Instance, Run, benchmark, list_pro
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
 from convexmetric.certificates import verify as verify_file
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
+from convexmetric.cli.adapting import adapt as adapt_vectors
+from convexmetric.cli.adapting import adapt_record, read_collection, read_vectors, save_adapter
 from convexmetric.cli.fitting import (
     DEFAULT_METHOD,
     KEEP_LONE,
@@ -51,12 +53,14 @@ from convexmetric.cli.fitting import (
 from convexmetric.cli.metric_tables import metric_on_table, read_components, save_components, write_rows
 from convexmetric.cli.own import made_by
 from convexmetric.cli.reports import (
+    adapter_table,
     audit_record,
     audit_table,
     benchmark_markdown,
     benchmark_table,
     explanation_record,
     fit_record,
+    held_out_queries_table,
     held_out_table,
     instance_record,
     instances_table,
@@ -73,7 +77,7 @@ from convexmetric.datasets import Dataset, read_csv, read_table
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.export import write as write_export
-from convexmetric.files import check_solution_path, check_writable, guarded
+from convexmetric.files import check_solution_path, check_writable
 from convexmetric.measures import MEASURES
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
@@ -512,9 +516,7 @@ def fit(
     if save is not None:
         check_solution_path(save)
     if report is not None:
-        if report.suffix.lower() not in (".html", ".htm"):
-            raise InputError(f"{report}: a report is written as .html, not as {report.suffix or 'no suffix'!r}")
-        check_writable(report)
+        _check_report_path(report)
     chosen = _settings(settings, _known(method))
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
@@ -558,6 +560,103 @@ def _print_fit(fitted: Fitted) -> None:
 
 
 @app.command()
+def adapt(
+    corpus: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the documents.", show_default=False)],
+    queries: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the queries.", show_default=False)],
+    qrels: Annotated[
+        Path, typer.Option(metavar="FILE", help="Judgements, as TREC or BEIR have them.", show_default=False)
+    ],
+    corpus_ids: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Identifiers, one a line. Default: numbers of rows, from 0.")
+    ] = None,
+    query_ids: Annotated[Path | None, typer.Option(metavar="FILE", help="The same of the queries.")] = None,
+    measure: Annotated[
+        str, typer.Option(help="What is to become better: nDCG@10, AP, RR@10, P@5, or AUC, which AP decides.")
+    ] = "nDCG@10",
+    learn: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MEASURE", help="Learn the exact loss of this one; may come again, to choose."),
+    ] = None,
+    weights: Annotated[
+        list[float] | None,
+        typer.Option("--C", metavar="C", help="Weight of the loss; may come again, to choose. Default: 100 to 100000."),
+    ] = None,
+    cv: Annotated[int, typer.Option(help="Folds of queries.")] = 5,
+    level: Annotated[float, typer.Option(help="Keep the map if the p-value of its gain is below this.")] = 0.05,
+    unjudged: Annotated[
+        str, typer.Option(help="Of documents that nobody judged for a query: irrelevant, ignore, mined.")
+    ] = "irrelevant",
+    relevant_from: Annotated[int, typer.Option(help="The degree from which a document is relevant.")] = 1,
+    tol: Annotated[float, typer.Option(help="Certified relative gap at which solves stop.")] = 1e-2,
+    max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time, of all solves together.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the map, bounds and scores to this .npz file; see 'export'.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page of all that was found to this .html file.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the change of every query to this .png, .pdf or .svg file.")
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a linear map of an encoder's vectors from judged queries, and keep it only if held-out queries say so.
+
+    Loss and weight are chosen, and the map is tested, by queries that it has not seen; where it does not help, what is
+    saved is the identity.
+
+    convexmetric adapt --corpus docs.npy --queries q.npy --qrels qrels.txt --measure ndcg@10 --save adapter.npz
+    """
+    if save is not None:
+        check_solution_path(save)
+    if report is not None:
+        _check_report_path(report)
+    if picture is not None:
+        _check_picture_path(picture)
+    settings = {"C": weights or None, "cv": cv, "level": level, "unjudged": unjudged, "relevant_from": relevant_from}
+    limits = {"tol": tol, "max_seconds": max_seconds, "verbose": not quiet}
+    with _noted():
+        collection = read_collection(corpus, queries, qrels, corpus_ids, query_ids)
+        adapter, interrupted = adapt_vectors(collection, measure=measure, learn=learn or None, **settings, **limits)
+    solution = adapter.solution_
+    if as_json:
+        _print_json(adapt_record(adapter))
+    else:
+        _print_adapter(adapter)
+    if save is not None:
+        save_adapter(save, adapter)
+        _say(f"adapter: {save}")
+    if report is not None:
+        from convexmetric.cli.html_report import write_adapter_report
+
+        write_adapter_report(report, adapter, shlex.join(["convexmetric", *sys.argv[1:]]))
+        _say(f"report: {report}")
+    if picture is not None:
+        from matplotlib.figure import Figure
+
+        from convexmetric.plotting import plot_query_changes, save_picture
+
+        figure = Figure(layout="constrained")
+        plot_query_changes(adapter.held_out_, figure.add_subplot())
+        save_picture(figure, picture)
+        _say(f"picture: {picture}")
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if solution is not None and solution.status != "optimal":
+        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+def _print_adapter(adapter: Any) -> None:
+    console = _console()
+    if adapter.solution_ is not None:
+        console.print(f"{adapter.solution_.problem}\n", markup=False, highlight=False)
+        console.print(solution_table(adapter.solution_))
+    console.print(f"\n{adapter.path_.heading()}", adapter_table(adapter.path_), sep="\n")
+    console.print(f"\n{adapter.held_out_.heading()}", held_out_queries_table(adapter.held_out_), sep="\n")
+    console.print(f"{adapter.held_out_.counted()}\n\n{adapter.verdict}", markup=False, highlight=False)
+
+
+@app.command()
 def export(
     file: Annotated[
         Path,
@@ -589,17 +688,10 @@ def export(
     if target == file:
         raise InputError(f"{target} would be written over; name another file with --output")
     adapter = read_adapter(file, form)
-    vectors = None if corpus is None else _vectors(corpus)
+    vectors = None if corpus is None else read_vectors(corpus)
     write_export(adapter, target, to, form, vectors)
     rank, d = adapter.components.shape
     _say(f"{form}, {rank} x {d}: {target}")
-
-
-def _vectors(path: Path) -> Any:
-    """A matrix from a ``.npy`` file, mapped into memory."""
-    if path.suffix.lower() != ".npy" or not path.is_file():
-        raise InputError(f"{path}: vectors come from a .npy file")
-    return guarded(path, lambda: np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _say_lone(data: Dataset) -> None:
@@ -848,6 +940,12 @@ def _check_picture_path(path: Path) -> None:
         raise InputError(
             f"{path}: a picture is written as {', '.join(PICTURES)}, not as {path.suffix or 'no suffix'!r}"
         )
+    check_writable(path)
+
+
+def _check_report_path(path: Path) -> None:
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{path}: a report is written as .html, not as {path.suffix or 'no suffix'!r}")
     check_writable(path)
 
 

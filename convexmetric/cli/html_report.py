@@ -1,4 +1,4 @@
-"""What ``fit`` found, on one page that needs nothing else: no network, no other file, pictures inside."""
+"""What ``fit`` or ``adapt`` found, on one page that needs nothing else: no network, no other file, pictures inside."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ from convexmetric.audit import Reference, WorstPart, audit
 from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
 from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
+from convexmetric.estimators import RetrievalAdapter
+from convexmetric.estimators.adapter import COLUMNS as QUERY_COLUMNS
 from convexmetric.estimators.held_out import COLUMNS
 from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.files import all_or_nothing
-from convexmetric.plotting import plot_embedding, plot_spectrum, plot_weight_path, plot_weights
+from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
+from convexmetric.solution import Solution
 
-__all__ = ["write_report"]
+__all__ = ["write_adapter_report", "write_report"]
 
 #: Points of a map, a stratified sample where there are more; columns and comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
@@ -72,12 +75,26 @@ def write_report(path: Path, fitted: Fitted, command: str) -> None:
     InputError
         If it cannot be written.
     """
-    title = f"A metric for {fitted.data.name}"
+    _write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command))
+
+
+def write_adapter_report(path: Path, adapter: RetrievalAdapter, command: str) -> None:
+    """Write the page of ``adapt``, all or nothing.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    _write_page(path, "A linear map for retrieval", _adapter_sections(adapter, command))
+
+
+def _write_page(path: Path, title: str, sections: Iterator[str]) -> None:
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n"
-        + "\n".join(_sections(fitted, command))
+        + "\n".join(sections)
         + "\n</body></html>\n"
     )
     with all_or_nothing(path) as unfinished:
@@ -99,6 +116,25 @@ def _sections(fitted: Fitted, command: str) -> Iterator[str]:
     yield _reproduce(fitted, command)
 
 
+def _adapter_sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
+    held, solution = adapter.held_out_, adapter.solution_
+    yield _text(adapter.verdict, "claim")
+    how = (
+        f"{held.heading()}: every query is scored by a map that was learned, and whose loss and weight were chosen, "
+        "without its fold. The test is two-sided and takes the learned maps as given: it speaks of other queries to "
+        "the same corpus."
+    )
+    changes = _picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
+    scores = _table(("measure", *QUERY_COLUMNS), held.cells())
+    yield _section("Does it help on new queries?", scores + _text(how, "soft") + _side_by_side(changes))
+    yield _section(
+        "What was tried", _table(("loss and weight", held.measure, "largest gap", ""), adapter.path_.cells())
+    )
+    if solution is not None:
+        yield _section("What is certified", _text(_claim(solution)) + f"<pre>{escape(str(solution.problem))}</pre>")
+    yield _section("To do it again", f"<pre>{escape(command)}</pre>" + _facts([("versions", _versions())]))
+
+
 def _held_out(fitted: Fitted) -> str:
     scores = fitted.held_out
     assert scores is not None
@@ -112,18 +148,21 @@ def _held_out(fitted: Fitted) -> str:
 
 
 def _certificate(fitted: Fitted) -> str:
-    solution = fitted.solution
+    problem = f"<pre>{escape(str(fitted.solution.problem))}</pre>"
+    return _section("What is certified", _text(_claim(fitted.solution)) + problem)
+
+
+def _claim(solution: Solution) -> str:
     low = digits(solution.lower_bound, solution.gap, ROUND_FLOOR)
     high = digits(solution.upper_bound, solution.gap, ROUND_CEILING)
     end = (
         "" if solution.status == "optimal" else f" The solve ended before the tolerance asked for ({solution.status})."
     )
-    claim = (
+    return (
         f"No metric has an objective below {low}, and this one has {high}: it is within a share of "
         f"{max(solution.gap, 0.0):.1e} of the best there is. That is proven, and is about the objective below; of new "
-        f"rows only scores of rows held out speak.{end}"
+        f"data only scores of what was held out speak.{end}"
     )
-    return _section("What is certified", _text(claim) + f"<pre>{escape(str(solution.problem))}</pre>")
 
 
 def _weight(fitted: Fitted) -> str:
@@ -202,20 +241,24 @@ def _in_words(part: WorstPart, fitted: Fitted) -> str:
 
 def _reproduce(fitted: Fitted, command: str) -> str:
     solution = fitted.solution
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
-    versions = f"convexmetric {__version__}, {packages}"
     settings = ", ".join(f"{name} = {value}" for name, value in fitted.all_settings.items()) or "as it comes"
     work = f"{solution.iterations} {solution.unit}, {solution.seconds:.2f} s"
     rows = [
         ("method", f"{fitted.method}, {settings}"),
         ("columns", ", ".join(fitted.data.extras["columns"])),
         ("solver", f"{solution.solver}, {work}, tol {solution.tol:g}"),
-        ("versions", f"{versions}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"),
+        ("versions", _versions()),
         ("data", f"SHA-256 {sha256(fitted.data)}"),
         ("problem", f"SHA-256 {solution.problem.fingerprint()}"),
         ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
     ]
     return _section("To do it again", f"<pre>{escape(command)}</pre>" + _facts(rows))
+
+
+def _versions() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
+    machine = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    return f"convexmetric {__version__}, {packages}, {machine}"
 
 
 def _picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:

@@ -21,9 +21,10 @@ from convexmetric.solvers import Explanation
 
 if TYPE_CHECKING:
     from convexmetric.cli.fitting import Fitted
-    from convexmetric.estimators import HeldOut, PairedScores, WeightPath
+    from convexmetric.estimators import AdapterPath, HeldOut, HeldOutQueries, PairedScores, WeightPath
 
 __all__ = [
+    "adapter_table",
     "audit_record",
     "audit_table",
     "benchmark_markdown",
@@ -31,6 +32,7 @@ __all__ = [
     "digits",
     "explanation_record",
     "fit_record",
+    "held_out_queries_table",
     "held_out_table",
     "instance_record",
     "instances_table",
@@ -129,6 +131,18 @@ def held_out_table(scores: HeldOut) -> Table:
     from convexmetric.estimators.held_out import COLUMNS
 
     return _figures(("score", *COLUMNS), scores.cells())
+
+
+def adapter_table(path: AdapterPath) -> Table:
+    """Losses and weights that were tried, with their scores."""
+    return _figures(("loss and weight", path.measure, "largest gap", ""), path.cells())
+
+
+def held_out_queries_table(scores: HeldOutQueries) -> Table:
+    """Scores of held-out queries before and after, with their tests."""
+    from convexmetric.estimators.adapter import COLUMNS
+
+    return _figures(("measure", *COLUMNS), scores.cells())
 
 
 def _figures(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

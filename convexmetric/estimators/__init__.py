@@ -12,9 +12,11 @@ A 2-D array is points in rows without a ``preprocessor``, and tuples of indices 
 ``preprocessor`` is points by index.
 
 :func:`~convexmetric.held_out` says what a metric is good for, and :class:`~convexmetric.WeightSearch` chooses the
-weight of an estimator.
+weight of an estimator. :class:`~convexmetric.RetrievalAdapter` learns a linear map from judged queries, chooses its
+weight, and tests it.
 """
 
+from convexmetric.estimators.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.held_out import HeldOut, PairedScores, held_out
@@ -27,14 +29,17 @@ from convexmetric.estimators.weight_search import WeightPath, WeightSearch
 
 __all__ = [
     "MLR",
+    "AdapterPath",
     "CrossModalMetric",
     "HeldOut",
+    "HeldOutQueries",
     "LargeMargin",
     "LearnedDistance",
     "OperatorMarginMetric",
     "PairedScores",
     "RandomProjectionMetric",
     "RelativeComparisonMetric",
+    "RetrievalAdapter",
     "WeightPath",
     "WeightSearch",
     "held_out",

@@ -11,6 +11,7 @@ from convexmetric.plotting.benchmarks import plot_benchmark, plot_data_profile, 
 from convexmetric.plotting.embeddings import plot_embedding, plot_mds
 from convexmetric.plotting.rankings import (
     plot_precision_recall,
+    plot_query_changes,
     plot_roc,
     plot_validation,
     plot_violated_ranking,
@@ -33,6 +34,7 @@ __all__ = [
     "plot_path",
     "plot_performance_profile",
     "plot_precision_recall",
+    "plot_query_changes",
     "plot_roc",
     "plot_scale",
     "plot_solution",

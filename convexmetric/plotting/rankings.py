@@ -28,9 +28,16 @@ from convexmetric.plotting.axes import (
 )
 
 if TYPE_CHECKING:
-    from convexmetric.estimators import WeightPath
+    from convexmetric.estimators import HeldOutQueries, WeightPath
 
-__all__ = ["plot_precision_recall", "plot_roc", "plot_validation", "plot_violated_ranking", "plot_weight_path"]
+__all__ = [
+    "plot_precision_recall",
+    "plot_query_changes",
+    "plot_roc",
+    "plot_validation",
+    "plot_violated_ranking",
+    "plot_weight_path",
+]
 
 
 def plot_validation(validation: Validation, score: str | None = None, ax: Axes | None = None) -> Axes:
@@ -80,6 +87,27 @@ def plot_weight_path(path: WeightPath, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(path.name)
     ax.set_ylabel(f"{path.n_neighbors}-NN accuracy of held-out rows")
     return plain(ax)
+
+
+def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes:
+    """After minus before of every held-out query, the largest first, and their mean.
+
+    Parameters
+    ----------
+    held_out : HeldOutQueries
+        ``held_out_`` of a :class:`~convexmetric.RetrievalAdapter`.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax)
+    change = np.sort(held_out.changes)[::-1]
+    ax.bar(np.arange(1, change.size + 1), change, width=1.0, color=np.where(change < 0.0, UPPER, LOWER))
+    mean = held_out.deciding.difference
+    ax.axhline(mean, color="#333333", lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
+    ax.set_title(held_out.counted())
+    ax.set_xlabel("held-out queries, by their change")
+    ax.set_ylabel(f"{held_out.measure}, after - before")
+    curve_axes(ax)
+    return ax
 
 
 def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:

@@ -1,0 +1,401 @@
+"""Linear maps for retrieval, compared on held-out queries: exact adapters, classical ones, and gradient steps.
+
+    python retrieval_study.py --output results.jsonl [--only cranfield] [--splits 5]
+    python retrieval_study.py --output results.jsonl --table --picture study.png
+
+Needs the data folder. Gradient steps are PyTorch's, an optional package; without it they are left out.
+
+=================  =====================================================================================================
+identity           Euclidean distance of the encoder's vectors
+whitening          by the covariance of the corpus, shrunk as Ledoit & Wolf (2004) say
+lda                linear discriminant analysis of the corpus's classes, where there are classes
+exact: a loss      :class:`convexmetric.RetrievalAdapter` with that loss, C chosen by three folds of training queries
+kept               of these losses the one with the best mean in the folds, kept only if its own test on the training
+                   queries says so
+triplet, infonce   Adam on a linear map from the identity, triplets of random irrelevant documents or softmax over 32 of
+                   them; rate and number of epochs chosen by the same folds; means of five seeds
+=================  =====================================================================================================
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.stats import ttest_rel
+from sklearn.covariance import LedoitWolf
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+from sklearn.preprocessing import normalize
+
+import convexmetric as cm
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+MEASURES = ("nDCG@10", "AP")
+LOSSES = ("AUC", "AP", "nDCG@10")
+WEIGHTS = (1e3, 1e4)
+FOLDS, SEEDS, HELD = 3, 5, 1.0 / 3.0
+RATES, EPOCHS = (1e-3, 1e-2), (1, 3, 10)
+#: An epoch is so many batches at most, each pair with so many random irrelevant documents.
+BATCHES, BATCH, NEGATIVES, MARGIN, TEMPERATURE = 20, 128, 32, 0.2, 0.1
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Vectors, who is relevant to whom, and classes of the corpus where there are any."""
+
+    corpus: np.ndarray
+    queries: np.ndarray
+    relevant: np.ndarray
+    classes: np.ndarray | None = None
+
+    def qrels(self, rows: np.ndarray) -> cm.datasets.Qrels:
+        """Judgements of some queries; identifiers are numbers of rows."""
+        return cm.datasets.Qrels.from_matrix(csr_array(self.relevant[rows].astype(int)), rows)
+
+
+def cranfield(rng: np.random.Generator) -> Collection:
+    """1,400 abstracts and 225 questions, LSA of 100 dimensions."""
+    folder = cm.datasets.data_folder() / "cranfield"
+
+    def texts(name: str) -> list[str]:
+        entries = re.split(r"^\.I ", (folder / name).read_text(), flags=re.M)[1:]
+        return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.M) for entry in entries]
+
+    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    counts = words.fit_transform(texts("cran.all.1400"))
+    lsa = TruncatedSVD(100, random_state=0).fit(counts)
+    questions = lsa.transform(words.transform(texts("cran.qry")))
+    judged = cm.datasets.read_qrels(folder / "cranqrel")
+    relevant = np.zeros((225, 1400), dtype=bool)
+    rows = np.array([int(name) - 1 for name in judged.queries])[judged.query]
+    relevant[rows, np.array([int(name) - 1 for name in judged.documents])[judged.document]] = True
+    return Collection(normalize(lsa.transform(counts)), normalize(questions), relevant)
+
+
+def webkb(rng: np.random.Generator) -> Collection:
+    """Pages of four universities, LSA of 50 dimensions; relevant are pages of the same topic."""
+    data = cm.datasets.load("webkb-linqs")
+    return _by_class(_lsa(data.X, 50), data.y, 300, rng)
+
+
+def wikipedia_text(rng: np.random.Generator) -> Collection:
+    """Articles, ten topics each (square roots of their shares); relevant are those of the same category."""
+    data = cm.datasets.load("wikipedia-crossmodal")
+    return _by_class(np.sqrt(np.asarray(data.extras["text"])), data.y, 450, rng)
+
+
+def wikipedia_images(rng: np.random.Generator) -> Collection:
+    """Their pictures: 50 principal directions of the square roots of the shares of 128 visual words."""
+    data = cm.datasets.load("wikipedia-crossmodal")
+    return _by_class(PCA(50, random_state=0).fit_transform(np.sqrt(np.asarray(data.X))), data.y, 450, rng)
+
+
+def corel(rng: np.random.Generator) -> Collection:
+    """2,500 pictures, LSA of 50 dimensions of their blobs; relevant are those with two keywords in common."""
+    data = cm.datasets.load("corel5k")
+    X, keywords = _lsa(data.X, 50), np.asarray(data.y, dtype=float)
+    rows = rng.permutation(len(X))[:2500]
+    corpus, asked = rows[450:], rows[:450]
+    relevant = keywords[asked] @ keywords[corpus].T >= 2.0
+    able = relevant.any(axis=1)
+    return Collection(X[corpus], X[asked[able]], relevant[able])
+
+
+COLLECTIONS: dict[str, Callable[[np.random.Generator], Collection]] = {
+    "cranfield": cranfield,
+    "webkb": webkb,
+    "wikipedia-text": wikipedia_text,
+    "wikipedia-images": wikipedia_images,
+    "corel": corel,
+}
+
+
+def _lsa(X: Any, rank: int) -> np.ndarray:
+    weighted = TfidfTransformer(sublinear_tf=True).fit_transform(X)
+    return normalize(TruncatedSVD(rank, random_state=0).fit_transform(weighted))
+
+
+def _by_class(X: np.ndarray, y: np.ndarray, queries: int, rng: np.random.Generator) -> Collection:
+    rows = rng.permutation(len(X))
+    asked, corpus = rows[:queries], rows[queries:]
+    return Collection(X[corpus], X[asked], y[asked][:, None] == y[corpus], y[corpus])
+
+
+def scores(M: np.ndarray | None, data: Collection, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Scores of every query of some, in their order."""
+    run = cm.rank_corpus(M, data.corpus, data.queries[rows], query_ids=rows)
+    found = cm.score_run(run, data.qrels(rows), MEASURES)
+    order = [found.queries.index(str(row)) for row in rows]
+    return {name: found.scores[name][order] for name in MEASURES}
+
+
+def whitening(data: Collection) -> np.ndarray:
+    """The precision matrix of the corpus, shrunk."""
+    return np.asarray(LedoitWolf().fit(data.corpus).precision_)
+
+
+def lda(data: Collection) -> np.ndarray:
+    """Between which classes of the corpus lie apart, in units of their spread."""
+    model = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(data.corpus, data.classes)
+    L = model.scalings_[:, : len(model.classes_) - 1].T
+    return L.T @ L
+
+
+def exact(data: Collection, train: np.ndarray, loss: str) -> cm.RetrievalAdapter:
+    """An adapter by one loss."""
+    adapter = cm.RetrievalAdapter("nDCG@10", learn=loss, C=WEIGHTS, cv=FOLDS, max_seconds=180.0)
+    return adapter.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
+
+
+def descended(
+    data: Collection, rows: np.ndarray, loss: str, rate: float, epochs: tuple[int, ...], seed: int, scale: float
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Metrics after some numbers of epochs of Adam on a linear map of vectors divided by their scale."""
+    rng = np.random.default_rng(seed)
+    X, Q = (torch.tensor(points / scale, dtype=torch.float32) for points in (data.corpus, data.queries))
+    relevant = data.relevant[rows]
+    pairs = np.argwhere(relevant)
+    irrelevant = [np.flatnonzero(~row) for row in relevant]
+    A = torch.eye(X.shape[1], requires_grad=True)
+    adam = torch.optim.Adam([A], lr=rate)
+    for epoch in range(1, max(epochs) + 1):
+        order = rng.permutation(len(pairs))[: BATCHES * BATCH]
+        for first in range(0, len(order), BATCH):
+            asked, near = pairs[order[first : first + BATCH]].T
+            far = np.stack([rng.choice(irrelevant[q], NEGATIVES) for q in asked])
+            images = (Q[rows[asked]] @ A.T)[:, None]
+            to_near = ((images - (X[near] @ A.T)[:, None]) ** 2).sum(2)
+            to_far = ((images - X[far] @ A.T) ** 2).sum(2)
+            if loss == "triplet":
+                cost = torch.relu(MARGIN + to_near - to_far).mean()
+            else:
+                cost = -torch.log_softmax(-torch.cat([to_near, to_far], 1) / TEMPERATURE, 1)[:, 0].mean()
+            adam.zero_grad()
+            cost.backward()
+            adam.step()
+        if epoch in epochs:
+            L = A.detach().numpy().astype(float)
+            yield epoch, L.T @ L
+
+
+def tuned(data: Collection, train: np.ndarray, loss: str, scale: float) -> tuple[float, int]:
+    """Rate and number of epochs with the best nDCG@10 of held-out training queries; 0 epochs are the identity."""
+    fold = np.random.default_rng(0).permutation(len(train)) % FOLDS
+    found: dict[tuple[float, int], list[float]] = {}
+    for j in range(FOLDS):
+        learn, rest = train[fold != j], train[fold == j]
+        found.setdefault((RATES[0], 0), []).extend(scores(None, data, rest)["nDCG@10"])
+        for rate in RATES:
+            for epoch, M in descended(data, learn, loss, rate, EPOCHS, 0, scale):
+                found.setdefault((rate, epoch), []).extend(scores(M, data, rest)["nDCG@10"])
+    return max(found, key=lambda setting: np.mean(found[setting]))
+
+
+def gradient_steps(data: Collection, train: np.ndarray, held: np.ndarray, loss: str, scale: float) -> dict[str, Any]:
+    """Mean scores of five seeds of the setting that was chosen."""
+    start = time.perf_counter()
+    rate, epochs = tuned(data, train, loss, scale)
+    chosen = time.perf_counter() - start
+    every = []
+    for seed in range(SEEDS):
+        M = None
+        if epochs:
+            *_, (_, M) = descended(data, train, loss, rate, (epochs,), seed, scale)
+        every.append(scores(M, data, held))
+    spread = {name: float(np.std([one[name].mean() for one in every], ddof=1)) for name in MEASURES}
+    means = {name: np.mean([one[name] for one in every], axis=0) for name in MEASURES}
+    seconds = chosen + (time.perf_counter() - start - chosen) / SEEDS
+    return {"scores": means, "seconds": seconds, "spread": spread, "chosen": [rate, epochs]}
+
+
+def audited(adapter: cm.RetrievalAdapter, steps: int = 1000) -> dict[str, float]:
+    """Adam on the very objective that was certified, of AUC: how near does it come?
+
+    All pairs of one random query a step; the best of three rates.
+    """
+    problem, solution = adapter.solution_.problem, adapter.solution_
+    of, best, start = problem.rankings, None, time.perf_counter()
+    X, Q = torch.tensor(of.X), torch.tensor(of.Q)
+    eye = torch.eye(X.shape[1], dtype=X.dtype)
+    for rate in (1e-3, 1e-2, 1e-1):
+        rng = np.random.default_rng(0)
+        A = torch.eye(X.shape[1], dtype=X.dtype, requires_grad=True)
+        adam = torch.optim.Adam([A], lr=rate)
+        decay = torch.optim.lr_scheduler.LinearLR(adam, 1.0, 0.01, steps)
+        for _ in range(steps):
+            q = int(rng.integers(len(of)))
+            near, far = of.relevance.of(q)
+            distances = (((X - Q[q]) @ A.T) ** 2).sum(1)
+            apart = distances[far][None] - distances[near][:, None]
+            cost = problem.C * torch.relu(1.0 - 2.0 * apart).mean() + 0.5 * ((A.T @ A - eye) ** 2).sum()
+            adam.zero_grad()
+            cost.backward()
+            adam.step()
+            decay.step()
+        L = A.detach().numpy()
+        verdict = cm.audit(problem, L.T @ L, solution, worst=0)
+        if best is None or verdict.objective < best["objective"]:
+            best = {"rate": rate, "objective": verdict.objective, "suboptimality": verdict.suboptimality}
+    seconds = time.perf_counter() - start
+    return best | {"gap": solution.gap, "C": problem.C, "exact_seconds": solution.seconds, "seconds": seconds}
+
+
+def split_record(name: str, split: int) -> dict[str, Any]:
+    """All methods on one split of the queries."""
+    rng = np.random.default_rng(split)
+    data = COLLECTIONS[name](np.random.default_rng(0))
+    order = rng.permutation(len(data.queries))
+    count = round(HELD * len(order))
+    held, train = np.sort(order[:count]), np.sort(order[count:])
+    methods: dict[str, dict[str, Any]] = {}
+
+    def note(method: str, learned: Callable[[], Any], **more: Any) -> None:
+        start = time.perf_counter()
+        M = learned()
+        seconds = time.perf_counter() - start
+        methods[method] = {"scores": scores(M, data, held), "seconds": seconds, **more}
+
+    note("identity", lambda: None)
+    note("whitening", lambda: whitening(data))
+    if data.classes is not None:
+        note("lda", lambda: lda(data))
+    adapters: dict[str, cm.RetrievalAdapter] = {}
+
+    def learned(loss: str) -> np.ndarray | None:
+        adapters[loss] = exact(data, train, loss)
+        solution = adapters[loss].solution_
+        return None if solution is None else solution.M
+
+    for loss in LOSSES:
+        note(f"exact: {loss}", lambda loss=loss: learned(loss))
+        adapter = adapters[loss]
+        methods[f"exact: {loss}"] |= {
+            "C": adapter.path_.best[1],
+            "gap": 0.0 if adapter.solution_ is None else adapter.solution_.gap,
+            "kept": adapter.kept_,
+        }
+    best = max(adapters.values(), key=lambda adapter: adapter.path_.mean[adapter.path_.index])
+    note("kept", lambda: best.components_.T @ best.components_)
+    methods["kept"]["seconds"] = sum(methods[f"exact: {loss}"]["seconds"] for loss in LOSSES)
+    audit = None
+    if torch is not None:
+        for loss in ("triplet", "infonce"):
+            methods[loss] = gradient_steps(data, train, held, loss, best.scale_)
+        if split == 0 and adapters["AUC"].solution_ is not None:
+            audit = audited(adapters["AUC"])
+    for found in methods.values():
+        found["scores"] = {measure: values.tolist() for measure, values in found["scores"].items()}
+    sizes = [*data.corpus.shape, len(train), len(held)]
+    return {"collection": name, "split": split, "sizes": sizes, "methods": methods, "audit": audit}
+
+
+def summary(records: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, float]]]:
+    """By collection and method: means over splits, splits in which a paired test speaks, and seconds."""
+    table: dict[str, dict[str, dict[str, float]]] = {}
+    for name in dict.fromkeys(record["collection"] for record in records):
+        own = [record["methods"] for record in records if record["collection"] == name]
+        for method in own[0]:
+            row: dict[str, float] = {"seconds": float(np.mean([one[method]["seconds"] for one in own]))}
+            for measure in MEASURES:
+                after, before = ([one[m]["scores"][measure] for one in own] for m in (method, "identity"))
+                row[measure] = float(np.mean([np.mean(values) for values in after]))
+                tests = [tested(a, b) for a, b in zip(after, before, strict=True)]
+                row[f"{measure} better"], row[f"{measure} worse"] = tests.count(1), tests.count(-1)
+            table.setdefault(name, {})[method] = row
+    return table
+
+
+def tested(after: list[float], before: list[float]) -> int:
+    """1 or -1 where a paired t-test over queries speaks at 5%, with its sign; 0 where it does not."""
+    change = np.subtract(after, before)
+    if not change.any() or ttest_rel(after, before).pvalue >= 0.05:
+        return 0
+    return int(np.sign(change.mean()))
+
+
+def markdown(records: list[dict[str, Any]]) -> str:
+    """The tables of the page."""
+    lines = []
+    for name, rows in summary(records).items():
+        n, d, train, held = next(record["sizes"] for record in records if record["collection"] == name)
+        lines += [f"\n**{name}**: {n} documents, d = {d}, {train} queries to learn from, {held} held out\n"]
+        lines += ["| | nDCG@10 | better/worse | AP | better/worse | seconds |", "|---|--:|--:|--:|--:|--:|"]
+        best = {measure: max(row[measure] for row in rows.values()) for measure in MEASURES}
+        for method, row in rows.items():
+            cells = []
+            for measure in MEASURES:
+                text = f"{row[measure]:.4f}"
+                cells.append(f"**{text}**" if row[measure] == best[measure] else text)
+                cells.append(f"{row[f'{measure} better']:.0f}/{row[f'{measure} worse']:.0f}")
+            lines.append(f"| {method} | {' | '.join(cells)} | {row['seconds']:.1f} |")
+    return "\n".join(lines)
+
+
+def picture(records: list[dict[str, Any]], path: Path) -> None:
+    """Change of nDCG@10 against the identity, a point a split."""
+    from matplotlib.figure import Figure
+
+    from convexmetric.plotting import COLOURS, save_picture
+
+    names = list(dict.fromkeys(record["collection"] for record in records))
+    figure = Figure(figsize=(3.0 * len(names), 3.6), layout="constrained")
+    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        own = [record["methods"] for record in records if record["collection"] == name]
+        methods = [method for method in own[0] if method != "identity"][::-1]
+        for at, method in enumerate(methods):
+            both = [[one[m]["scores"]["nDCG@10"] for m in (method, "identity")] for one in own]
+            changes = [np.subtract(*pair) for pair in both]
+            colour = COLOURS[0] if method.startswith("exact") or method == "kept" else COLOURS[1]
+            ax.plot([change.mean() for change in changes], [at] * len(own), "o", color=colour, ms=5, alpha=0.7)
+        ax.axvline(0.0, color="#333333", lw=1.0)
+        ax.set_yticks(range(len(methods)), methods)
+        ax.set_title(name, fontsize="medium")
+        ax.set_xlabel("change of nDCG@10")
+    save_picture(figure, path)
+
+
+def main() -> None:
+    """Run what is not there yet, or print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--only", choices=COLLECTIONS, nargs="*", default=list(COLLECTIONS))
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--picture", type=Path)
+    arguments = parser.parse_args()
+    lines = arguments.output.read_text().splitlines() if arguments.output.exists() else []
+    records = [json.loads(line) for line in lines]
+    if arguments.table or arguments.picture:
+        print(markdown(records))
+        if arguments.picture:
+            picture(records, arguments.picture)
+        return
+    warnings.simplefilter("ignore")
+    done = {(record["collection"], record["split"]) for record in records}
+    for split in range(arguments.splits):
+        for name in arguments.only:
+            if (name, split) in done:
+                continue
+            record = split_record(name, split)
+            with open(arguments.output, "a") as file:
+                file.write(json.dumps(record) + "\n")
+            print(markdown([record]), record["audit"] or "", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from convexmetric.certificates import checker
+from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.statement import Table, describe, plain
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
@@ -50,10 +50,10 @@ def difference(
         If the contents state no problem.
     """
     with checker.refusals("the problem"), np.errstate(all="ignore"):
-        stated = checker.Problem(document, checker.Arrays(arrays))
+        stated = kernel.Problem(document, kernel.Arrays(arrays))
     table, made = describe(problem)
     wanted = {name: plain(array) for name, array in made.items()}
-    if stated.sha256 == checker.statement_digest(table, wanted):
+    if stated.sha256 == kernel.statement_digest(table, wanted):
         return Difference("")
     if document["problem"] != table:
         return Difference("the statement or its parameters")
@@ -64,7 +64,7 @@ def difference(
         there = arrays[name]
         if there.shape != here.shape or there.dtype != here.dtype:
             return Difference(f"the array {name}")
-        if checker.digest(there) != checker.digest(here):
+        if kernel.digest(there) != kernel.digest(here):
             off = _deviation(here, there) if here.dtype.kind == "f" else np.inf
             if not 0.0 <= off <= tolerance:
                 return Difference(f"the array {name}", off)

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
@@ -18,8 +19,9 @@ from typing import Protocol
 
 import numpy as np
 
-from convexmetric.certificates import checker
+from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
+from convexmetric.certificates.dual_points import feasible, stored
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -75,19 +77,16 @@ def write_certificate(
     path = check_solution_path(path, "a certificate")
     certificate = _checked(solution, title)
     start = perf_counter()
-    document, arrays = _stated(problem, certificate, title)
-    stated, lower, upper = _proven(problem, certificate.M, document, arrays)
-    document["claimed"] = {"lower": str(lower), "upper": str(upper)}
-    document["sha256"] = {name: checker.digest(array) for name, array in arrays.items()}
+    document, arrays = _stated(problem, title)
+    proof = _proven(problem, certificate, document, arrays)
+    document["claimed"] = {"lower": str(proof.lower), "upper": str(proof.upper)}
+    document["sha256"] = {name: kernel.digest(array) for name, array in arrays.items()}
     _write(path, document, arrays)
     # What was proven is what is in the file: its hashes are those of the arrays at hand.
     if checker.read(path)[0] != document:
         raise InputError(f"{path}: the file does not hold what was written")
-    seconds = perf_counter() - start
-    return checker.Verdict(
-        True, lower, upper, (lower, upper), "", document["title"], stated.words, seconds, document["problem"],
-        stated.sizes, stated.sha256,
-    )  # fmt: skip
+    claimed = replace(proof, claimed=(proof.lower, proof.upper), reason="")
+    return checker.as_verdict(claimed, document["title"], perf_counter() - start)
 
 
 def _checked(solution: Certified | Certificate, title: str) -> Certificate:
@@ -104,46 +103,70 @@ def _checked(solution: Certified | Certificate, title: str) -> Certificate:
     return certificate
 
 
-def _stated(problem: MetricProblem, certificate: Certificate, title: str) -> tuple[Table, Arrays]:
-    """The document, without claims, and all arrays but the metric."""
+def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
+    """The document and the arrays of the statement, without what proves."""
     table, arrays = describe(problem)
-    risk, regularizer = problem.risk, problem.regularizer
-    point = risk.dual_point(certificate.dual)
-    if point is None:
-        raise InputError("the dual point has NaN or infinite entries and proves nothing")
-    if not np.isfinite(point.S).all():
-        raise InputError("nothing is proven: what the dual point says is not finite")
-    hints = risk.hints(certificate.dual)
-    arrays = {**arrays, **hints.arrays, **regularizer.hints(point.S, problem.G, certificate.M)}
     document: Table = {
-        "format": checker.FORMAT,
-        "version": checker.VERSION,
+        "format": kernel.FORMAT,
+        "version": kernel.VERSION,
         "title": title or str(problem).partition("\n")[0],
         "problem": table,
-        "dual": hints.table,
+        "dual": {},
         "claimed": {"lower": "0", "upper": "0"},
         "sha256": {},
     }
     return document, {name: plain(array) for name, array in arrays.items()}
 
 
-def _proven(
-    problem: MetricProblem, M: Array, document: Table, arrays: Arrays
-) -> tuple[checker.Problem, Fraction, Fraction]:
-    """The problem as it is stated, with the bounds that are proven; the metric's factor is added to the arrays."""
-    upper = lower = None
-    for nudge in NUDGES if problem.risk.hard else NUDGES[:1]:
+@np.errstate(all="ignore")
+def _proven(problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays) -> kernel.Proof:
+    """What the kernel proves; the metric's factor and the dual point are added to the document and the arrays."""
+    risk = problem.risk
+    point = risk.dual_point(certificate.dual)
+    if point is None:
+        raise InputError("the dual point has NaN or infinite entries and proves nothing")
+    if not np.isfinite(point.S).all():
+        raise InputError("nothing is proven: what the dual point says is not finite")
+    try:
+        stated = kernel.Problem(document, kernel.Arrays(arrays))
+        upper = _upper(problem, stated, certificate.M, arrays)
+        document["dual"], found = stored(risk, risk.hints(certificate.dual), stated)
+        arrays |= {name: small(array) for name, array in found.items()}
+        says = stated.risk.dual(document["dual"], kernel.Arrays(arrays))
+        hints = problem.regularizer.hints(point.S, problem.G, certificate.M)
+        _, table, cap = feasible(stated, says, hints, upper)
+        document["dual"] |= table
+        arrays |= {name: plain(array) for name, array in cap.items()}
+        proof = checker.prove(document, arrays)
+    except kernel.NotProven as error:
+        raise InputError(f"nothing is proven: {error}") from error
+    except checker.CertificateError as error:
+        raise InputError(f"the certificate does not describe its problem: {error}") from error
+    if proof.upper is None or proof.lower is None:
+        raise InputError(f"nothing is proven: {proof.reason}")
+    _compare(problem, stated, arrays, float(proof.upper))
+    return proof
+
+
+def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
+    """The upper bound, whose metric is added to the arrays: scaled up a little where hard margins ask for it."""
+    nudges = NUDGES if problem.risk.hard else NUDGES[:1]
+    for nudge in nudges:
         arrays |= _factor(problem, M * (1.0 + nudge))
         try:
-            stated, lower, upper, reason = checker.prove(document, arrays)
-        except checker.CertificateError as error:
-            raise InputError(f"the certificate does not describe its problem: {error}") from error
-        if upper is not None:
-            break
-    if upper is None or lower is None:
-        raise InputError(f"nothing is proven: {reason}")
-    _compare(problem, stated, arrays, float(upper))
-    return stated, lower, upper
+            return stated.upper(kernel.Arrays(arrays))
+        except kernel.NotProven:
+            if nudge == nudges[-1]:
+                raise
+    raise AssertionError
+
+
+def small(array: np.ndarray) -> np.ndarray:
+    """Integers in the shortest type of files that holds them."""
+    if array.dtype.kind == "f":
+        return plain(array)
+    most = int(array.max(initial=0))
+    return np.ascontiguousarray(array, dtype="|u1" if most < 2**8 else "<i4" if most < 2**31 else "<i8")
 
 
 def _factor(problem: MetricProblem, M: Array) -> Arrays:
@@ -153,7 +176,7 @@ def _factor(problem: MetricProblem, M: Array) -> Arrays:
 
 
 @np.errstate(all="ignore")
-def _compare(problem: MetricProblem, stated: checker.Problem, arrays: Arrays, upper: float) -> None:
+def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upper: float) -> None:
     """Raise unless what the blocks stated is worth what they are, at the metric of the file.
 
     Blocks describe themselves, and of one that describes another the bounds would be those of another problem. The
@@ -163,8 +186,8 @@ def _compare(problem: MetricProblem, stated: checker.Problem, arrays: Arrays, up
     factor = arrays["weights_of_metric" if cone.diagonal else "factor"]
     M = factor if cone.diagonal else factor.T @ factor
     for metric, root in ((cone.identity(), cone.identity()), (M, factor)):
-        omega = float(stated.regularizer.value(cone.diagonal, root).mid)
-        linear = 0.0 if stated.G is None else cone.inner(stated.G, metric)
+        omega = float(stated.omega.value(root).mid)
+        linear = cone.inner(stated.G, metric)
         sizes = abs(problem.regularizer.value(metric, cone))
         sizes += 0.0 if problem.G is None else float(np.abs(problem.G * metric).sum())
         _agree("the penalty", omega + linear, problem.penalty(metric) - problem.constant, AGREEMENT * sizes)

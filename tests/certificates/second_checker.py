@@ -164,6 +164,9 @@ def opened(whole: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         names = archive.namelist()
         need(len(set(names)) == len(names) and "certificate.json" in names, "members")
+        infos = archive.infolist()
+        need(all(info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos), "compression")
+        need(archive.getinfo("certificate.json").file_size <= 2**20, "more than 1 MiB of JSON")
         text = archive.read("certificate.json").decode("utf-8")
         document = json.loads(text, object_pairs_hook=_once, parse_float=_none, parse_constant=_none)
         arrays = {}
@@ -172,7 +175,9 @@ def opened(whole: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
                 need(re.fullmatch(r"[a-z][a-z_]{0,40}\.npy", name), "a member that is no array")
                 if archive.getinfo(name).file_size > 16 * MOST:
                     raise TooLarge("a member of more bytes than this checker reads")
-                arrays[name[:-4]] = np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+                data = archive.read(name)
+                need(data[:8] in (b"\x93NUMPY\x01\x00", b"\x93NUMPY\x02\x00"), "version of the npy format")
+                arrays[name[:-4]] = np.load(io.BytesIO(data), allow_pickle=False)
     if sum(array.size for array in arrays.values()) > MOST:
         raise TooLarge(f"more than {MOST} numbers")
     table(document, "format version title problem dual claimed sha256")

@@ -1,0 +1,86 @@
+"""Whether the kernel and the second checker, which share no code, say the same of a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.judge import Campaign
+from convexmetric.certificates import checker
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "certificates"))
+import second_checker  # isort: skip
+
+__all__ = ["AGREED", "Agreement", "Comparison"]
+
+#: What is no disagreement: the same outcome; a damaged container that only one refuses, as the second leaves archives
+#: and headers to the standard library and NumPy; claims that hold by less than the kernel's rounding; and what is too
+#: much for one of them.
+AGREED = ("accepted", "not proven", "refused", "container", "rounding", "too large")
+#: Mutations of archives, headers and JSON text.
+CONTAINERS = ("bytes", "zip headers", "npy headers", "members", "JSON text")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What both say of a case: one of :data:`AGREED`, or what they disagree about."""
+
+    case: int
+    problem: str
+    mutation: str
+    said: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Cases of a campaign, judged by both."""
+
+    campaign: Campaign
+
+    def __call__(self, case: int) -> Comparison:
+        problem, mutation, whole = self.campaign.made(case)
+        path, start = self.campaign.folder / f"{case}.npz", time.perf_counter()
+        path.write_bytes(whole)
+        said = compare(path, whole, container=whole_of(mutation))
+        if said not in AGREED and self.campaign.keep is not None:
+            self.campaign.keep.mkdir(parents=True, exist_ok=True)
+            (self.campaign.keep / path.name).write_bytes(whole)
+        path.unlink()
+        return Comparison(case, problem.name, mutation, said, time.perf_counter() - start)
+
+
+def whole_of(mutation: str) -> bool:
+    """Whether a mutation is one of the container."""
+    return any(mutation.startswith(name) for name in CONTAINERS)
+
+
+def compare(path: Path, whole: bytes, container: bool = False) -> str:
+    """One of :data:`AGREED`, or a disagreement in words."""
+    first, second, why = None, None, ""
+    try:
+        first = checker.verify(path)
+    except checker.CertificateError as error:
+        why = str(error)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            second = second_checker.judge(whole)
+    except second_checker.TooLarge:
+        return "too large"
+    except second_checker.Refused as error:
+        return "refused" if first is None else "container" if container else f"only the second refuses: {error}"
+    if first is None:
+        if "operations" in why or "more than" in why:
+            return "too large"
+        return "container" if container else f"only the first refuses: {why}"
+    if first.lower is not None and (second.lower is None or second.lower < first.lower):
+        return f"the lower bound {first.lower} is more than the exact one, {second.lower}"
+    if first.upper is not None and (second.upper is None or second.upper > first.upper):
+        return f"the upper bound {first.upper} is less than the exact one, {second.upper}"
+    if first.accepted != second.accepted:
+        return "only the first accepts" if first.accepted else "rounding"
+    return "accepted" if first.accepted else "not proven"

@@ -373,7 +373,7 @@ def _made_feasible(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
             says = stated.risk.dual(document["dual"], given)
             hints = {"hint": arrays.get("weights_of_metric", np.zeros(stated.d))}
             _, table, cap = feasible(stated, says, hints, stated.upper(given))
-    except (kernel.NotProven, kernel.CertificateError, InputError, np.linalg.LinAlgError, ValueError, OverflowError):
+    except (kernel.NotProven, kernel.CertificateError, InputError, np.linalg.LinAlgError, ValueError, ArithmeticError):
         d, problem = document["problem"]["features"], document["problem"]
         table, cap, kind = {"share": "0"}, {}, problem["regularizer"]["kind"]
         if kind == "quadratic form":

@@ -2,8 +2,8 @@ r"""Dual points as certificate files hold them: found here, and only evaluated b
 
 Blocks give their dual points as witnesses (metrics at which slopes or rankings are taken, with weights) or as slopes
 (:meth:`~convexmetric.risks.Risk.hints`). What a risk over lists makes of witnesses is written as integers over
-:math:`2^b`: sums of slopes, or of places in rankings, for every item of every query. How much of it is feasible, and the
-cap that shows so, come from eigenvalues in floats, less what the kernel's own rounding will cost.
+:math:`2^b`: sums of slopes, or of places in rankings, for every item of every query. How much of it is feasible, and
+the cap that shows so, come from eigenvalues in floats, less what the kernel's own rounding will cost.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, sp
     return table | {"shift": str(Fraction(_slack(values, rad)))}, {"cap": cap}
 
 
-def _slack(values: Array, rad: float) -> float:
+def _slack(values: Any, rad: float) -> float:
     """What the kernel needs to see that a matrix about as large as one with these eigenvalues is semidefinite."""
     return 10.0 * (len(values) + 8.0) * kernel.U * float(np.linalg.norm(values)) + 6.0 * rad
 
@@ -245,7 +245,8 @@ def _largest_share(problem: kernel.Problem, S: Array, G: Array, weight: float, r
         return 1.0
     low, high = 0.0, 1.0
     if not G.any():
-        guess = min(1.0, weight / _size(problem, S))
+        size = _size(problem, S)
+        guess = min(1.0, weight / size) if size > weight else 1.0
         low, high = guess * (1.0 - 1e-9), guess
         if room(low) < 0.0:
             low = 0.0

@@ -4,8 +4,8 @@ r"""The kernel of proofs: evaluates the two bounds of a certificate, and searche
 
 *Upper bound*: F at the metric of the file. *Lower bound*: its dual point says :math:`R(M) \ge v - \langle S, M
 \rangle`; R is nonnegative, so that a share :math:`0 \le \theta \le 1` of this is true, too; and a *cap* P with
-:math:`P \succeq \theta S - G` leaves :math:`F(M) \ge \theta v - \langle P, M \rangle + \Omega(M)`. The statement, what is
-to be shown of a file, and the theorems (numbers below) with their proofs are in ``docs/certificate-format.md``.
+:math:`P \succeq \theta S - G` leaves :math:`F(M) \ge \theta v - \langle P, M \rangle + \Omega(M)`.
+The statement, what is to be shown of a file, and the theorems with their proofs are in ``docs/certificate-format.md``.
 
 It imports NumPy and the standard library only, and runs alone: ``python kernel.py FILE ...``, for files that are not
 made to exhaust the machine; ``checker.py`` reads those of strangers.
@@ -841,7 +841,7 @@ class Problem:
         demand(known, "problem: cone must be 'psd' or 'diagonal', and linear true or false")
         self.diagonal, self.d = table["cone"] == "diagonal", natural(table["features"], "features", 1)
         self.constant = rational(table.get("constant", "0"), "constant")
-        kind = table["risk"].get("kind") if isinstance(table["risk"], dict) else None
+        kind: Any = table["risk"].get("kind") if isinstance(table["risk"], dict) else None
         demand(isinstance(kind, str) and kind in RISKS, "risk: there is no such kind")
         demand(isinstance(table["regularizer"], dict), "regularizer must be a table")
         self.risk = RISKS[kind](table["risk"], arrays, self.diagonal, self.d)

@@ -85,6 +85,8 @@ def write_certificate(
     # What was proven is what is in the file: its hashes are those of the arrays at hand.
     if checker.read(path)[0] != document:
         raise InputError(f"{path}: the file does not hold what was written")
+    assert proof.lower is not None
+    assert proof.upper is not None
     claimed = replace(proof, claimed=(proof.lower, proof.upper), reason="")
     return checker.as_verdict(claimed, document["title"], perf_counter() - start)
 

@@ -215,7 +215,7 @@ def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, sp
 
 def _slack(values: Any, rad: float) -> float:
     """What the kernel needs to see that a matrix about as large as one with these eigenvalues is semidefinite."""
-    return 10.0 * (len(values) + 8.0) * kernel.U * float(np.linalg.norm(values)) + 6.0 * rad
+    return 10.0 * (len(values) + 8.0) * kernel.U * float(np.linalg.norm(values)) + 1.25 * rad
 
 
 def _size(problem: kernel.Problem, A: Array) -> float:

@@ -820,7 +820,7 @@ def semidefinite(K: Ball, what: str) -> None:
     C may be anything, so that nothing is asked of the Cholesky factor that LAPACK finds.
     """
     d, rad = len(K.mid), float(norms(np.broadcast_to(K.rad, K.mid.shape)))
-    e = 4.0 * (d + 8.0) * U * float(norms(K.mid)) + 2.0 * rad
+    e = 4.0 * (d + 8.0) * U * float(norms(K.mid)) + 1.0625 * rad
     shifted, C = K - Ball(e * np.eye(d)), np.full((d, d), np.nan)
     if math.isfinite(e):
         try:

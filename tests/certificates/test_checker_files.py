@@ -161,7 +161,7 @@ BOMBS = {
     "a large factor": ("ranking from labels", lambda c: other(c, factor=np.zeros((2**14, 3))), "matrix"),
     "points": ("map", lambda c: many_points(c, 12_000), "matrix"),
     "features": ("ranking from labels", lambda c: other(c, {"features": 2**14}), "matrix"),
-    "witnesses": ("map", lambda c: other(c, steps=np.zeros((2**21, len(c[1]["near"])), dtype=np.uint8)), "operations"),
+    "witnesses": ("map", lambda c: other(c, steps=np.zeros((2**20, len(c[1]["near"])), dtype=np.uint8)), "operations"),
 }
 
 

@@ -218,9 +218,14 @@ def _slack(values: Any, rad: float) -> float:
     return 10.0 * (len(values) + 8.0) * kernel.U * float(np.linalg.norm(values)) + 1.25 * rad
 
 
+def _spectrum(problem: kernel.Problem, A: Array) -> Any:
+    """Eigenvalues of a matrix, or the entries of a diagonal."""
+    return A if problem.diagonal else np.linalg.eigvalsh(0.5 * (A + A.T))
+
+
 def _size(problem: kernel.Problem, A: Array) -> float:
     """The largest eigenvalue, or the norm of the positive ones, of a matrix or diagonal."""
-    values = A if problem.diagonal else np.linalg.eigvalsh(0.5 * (A + A.T))
+    values = _spectrum(problem, A)
     if problem.omega.kind == "trace":
         return float(values.max())
     return float(np.linalg.norm(np.maximum(values, 0.0)))
@@ -228,11 +233,12 @@ def _size(problem: kernel.Problem, A: Array) -> float:
 
 def _largest_share(problem: kernel.Problem, S: Array, G: Array, weight: float, rad: float) -> float:
     """About the largest feasible share of a dual point, less what the kernel's rounding costs."""
+    # Without a linear term the eigenvalues are those of S, scaled.
+    own = None if G.any() else _spectrum(problem, S)
 
     def room(theta: float) -> float:
         """By how much the size of the cap is below the weight."""
-        A = theta * S - G
-        values = A if problem.diagonal else np.linalg.eigvalsh(0.5 * (A + A.T))
+        values = theta * own if own is not None else _spectrum(problem, theta * S - G)
         shift = 8.0 * kernel.U * np.abs(values).max() + 2.0 * rad
         if not problem.diagonal:
             shift = _slack(weight - values if problem.omega.kind == "trace" else values, rad)

@@ -221,8 +221,8 @@ def tall(n: int = 12_000) -> bytes:
     return deflate((document, arrays))
 
 
-def crowded(queries: int = 20_000) -> bytes:
-    """20,000 queries of one near and one far item each, with as many points."""
+def crowded(queries: int = 10_000) -> bytes:
+    """10,000 queries of one near and one far item each, with as many points."""
     document, arrays = ranking(measure="auc")
     zeros, stops = np.zeros(queries, dtype=np.uint8), np.arange(1, queries + 1, dtype=np.int32)
     arrays |= {"anchors": zeros, "points": np.zeros((queries, 1)), "near_sums": zeros, "far_sums": zeros}
@@ -419,7 +419,7 @@ ATTACKS = [
     Attack(R, "json-bomb", "a description of 2 MiB, deflated", lambda: text_with(lambda text: text + " " * 2**21)),
     Attack(R, "wide", "a factor of 16,000 columns", wide),
     Attack(R, "tall", "MAP on 12,000 points", tall),
-    Attack(R, "crowded", "20,000 queries among as many points", crowded),
+    Attack(R, "crowded", "10,000 queries among as many points", crowded),
     Attack(R, "features", "2^38 columns", lambda: changed(triplet(), problem(features=2**38))),
     Attack(R, "all-pairs", "all pairs of 20,000 points", many_slopes),
     Attack(R, "lzma", "an LZMA member", lambda: lzma_member(False)),

@@ -287,8 +287,8 @@ def rounded(value: Fraction, away: int, digits: int = 17) -> Fraction:
     """The next number of so many decimal digits above (``away = 1``) or below (``-1``)."""
     if value == 0:
         return value
-    exponent = len(str(abs(value.numerator))) - len(str(value.denominator)) - digits
-    scale = Fraction(10) ** exponent
+    scale = Fraction(10) ** (len(str(abs(value.numerator))) - len(str(value.denominator)) - digits)
+    scale = scale * 10 if abs(value) >= scale * 10**digits else scale
     return (math.ceil(value / scale) if away > 0 else math.floor(value / scale)) * scale
 
 

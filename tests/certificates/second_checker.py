@@ -519,7 +519,11 @@ def rounded(value: Fraction, up: bool) -> Fraction:
     """Section 6."""
     if value == 0:
         return value
-    e = len(str(abs(value.numerator))) - len(str(value.denominator)) - 17
+    e = -400
+    while abs(value) >= Fraction(10) ** (e + 17):
+        e += 100 if abs(value) >= Fraction(10) ** (e + 117) else 1
+    while abs(value) < Fraction(10) ** (e + 16):
+        e -= 1
     scaled = value / Fraction(10) ** e
     whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
     return whole * Fraction(10) ** e

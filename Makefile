@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 # Tests run side by side: threads of their own would only get in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test lint types layers fix bench docs clean clean-cache slow notebooks release
+.PHONY: help demo test lint types layers fix bench docs docs-check clean clean-cache slow notebooks release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -49,6 +49,10 @@ $(BIN)/.ready-docs: $(BIN)/.ready
 
 docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
+
+docs-check: docs ## every page in Chromium, narrow and wide, light and dark, without network (minutes)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs-check]'
+	$(BIN)/python docs/check_pages.py docs/_build/html
 
 bench: $(BIN)/.ready ## side-by-side timings (minutes)
 	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'

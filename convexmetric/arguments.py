@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
@@ -17,6 +18,7 @@ __all__ = [
     "check_positive_number",
     "check_seconds",
     "check_share",
+    "checked_part_weights",
     "is_real",
     "not_one_of",
 ]
@@ -53,6 +55,34 @@ def check_share(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a number above 0 and below 1."""
     if not is_real(value) or not 0.0 < float(value) < 1.0:
         raise InputError(f"{name} must be a number above 0 and below 1, got {value!r}")
+
+
+def checked_part_weights(weights: Any, count: int, name: str, part: str) -> NDArray[np.float64] | None:
+    """``(count,)`` weights of the parts of a risk, such as its queries or pairs; None stays None: all weigh 1.
+
+    Raises
+    ------
+    InputError
+        If they are not ``count`` nonnegative finite numbers of which one is positive.
+    """
+    if weights is None:
+        return None
+    try:
+        array = np.asarray(weights)
+        if np.iscomplexobj(array):
+            raise TypeError("complex numbers")
+        array = np.array(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold real numbers, one a {part} ({error})") from error
+    if array.shape != (count,):
+        raise InputError(f"{name} must have one number a {part}, shape ({count},), got {array.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0.0)))
+    if wrong.size:
+        at = int(wrong[0])
+        raise InputError(f"{name} must be finite and not negative; 0 leaves a {part} out, {name}[{at}] = {array[at]:g}")
+    if not array.any():
+        raise InputError(f"{name} is zero for every {part}, which leaves nothing to learn from; make one positive")
+    return array
 
 
 def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = "") -> str:

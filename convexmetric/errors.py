@@ -17,6 +17,7 @@ __all__ = [
     "GapWarning",
     "InfeasibleError",
     "InputError",
+    "LongSolveWarning",
     "LostShardsWarning",
     "SolverError",
     "SolverNotInstalledError",
@@ -70,6 +71,10 @@ class UnsupportedProblemError(ConvexMetricError, TypeError):
 
 class GapWarning(UserWarning):
     """A solve ended with a certified gap above the tolerance asked for."""
+
+
+class LongSolveWarning(UserWarning):
+    """A solve without a limit is forecast to take minutes or more; the message says how long, and how to limit it."""
 
 
 class LostShardsWarning(UserWarning):

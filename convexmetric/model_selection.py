@@ -255,7 +255,7 @@ def _validate(
     gaps = np.empty((len(values), folds))
     seconds = 0.0
     tasks = (delayed(_fold)(split, fold, values, names, tol, max_seconds, share_cuts) for fold in range(folds))
-    with _bar(progress) as bar:
+    with progress_bar(progress) as bar:
         task = bar.add_task("cross-validation", total=folds)
         for fold, found in enumerate(Parallel(n_jobs, return_as="generator")(tasks)):
             for c, (scored, gap, spent) in enumerate(found):
@@ -291,7 +291,8 @@ def _solved(problem: RankingProblem, tol: float, max_seconds: float | None) -> S
     return solution
 
 
-def _bar(shown: bool) -> Bar:
+def progress_bar(shown: bool) -> Bar:
+    """A bar on standard error that goes when it is done; nothing where it is not to be shown."""
     from rich.console import Console
     from rich.progress import Progress as Bar
 

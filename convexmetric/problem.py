@@ -464,6 +464,11 @@ class MetricProblem:
         """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``."""
         return self.cone.factor(M)
 
+    @property
+    def weighs_features(self) -> bool:
+        """Whether the metric is diagonal on the data as given: :meth:`weights` are then all that there is of it."""
+        return self.cone.diagonal
+
     def weights(self, M: Array) -> Array:
         """Weights of a diagonal metric, one a feature (or what else the problem gives weights to)."""
         return M

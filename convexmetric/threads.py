@@ -17,6 +17,8 @@ from typing import Any
 import numba
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from convexmetric.deadline import look
+
 __all__ = [
     "THREAD_VARIABLES",
     "blas_threads_for",
@@ -104,7 +106,13 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
         How many rows there are, and how many numbers are gone through.
     *arguments
         Passed on.
+
+    Raises
+    ------
+    OutOfTime
+        If the time is out before it begins.
     """
+    look()
     threads = numba.get_num_threads() if numbers >= LOOP_THREADS else 1
     blocks = min(rows, BLOCKS_A_THREAD * threads)
     if threads == 1 or blocks < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import convexmetric.datasets
 # Before anything imports matplotlib: pictures are drawn without a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -23,19 +25,21 @@ version = release = convexmetric.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
+    "mathml",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+# The gallery's own list of lessons; theirs is lessons.md.
+exclude_patterns = ["_build", "_static", "gallery/index.rst"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 # Pages in Markdown read well on a forge, too: formulas in dollars, directives in fences.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
+myst_update_mathjax = False
 
 # A name in a docstring that leads nowhere is an error as well. Bases of classes may be private, or scikit-learn's.
 nitpicky = True
@@ -54,6 +58,7 @@ autosummary_imported_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"exclude-members": "with_traceback, add_note, args, maketrans"}
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
@@ -99,10 +104,15 @@ html_title = f"convexmetric {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# The header has the sections, the sidebar the pages of a section: pages outside of all sections have none.
+html_sidebars = {page: [] for page in ("index", "search", "genindex", "py-modindex", "_modules/**")}
+# Without a mode the theme complains on the console of whoever comes for the first time.
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "header_links_before_dropdown": 6,
 }
 

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import plot_bounds
+from convexmetric.plotting import plot_bounds, show_pictures
 
 wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])
@@ -37,7 +37,7 @@ print(solution)
 
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 plot_bounds(solution, ax=axes)
-plt.show()
+show_pictures()
 
 # %%
 # Anybody's metric

@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
+from convexmetric.plotting import show_pictures
 
 # %%
 # Five problems on data that everybody has
@@ -108,7 +109,7 @@ spectra.set_title("eigenvalues of $M^*$, largest = 1")
 spectra.set_xlabel("number")
 spectra.legend(frameon=False, fontsize="small")
 spectra.grid(color="#E5E5E5", lw=0.6)
-plt.show()
+show_pictures()
 
 # %%
 # The last panel shows another thing that the five have in common: optimal metrics are often simple. Most eigenvalues

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, MARKERS, plot_mds
+from convexmetric.plotting import COLOURS, MARKERS, plot_mds, show_pictures
 
 rng = np.random.default_rng(3)
 
@@ -91,7 +91,7 @@ for row, (name, (points, D)) in zip(axes, maps.items(), strict=True):
     row[0].set_aspect("equal", adjustable="datalim")
     plot_mds(D, kind, row[1], names).set_title(f"{name}b: learned distance, {after:.0%} satisfied")
     assert after > before
-plt.show()
+show_pictures()
 assert satisfied(maps["2"][1], P) > satisfied(distances_of(around, hopeless.w), P)
 
 # %%
@@ -101,36 +101,41 @@ assert satisfied(maps["2"][1], P) > satisfied(distances_of(around, hopeless.w), 
 # Triplets can say what is meant by "close". The paper draws maps of web pages: under the plain distance, under one
 # learned from topics, and under one for which, besides, faculty pages are to be closer to student pages than to others.
 # Here are the same three maps of handwritten digits that took no part in learning. The topic is the digit, and the wish
-# besides is that a 1 be closer to a 7 than to anything else.
+# besides is that a 1 be closer to a 7 than to anything else. All three are judged by the same triplets of digits that
+# took no part.
 
 SEPARATE = {"0": 0, "1": 1, "2": 2, "3": 3, "4": 4, "7": 5}
 
 
 def maps_of(train, y, test, y_test, names, friends, count=4000):
-    """Three distances between test points, the share of test triplets that each satisfies, and the certificates."""
+    """Three distances between test points with the solves they come from, and what all of them are judged by."""
 
     def judgements(labels):
         topic = triplets_of(labels, 4 * count)[:count]
         i, j, k = rng.integers(0, len(labels), (3, 200 * count))
         first, second = friends
         mine = (labels[i] == first) & (labels[j] == second) & ~np.isin(labels[k], friends)
-        return topic, np.vstack([topic, np.column_stack([i, j, k])[mine][: count // 4]])
+        return {"topics": topic, "the wish": np.column_stack([i, j, k])[mine][: count // 4]}
 
-    tests = judgements(y_test)
-    found = {"unweighted": (distances_of(test, np.ones(test.shape[1])), tests[0], None)}
-    wishes = ("learned from topics", f"... and {names[friends[0]]} near {names[friends[1]]}")
-    for title, triplets, test_triplets in zip(wishes, judgements(y), tests, strict=True):
+    told, held_out = judgements(y), judgements(y_test)
+    lists = {
+        "learned from topics": told["topics"],
+        f"... and {names[friends[0]]} near {names[friends[1]]}": np.vstack(list(told.values())),
+    }
+    found = {"unweighted": (distances_of(test, np.ones(test.shape[1])), None)}
+    for title, triplets in lists.items():
         solution = cm.solve(cm.RelativeComparisonProblem(train, triplets, C=1.0), tol=1e-4)
-        found[title] = (distances_of(test, solution.w), test_triplets, solution)
-    return found
+        found[title] = (distances_of(test, solution.w), solution)
+    return found, held_out
 
 
-def draw_maps(found, labels, names):
-    """One map for each distance."""
+def draw_maps(found, held_out, labels, names):
+    """One map for each distance, and how many of the same held-out triplets it satisfies."""
     figure, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained")
-    for ax, (title, (D, triplets, solution)) in zip(axes, found.items(), strict=True):
+    for ax, (title, (D, solution)) in zip(axes, found.items(), strict=True):
         plot_mds(D, labels, ax, names)
-        ax.set_title(f"{title}\n{satisfied(D, triplets):.1%} of its test triplets satisfied")
+        shares = ", ".join(f"{satisfied(D, triplets):.1%} of {kind}" for kind, triplets in held_out.items())
+        ax.set_title(f"{title}\nheld-out triplets satisfied: {shares}", fontsize="medium")
         if solution is not None:
             print(f"{title:30s} {solution.certificate}")
         for collection in ax.collections:
@@ -143,14 +148,14 @@ chosen = np.isin(digits.y, [int(name) for name in SEPARATE])
 X, y = digits.X[chosen] / 16.0, np.array([SEPARATE[str(digit)] for digit in digits.y[chosen]])
 order = rng.permutation(len(X))
 train, test = order[:700], order[700:950]
-found = maps_of(X[train], y[train], X[test], y[test], list(SEPARATE), (1, 5))
-draw_maps(found, y[test], list(SEPARATE))
-plt.show()
+found, held_out = maps_of(X[train], y[train], X[test], y[test], list(SEPARATE), (1, 5))
+draw_maps(found, held_out, y[test], list(SEPARATE))
+show_pictures()
 
 # %%
 # The same wish as a number: the mean distance between a 1 and a 7, in units of the mean distance of all pairs.
 
-for title, (D, _, _) in found.items():
+for title, (D, _) in found.items():
     between = D[np.ix_(y[test] == 1, y[test] == 5)].mean() / D.mean()
     print(f"{title:30s} {between:.2f}")
 
@@ -169,5 +174,5 @@ if os.environ.get("CONVEXMETRIC_DATA"):
     train, test = order[:2900], order[2900:3300]
     pages = words[train], webkb.y[train], words[test].toarray(), webkb.y[test]
     friends = topics.index("faculty"), topics.index("student")
-    draw_maps(maps_of(*pages, topics, friends, count=20_000), webkb.y[test], topics)
-    plt.show()
+    draw_maps(*maps_of(*pages, topics, friends, count=20_000), webkb.y[test], topics)
+    show_pictures()

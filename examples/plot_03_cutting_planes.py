@@ -23,6 +23,7 @@ import numpy as np
 from matplotlib.animation import FuncAnimation
 
 import convexmetric as cm
+from convexmetric.plotting import show_pictures
 
 wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])[:, [9, 12]]
@@ -159,7 +160,7 @@ if sys.argv[-1].endswith(".gif"):
     film.save(sys.argv[-1], writer="pillow")
 # Where pictures stand still, this is the one they show.
 frame(len(record) // 2)
-plt.show()
+show_pictures()
 
 # %%
 # Four passes side by side, above those of the algorithm as printed, below those of *in-out separation*, which asks the
@@ -173,7 +174,7 @@ for row, cuts, steps, name in zip(
         draw_region(ax, cuts, steps, t)
         ax.set_title(f"{name}, {ax.get_title()}", fontsize="medium")
 axes[0, 0].legend(loc="upper right", framealpha=0.9, edgecolor="none", fontsize="small")
-plt.show()
+show_pictures()
 
 # %%
 # In two dimensions both are quick. In a hundred the jumps of the plain method are what makes it slow: the package's

@@ -23,7 +23,7 @@ import numpy as np
 import convexmetric as cm
 from convexmetric.measures import measure_named
 from convexmetric.measures.reference import most_violated
-from convexmetric.plotting import COLOURS, plot_violated_ranking
+from convexmetric.plotting import COLOURS, plot_violated_ranking, show_pictures
 
 for p, n in ((2, 2), (4, 4), (10, 10), (20, 80), (50, 950)):
     print(f"{p:3d} relevant and {n:3d} irrelevant items: {float(comb(p + n, p)):.3g} rankings")
@@ -182,7 +182,7 @@ axes[1].set(xlabel="cases, the worst first", ylabel="value missed", title="divid
 axes[1].set_xlim(0, 1.5 * (short["ndcg"] > 1e-9).sum())
 axes[1].legend(frameon=False)
 axes[1].grid(color="#E5E5E5", lw=0.6)
-plt.show()
+show_pictures()
 
 # %%
 # Three worst rankings of one query
@@ -199,4 +199,4 @@ figure, axes = plt.subplots(1, 3, figsize=(13, 6), layout="constrained")
 for ax, (name, measure) in zip(axes, measures.items(), strict=True):
     problem = cm.RankingProblem.from_labels(X, wine.y[::4], measure=name, k=10 if measure.k else None)
     plot_violated_ranking(problem, M, query=20, ax=ax, places=44)
-plt.show()
+show_pictures()

@@ -26,7 +26,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS
+from convexmetric.plotting import COLOURS, show_pictures
 
 rng = np.random.default_rng(0)
 wine = cm.datasets.load("wine")
@@ -181,4 +181,4 @@ axes[1].set(
     xlabel="value (the outermost bars hold all beyond)", ylabel="how many", title="no dual above, no metric below"
 )
 axes[1].legend(frameon=False, fontsize="small")
-plt.show()
+show_pictures()

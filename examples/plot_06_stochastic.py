@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS
+from convexmetric.plotting import COLOURS, show_pictures
 
 # These methods end where they end; that the gap is above the tolerance is the point.
 warnings.simplefilter("ignore", cm.errors.GapWarning)
@@ -104,4 +104,4 @@ for ax, (title, (exact, found)) in zip(axes, runs.items(), strict=True):
     ax.grid(color="#E5E5E5", lw=0.6)
     ax.legend(frameon=False)
 axes[0].set_ylabel("objective above the certified optimum, relative")
-plt.show()
+show_pictures()

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, plot_roc, plot_spectrum
+from convexmetric.plotting import COLOURS, plot_roc, plot_spectrum, show_pictures
 
 # %%
 # Letters and digits, turned
@@ -110,7 +110,7 @@ axes[0, 0].set_title("query")
 for block, (title, found) in enumerate(columns.items()):
     right = np.mean(y_test[found] == y_test[queries][:, None])
     axes[0, 3 + 6 * block].set_title(f"{title}: {right:.0%} right")
-plt.show()
+show_pictures()
 
 # %%
 # The operator has a low rank: of all directions of the span, about as many matter as there are letters. On the right,
@@ -121,7 +121,7 @@ plot_spectrum(solution, axes[0]).set_ylim(1e-6 * np.linalg.eigvalsh(solution.M)[
 axes[0].set_xlim(0, 60)
 axes[0].set_title("eigenvalues of $A$")
 plot_roc(curves, axes[1]).set_title("digits never seen in training")
-plt.show()
+show_pictures()
 
 # %%
 # Descent on vectors has no local minima, if there are enough of them
@@ -198,4 +198,4 @@ for d, found in ends.items():
         ax.plot([d] * len(found), heights, "o", color=COLOURS[0], alpha=0.5)
 for ax, title in zip(axes, ("above the certified optimum", "above the best end of the same d"), strict=True):
     ax.set(xscale="log", yscale="log", xlabel="vectors d", title=title)
-plt.show()
+show_pictures()

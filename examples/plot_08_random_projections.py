@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS
+from convexmetric.plotting import COLOURS, show_pictures
 
 digits = cm.datasets.load("digits")
 rng = np.random.default_rng(0)
@@ -101,4 +101,4 @@ for (name, error), style in zip(errors.items(), (":", "--"), strict=True):
     axes[1].axhline(error, color="black", lw=1.2, ls=style, label=f"{name}, all features")
 axes[0].legend(frameon=False)
 axes[1].legend(frameon=False)
-plt.show()
+show_pictures()

@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, plot_precision_recall
+from convexmetric.plotting import COLOURS, plot_precision_recall, show_pictures
 
 digits = cm.datasets.load("digits")
 rng = np.random.default_rng(0)
@@ -99,7 +99,7 @@ for number, query in enumerate(queries):
 for block in (0, 7):
     axes[0, block].set_title("asks", fontsize="medium")
     axes[0, block + 3].set_title("comes back, nearest first", fontsize="medium")
-plt.show()
+show_pictures()
 
 # %%
 # On the left precision against recall, on the right the common space: halves of both kinds under the two strongest
@@ -118,7 +118,7 @@ handles, labels = axes[1].get_legend_handles_labels()
 shown = [(h, label) for h, label in zip(handles, labels, strict=True) if label]
 axes[1].legend(*zip(*shown, strict=True), frameon=False, title="digit", fontsize="small")
 axes[1].set(title="upper (^) and lower (v) halves together", xlabel="1st column", ylabel="2nd column")
-plt.show()
+show_pictures()
 
 # %%
 # With the Wikipedia articles of the paper
@@ -144,4 +144,4 @@ if os.environ.get("CONVEXMETRIC_DATA"):
         "learned": cm.retrieval_curve(paper.distances(found.M, images[test], texts[test]), relevant),
     }
     plot_precision_recall(curves, plt.figure(layout="constrained").add_subplot()).set_title("images retrieve texts")
-    plt.show()
+    show_pictures()

@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS
+from convexmetric.plotting import COLOURS, show_pictures
 
 instance = cm.load_instance("relative-wine-1000")
 problem = instance.problem()
@@ -95,7 +95,7 @@ for c, (name, found) in enumerate(verdicts.items()):
 ax.set(xlabel="steps", ylabel="suboptimality, certified", title=instance.title)
 ax.grid(color="#E5E5E5", lw=0.6)
 ax.legend(frameon=False)
-plt.show()
+show_pictures()
 
 # %%
 # To go on: ``cm.list_problems()`` names the instances, of all five papers. The exact solvers of the package reach a gap

@@ -219,6 +219,34 @@ def _large_margin(diagonal: bool) -> Callable[[np.random.Generator], MetricProbl
     return make
 
 
+def _weighted(form: str) -> Callable[[np.random.Generator], MetricProblem]:
+    """Problems whose queries, points, triplets or pairs have weights, one of them zero."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        y = np.arange(12) % 3
+        X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
+        w = 0.5 + 2.0 * rng.random(12)
+        w[4] = 0.0
+        triplets, pairs = random_triplets(rng, 12, 12), np.array([rng.choice(12, 2, replace=False) for _ in range(12)])
+        if form.startswith("queries"):
+            return cm.RankingProblem.from_labels(X, y, C=8.0, diagonal="diagonal" in form, query_weights=w)
+        if form.startswith("targets"):
+            return cm.LargeMarginProblem(X, y, 2, 0.6, "diagonal" in form, weights=w)
+        if form == "relative":
+            return cm.RelativeComparisonProblem(X, triplets, 1.5, weights=w)
+        if form == "triplets":
+            repeated, weights = np.concatenate([triplets, triplets[:3]]), np.r_[w, 1.0, 2.0, 3.0]
+            return cm.TripletProblem(X, repeated, reg=0.3, weights=weights)
+        if form == "neighbours":
+            return cm.TripletProblem.from_labels(X, y, 2, 3, reg=0.2, diagonal=True, weights=w)
+        if form == "similarity":
+            return cm.SimilarityRegressionProblem(X, pairs, rng.random(12), reg=0.2, weights=w)
+        signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        return cm.PairMarginProblem(X, pairs, signs, reg=0.4, margin=(0.5, 1.5), norm=form, weights=w)
+
+    return make
+
+
 def _smooth(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
     """A logistic loss of listed triplets."""
 
@@ -257,16 +285,20 @@ PAIRS = {
     for norm in ("frobenius", "trace")
     for kernel in (None, "unit-rbf")
     for margin in (1.0, (0.5, 1.5))
-}
+} | {f"weighted, {norm}": _weighted(norm) for norm in ("frobenius", "trace")}
 SIMILARITY = {
     f"similarity, {loss}, {norm}": _similarity(loss, norm)
     for loss in ("squared", "absolute", "weighted")
     for norm in ("frobenius", "trace")
-}
+} | {"weighted, similarity": _weighted("similarity")}
 LARGE_MARGIN = {
     f"large margin{', diagonal' if diagonal else ''}": _large_margin(diagonal) for diagonal in (False, True)
 }
-METHODS = RANKING | SOFT | HARD | TRIPLETS | PAIRS | SIMILARITY | CROSS_MODAL | LARGE_MARGIN
+WEIGHTED = {
+    f"weighted, {form}": _weighted(form)
+    for form in ("queries", "queries, diagonal", "targets", "targets, diagonal", "relative", "triplets", "neighbours")
+}
+METHODS = WEIGHTED | RANKING | SOFT | HARD | TRIPLETS | PAIRS | SIMILARITY | CROSS_MODAL | LARGE_MARGIN
 
 #: Problems with a logistic loss.
 SMOOTH = {

@@ -96,7 +96,7 @@ def test_the_reference_names_everything_that_is_public():
     for page in (DOCS / "api").glob("*.rst"):
         module = "convexmetric"
         for line in page.read_text("utf-8").splitlines():
-            if line.startswith(".. currentmodule:: "):
+            if line.startswith((".. currentmodule:: ", ".. module:: ")):
                 module = line.split()[-1]
             elif re.fullmatch(r"   \w+", line):
                 owner = importlib.import_module(module)

@@ -1,6 +1,6 @@
 """Install a wheel into an empty environment and use it from an empty folder, away from the checkout.
 
-python tests/try_wheel.py dist/convexmetric-0.1.0-py3-none-any.whl
+python tests/try_wheel.py dist/convexmetric-0.2.0rc1-py3-none-any.whl
 """
 
 import argparse

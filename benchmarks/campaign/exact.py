@@ -113,7 +113,7 @@ class Statement:
             self.lists.append((anchor, relevant, others))
             if risk["kind"] == "rankings":
                 gains, slack = _gains(risk["measure"], risk.get("k", 0), len(relevant), len(others))
-                weight = Fraction(risk["C"]) / risk.get("queries", count)
+                weight = Fraction(risk["C"]) / risk.get("queries", count) * Fraction(weights[q])
                 self.slack += weight * slack
                 self.parts.append(Query(weight, gains, anchor, relevant, others))
                 continue

@@ -430,15 +430,15 @@ def json_text(rng: Generator, problem: Problem) -> bytes:
     text, made = json.dumps(document), packed(problem.contents)
     depth = int(_chosen(rng, [100, 3000, 200000]))
     options: list[Callable[[], bytes]] = [
-        lambda: text[:-1].encode() + b', "version": 1}',
+        lambda: text[:-1].encode() + b', "version": 2}',
         lambda: text.replace('"linear"', '"cone": "psd", "linear"').encode(),
         lambda: text[:-1].encode() + b', "deep": ' + b"[" * depth + b"]" * depth + b"}",
         lambda: b"[" * depth,
         lambda: b'{"a":' * depth,
-        lambda: text.replace('"version": 1', '"version": 1.0').encode(),
-        lambda: text.replace('"version": 1', '"version": 1e0').encode(),
-        lambda: text.replace('"version": 1', '"version": NaN').encode(),
-        lambda: text.replace('"version": 1', '"version": ' + "1" * 5000).encode(),
+        lambda: text.replace('"version": 2', '"version": 2.0').encode(),
+        lambda: text.replace('"version": 2', '"version": 2e0').encode(),
+        lambda: text.replace('"version": 2', '"version": NaN').encode(),
+        lambda: text.replace('"version": 2', '"version": ' + "1" * 5000).encode(),
         lambda: text.replace('"features": ', '"features": 0').encode(),
         lambda: text.replace('"features": ', '"features": -').encode(),
         lambda: text.encode("utf-16"),

@@ -172,8 +172,8 @@ def _line(rng: Generator, n: int, scale: float, d: int) -> np.ndarray:
     return np.outer(t, v) + offset * rng.choice([1.0, 1.0, 0.0, -3.0], d)
 
 
-def _lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> int:
-    """Queries with near and far lists; how many."""
+def _lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> None:
+    """Queries with near and far lists, and weights of them perhaps."""
     n, count = int(rng.integers(4, 7)), int(rng.integers(1, 4))
     own = rng.random() < 0.4
     X = _line(rng, n + count, scale, d)
@@ -186,13 +186,14 @@ def _lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) 
     p = rng.integers(1, 4, count)
     arrays["near"] = np.concatenate([order[:size] for order, size in zip(orders, p)])
     arrays["near_stops"] = np.cumsum(p)
+    if rng.random() < 0.3:
+        arrays["query_weights"] = rng.random(count) * (rng.random(count) < 0.9)
     if rng.random() < 0.3 and n > 5:
         arrays["itself"] = np.array([order[-1] if rng.random() < 0.5 else n for order in orders], dtype=np.int64)
-        return count
+        return
     m = np.minimum(rng.integers(1, 4, count), n - p)
     arrays["far"] = np.concatenate([order[-size:] for order, size in zip(orders, m)])
     arrays["far_stops"] = np.cumsum(m)
-    return count
 
 
 def _rankings(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -205,12 +206,10 @@ def _rankings(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray
 
 
 def _pairs_of_lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    count = _lists(rng, scale, d, arrays)
+    _lists(rng, scale, d, arrays)
     risk: dict[str, Any] = {"kind": "pairs of lists", "loss": "logistic", "weight": _weight(rng)}
     if rng.random() < 0.6:
         risk |= {"loss": "hinge", "margin": _margin(rng)}
-    if rng.random() < 0.3:
-        arrays["query_weights"] = rng.random(count) * (rng.random(count) < 0.9)
     return risk
 
 

@@ -200,14 +200,34 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
     return Certificate(value + rounding, -np.inf, metric, None, omega.grade, violation, rounding)
 
 
-def _upper_bound(problem: MetricProblem, M: Array) -> tuple[float, float]:
-    """The objective at ``M``, and by how much the optimum may be above it because of rounding."""
+def certify_evaluated(problem: MetricProblem, M: Array, value: float | None) -> Certificate:
+    """As :func:`certify_metric` without a pass over the data, where there is no time for one.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    M : array
+        A metric of the cone that satisfies all hard margins.
+    value : float or None
+        What the problem's risk was at this metric when it was last evaluated. Its rounding is bounded by the steepest
+        slopes that the risk has. None if it was not evaluated: then the upper bound is infinite.
+    """
+    omega = problem.regularizer
+    upper, rounding = (np.inf, 0.0) if value is None else _upper_bound(problem, M, value)
+    return Certificate(upper + rounding, -np.inf, M, None, omega.grade, omega.violation(M, problem.cone), rounding)
+
+
+def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -> tuple[float, float]:
+    """The objective at ``M``, and by how much the optimum may be above it because of rounding.
+
+    The risk is evaluated, unless its value is known.
+    """
     cone, risk, G = problem.cone, problem.risk, problem.G
-    value, penalty = risk.value(M), problem.penalty(M)
+    value, penalty = risk.value(M) if known is None else known, problem.penalty(M)
     if not np.isfinite(value + penalty):
         return np.inf, 0.0
     lifted = lift(cone, M)
-    error = _data_error(problem, M, value, lifted)
+    error = _data_error(problem, M, value, lifted, risk.steepest if known is not None else None)
     raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
     omega = problem.regularizer.value(M, cone)
     error += problem.regularizer.change(M, raised, cone)
@@ -219,15 +239,20 @@ def _upper_bound(problem: MetricProblem, M: Array) -> tuple[float, float]:
     return (float(value + penalty), float(error)) if np.isfinite(error) else (np.inf, 0.0)
 
 
-def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array) -> float:
-    """By how much ``R(M) = value`` may be wrong, ``M`` being wrong by ``lifted`` itself."""
+def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, steepest: float | None) -> float:
+    """By how much ``R(M) = value`` may be wrong, ``M`` being wrong by ``lifted`` itself.
+
+    ``steepest`` takes the place of the slopes at M, for which it takes a pass to know them.
+    """
     risk = problem.risk
     error = sum_error(risk.parts) * abs(value)
     if risk.points:
         distances = error_of_distances(risk.points, M) + 4.0 * largest_form(risk.points, lifted)
-        sensitivity = risk.sensitivity(M, distances)
+        sensitivity = risk.sensitivity(M, distances) if steepest is None else steepest
         if sensitivity is not None:
             return error + (sensitivity * distances if sensitivity else 0.0)
+    if steepest is not None:
+        return np.inf
     # Nothing is known of such a risk but the tangent plane: the sizes of its terms.
     cuts = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))
     sizes = np.abs(cuts.offsets).sum() + np.abs(cuts.normals).sum(axis=0) @ np.abs(problem.cone.coordinates(M))

@@ -539,8 +539,8 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
 class ListRisk:
     """Pairs of lists, and rankings: queries with near and far items.
 
-    ``units`` is the weight of a pair of every query, c or 2 C / (n_q p n); of rankings the value of a ranking has the
-    weight ``share`` = C / n_q.
+    ``units`` is the weight of a pair of every query, c c_q or 2 C c_q / (n p f); of rankings the value of a ranking has
+    the weight ``shares`` = C c_q / n.
     """
 
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
@@ -557,6 +557,8 @@ class ListRisk:
         self.Q = arrays("queries", count, d) if self.own else self.X[arrays("anchors", count, integers=len(self.X))]
         self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.near, self.far))
         demand(len(self.far) == count > 0 and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item")
+        own = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
+        demand((own >= 0.0).all(), "query_weights must not be negative")
         if table["kind"] == "rankings":
             keys(table, "risk", "kind measure C", "k short queries")
             self.measure, self.cut = table["measure"], "short" not in table
@@ -566,16 +568,14 @@ class ListRisk:
             printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
             demand(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
             share = positive(table["C"], "C") / natural(table.get("queries", count), "queries", count)
-            self.share, self.margin = Ball.of(share), Ball(0.5)
-            self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()])
+            self.shares, self.margin = Ball.of(share) * own, Ball(0.5)
+            self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * own
         else:
             keys(table, "risk", "kind loss weight", "margin")
             self.loss, known = table["loss"], table["loss"] in ("hinge", "logistic")
             demand(known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic")
             self.margin = Ball.of(rational(table.get("margin", "0"), "margin"))
-            own = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
-            demand((own >= 0.0).all(), "query_weights must not be negative")
-            self.units = Ball(own) * Ball.of(positive(table["weight"], "weight"))
+            self.units = Ball.of(positive(table["weight"], "weight")) * own
 
     def _lists(self, name: str, arrays: Arrays) -> list[Array]:
         items, stops = arrays(name, None, integers=len(self.X)), arrays(f"{name}_stops", None, integers=2**40)
@@ -606,8 +606,7 @@ class ListRisk:
             else:
                 mids[q], error = sum_of_hinges(x, z, self.margin)
                 rads[q] = error + x.size * z.size * 2.0 * images.error
-        values = Ball(mids, up(rads))
-        return values.sum() * self.share if self.ranked else (values * self.units).sum()
+        return (Ball(mids, up(rads)) * (self.shares if self.ranked else self.units)).sum()
 
     def dual(self, table: Table, arrays: Arrays) -> Says:
         """What the integers of the file say, all of them over ``2^bits``."""
@@ -623,7 +622,7 @@ class ListRisk:
         unit = self.units * (1.0 / one)
         rad = up((unit.rad + 2.0 * U * unit.mid) * np.abs(W).max(axis=1))
         W *= unit.mid[:, None]
-        weight = self.share if self.ranked else self.units if kind == "slopes" else self.units * self.margin
+        weight = self.shares if self.ranked else self.units if kind == "slopes" else self.units * self.margin
         S = laplacian(self.diagonal, self.Q, self.X, Ball(W, rad[:, None]), balanced=True)
         return Says((Ball(mids, rads) * weight).sum(), S)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -37,14 +38,28 @@ from convexmetric.benchmark import RUNS_FILE, Instance, Run, benchmark, list_pro
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
 from convexmetric.certificates import verify as verify_file
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
+from convexmetric.cli.fitting import (
+    DEFAULT_METHOD,
+    KEEP_LONE,
+    METHODS,
+    Fitted,
+    estimator_of,
+    fit_table,
+    labels_of,
+    scaled,
+)
+from convexmetric.cli.metric_tables import metric_on_table, read_components, save_components, write_rows
 from convexmetric.cli.reports import (
     audit_record,
     audit_table,
     benchmark_markdown,
     benchmark_table,
     explanation_record,
+    fit_record,
+    held_out_table,
     instance_record,
     instances_table,
+    path_table,
     run_record,
     solution_record,
     solution_table,
@@ -53,9 +68,9 @@ from convexmetric.cli.reports import (
     verdict_record,
     worst_table,
 )
-from convexmetric.datasets import Dataset, preprocess, read_csv
+from convexmetric.datasets import Dataset, read_csv, read_table
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.files import check_solution_path, check_writable, write_arrays
+from convexmetric.files import check_solution_path, check_writable
 from convexmetric.measures import MEASURES
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
@@ -67,17 +82,7 @@ __all__ = ["app", "main"]
 
 NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 PICTURES = (".png", ".pdf", ".svg")
-#: What ``fit`` can learn from points with labels, and the estimator that does.
-METHODS = {
-    "large-margin": "LargeMargin",
-    "mlr": "MLR",
-    "relative": "RelativeComparisonMetric",
-    "projection": "RandomProjectionMetric",
-    "operator": "OperatorMarginMetric",
-}
-#: Of these, those that keep rows without another of their class, to be far from them; the others leave them out and say
-#: so.
-KEEP_LONE = frozenset(["relative", "operator"])
+TABLES = (".csv", ".npy")
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -109,7 +114,7 @@ def _complete_setting(context: typer.Context, incomplete: str) -> list[str]:
     else:
         from convexmetric import estimators
 
-        method = METHODS.get(context.params.get("method") or "mlr", "MLR")
+        method = METHODS.get(context.params.get("method") or DEFAULT_METHOD, METHODS[DEFAULT_METHOD])
         known = [f"{name}=" for name in _settings_of(getattr(estimators, method)().get_params())]
     return [setting for setting in known if setting.startswith(incomplete)]
 
@@ -120,6 +125,31 @@ Name = Annotated[
         metavar="NAME", help="An instance: see 'convexmetric list'.", autocompletion=_complete_name, show_default=False
     ),
 ]
+Label = Annotated[
+    str,
+    typer.Option(
+        metavar="COLUMN", help="The column of labels: its name, or its number, from 0, or from the end by -1."
+    ),
+]
+Method = Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.", autocompletion=_complete_method)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the method, such as C=10; may come again.",
+        autocompletion=_complete_setting,
+    ),
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may come again.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line names the columns. Default: as it looks."),
+]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows with a missing value, and say how many.")
+]
+Encoding = Annotated[str, typer.Option(help="Of the table, such as latin-1 or utf-16.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
@@ -228,15 +258,26 @@ def explain(
 
 @app.command()
 def audit(
-    name: Name,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="An instance (see 'convexmetric list'), or with --label a table of your own.",
+            autocompletion=_complete_name,
+            show_default=False,
+        ),
+    ],
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="FILE...",
             help="A metric: .npy, .npz, .csv or .mat. With --iterates .npz files or folders of iterates.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    metrics: Annotated[
+        list[Path] | None, typer.Option("--metric", metavar="FILE", help="The same as FILE; may come again.")
+    ] = None,
     variable: Annotated[
         str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
     ] = None,
@@ -250,27 +291,73 @@ def audit(
         float | None, typer.Option(help="Fail (exit code 1) if the suboptimality is not certified to be at most this.")
     ] = None,
     re_solve: Annotated[
-        bool, typer.Option("--solve", help="Solve for the lower bound, to 'tol', instead of taking the committed one.")
+        bool,
+        typer.Option(
+            "--solve",
+            help="Solve for the lower bound, to 'tol', instead of taking the committed one. Always on a table.",
+        ),
     ] = False,
+    max_seconds: Annotated[float | None, typer.Option(help="Limit on the wall time of that solve.")] = None,
     quiet: Quiet = False,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="NAME is a table of your own, with labels in this column.", show_default=False
+        ),
+    ] = None,
+    method: Method = DEFAULT_METHOD,
+    settings: Settings = None,
+    drop: Drop = None,
+    header: Header = None,
+    drop_missing: DropMissing = False,
+    encoding: Encoding = "utf-8",
+    scale: Annotated[
+        bool,
+        typer.Option(
+            help="State the objective on columns of mean 0 and deviation 1, on which metrics then act; those by 'fit' "
+            "saved are brought there."
+        ),
+    ] = True,
 ) -> None:
-    """How far are anybody's metrics from the optimum of an instance, and what is wrong with them?
+    """How far are anybody's metrics from the optimum of an objective, and what is wrong with them?
+
+    The objective is an instance, which comes with a certified bound, or that of a method on a table of your own, which
+    is solved first:
+
+    convexmetric audit ranking-auc-wine-c1 M.npy
+
+    convexmetric audit wine.csv --label cultivar --method mlr --set C=10 --metric M.npy
 
     With --solve losses and directions are compared with those of the optimum. Several files make a list of JSON, and
     with --iterates one picture.
     """
+    files = [*(files or []), *(metrics or [])]
+    if label is None:
+        _refuse_table(name)
+    if not files:
+        raise typer.BadParameter("name at least one metric to judge", param_hint="FILE...")
     _check_audit(files, variable, iterates, plot, tol)
-    read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
-    instance = load_instance(name)
-    problem = instance.problem()
-    reference = _solved(problem, tol or 1e-6, quiet) if re_solve else None
-    against = Reference(instance.lower_bound, instance.upper_bound) if reference is None else reference
+    if label is None:
+        read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
+        instance = load_instance(name)
+        problem, title = instance.problem(), instance.title
+        against: Reference | Solution = Reference(instance.lower_bound, instance.upper_bound)
+    else:
+        with _noted():
+            data = read_csv(name, label, drop or [], header, drop_missing, encoding)
+            estimator = estimator_of(_known(method), _settings(settings, method))
+            problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
+        read = [read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files]
+        title = f"{method} on {name}"
+    reference = None
+    if re_solve or label is not None:
+        against = reference = _solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds)
     records: list[dict[str, Any]] = []
     audits: list[Audit] = []
     trails: list[AuditTrail] = []
     near, limit = True, tol or np.inf
     for file, given in zip(files, read, strict=True):
-        heading = f"{file} on {instance.title}"
+        heading = f"{file} on {title}"
         if isinstance(given, Iterates):
             trail = audit_iterates(problem, given.metrics, given.seconds, given.passes, against, file.stem)
             trails.append(trail)
@@ -288,7 +375,7 @@ def audit(
     if as_json:
         _print_json(records[0] if len(records) == 1 else records)
     if plot is not None:
-        _plot_audit(problem, instance, trails, audits, reference, plot)
+        _plot_audit(problem, title, trails, audits, reference, plot)
         _say(f"picture: {plot}")
     if reference is not None and reference.status == "interrupted":
         _say("interrupted: the lower bound is the best one so far")
@@ -364,86 +451,86 @@ def fit(
             metavar="FILE", help="Text with columns between commas, semicolons or tabs.", show_default=False
         ),
     ],
-    label: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMN", help="The column of labels: its name, or its number, from 0, or from the end by -1."
-        ),
-    ],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.", autocompletion=_complete_method)] = "mlr",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A parameter of the method, such as C=10; may come again.",
-            autocompletion=_complete_setting,
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may come again.")
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line names the columns. Default: as it looks."),
-    ] = None,
-    drop_missing: Annotated[
-        bool, typer.Option("--drop-missing", help="Leave out rows with a missing value, and say how many.")
-    ] = False,
-    encoding: Annotated[str, typer.Option(help="Of the file, such as latin-1 or utf-16.")] = "utf-8",
+    label: Label,
+    method: Method = DEFAULT_METHOD,
+    settings: Settings = None,
+    drop: Drop = None,
+    header: Header = None,
+    drop_missing: DropMissing = False,
+    encoding: Encoding = "utf-8",
     scale: Annotated[
         bool,
         typer.Option(help="Learn from columns of mean 0 and deviation 1. What is saved acts on the table as it is."),
     ] = True,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-4,
-    max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Write components, names of columns and bounds to this .npz file.")
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Limit on wall time, of which the solve itself has at least 60%.")
     ] = None,
+    score: Annotated[
+        bool,
+        typer.Option(
+            "--held-out/--no-held-out",
+            help="Score held-out rows before and after, and say what the metric is good for.",
+        ),
+    ] = True,
+    save: Annotated[
+        Path | None, typer.Option(help="Write components, names of columns and bounds to this .npz file; see 'apply'.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page of all that was found to this .html file.")] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a metric from a labelled CSV file, with a certified optimum.
+    """Learn a metric from a labelled CSV file, with a certified optimum, and say what it is good for.
 
-    Ctrl-C ends the solve and keeps the best certified metric so far.
+    A weight (C or reg) that --set does not give is chosen by cross-validation. Ctrl-C ends the solve and keeps the best
+    certified metric so far, or ends the scores and keeps the folds that are there.
     """
-    if method not in METHODS:
-        raise InputError(not_one_of("--method", METHODS, method))
     if save is not None:
         check_solution_path(save)
-    from convexmetric import estimators
-
-    estimator = getattr(estimators, METHODS[method])(tol=tol, max_seconds=max_seconds, verbose=not quiet)
-    chosen = dict(_setting(text, estimator.get_params()) for text in settings or [])
+    if report is not None:
+        if report.suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"{report}: a report is written as .html, not as {report.suffix or 'no suffix'!r}")
+        check_writable(report)
+    chosen = _settings(settings, _known(method))
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     with _noted():
         data = read_csv(file, label, drop or [], header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
-        _learn(estimator.set_params(**chosen), data, scale)
-    solution = estimator.solution_
+        fitted = fit_table(data, method, chosen, scale, tol, max_seconds, score, not quiet)
+    solution = fitted.solution
     if as_json:
-        _print_json(solution_record(str(file), solution) | {"method": method, "columns": data.extras["columns"]})
+        _print_json(fit_record(str(file), fitted))
     else:
-        _console().print(f"{data.summary.split('; extras')[0]}\n\n{solution.problem}\n", markup=False, highlight=False)
-        _console().print(solution_table(solution))
+        _print_fit(fitted)
     if save is not None:
-        _save_components(save, estimator, method, data, scale)
+        save_components(save, fitted)
+        _say(f"components: {save}")
+    if report is not None:
+        from convexmetric.cli.html_report import write_report
+
+        write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]))
+        _say(f"report: {report}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
-        raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
+    if fitted.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if solution.status != "optimal":
+        raise typer.Exit(NOT_CERTIFIED)
 
 
-def _learn(estimator: Any, data: Dataset, scale: bool) -> None:
-    """Fit to the points of the table."""
-    points = preprocess(data.X, ["zscore"]) if scale else data.X
-    try:
-        estimator.fit(points, np.array(data.target_names)[data.y])
-    except KeyboardInterrupt:
-        # Fitted all the same, if there was anything to keep.
-        if not hasattr(estimator, "solution_"):
-            raise
+def _print_fit(fitted: Fitted) -> None:
+    console, solution = _console(), fitted.solution
+    head = f"{fitted.data.summary.split('; extras')[0]}\n\n{solution.problem}\n"
+    console.print(head, markup=False, highlight=False)
+    console.print(solution_table(solution))
+    if fitted.path is not None:
+        console.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
+    if fitted.held_out is not None:
+        console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
+    if fitted.held_out is not None or fitted.unscored:
+        console.print(fitted.recommendation, markup=False, highlight=False)
 
 
 def _say_lone(data: Dataset) -> None:
@@ -464,29 +551,46 @@ def _noted() -> Iterator[None]:
         try:
             yield
         finally:
-            for warning in caught:
-                if not issubclass(warning.category, GapWarning):
-                    _say(f"note: {warning.message}")
+            said = (str(warning.message) for warning in caught if not issubclass(warning.category, GapWarning))
+            for message in dict.fromkeys(said):
+                _say(f"note: {message}")
 
 
-def _save_components(path: Path, estimator: Any, method: str, data: Dataset, scale: bool) -> None:
-    """Components that act on the table as it is, with names of columns and bounds."""
-    solution = estimator.solution_
-    constant = data.X.min(axis=0) == data.X.max(axis=0)
-    deviation = np.where(constant, 1.0, data.X.std(axis=0)) if scale else np.ones(data.X.shape[1])
-    arrays = {
-        "components": estimator.components_ / deviation,
-        "columns": np.array(data.extras["columns"]),
-        "method": method,
-        "lower_bound": solution.lower_bound,
-        "upper_bound": solution.upper_bound,
-        "gap": solution.gap,
-        "tol": solution.tol,
-        "status": solution.status,
-        "solver": solution.solver,
-    }
-    write_arrays(path, arrays)
-    _say(f"components: {path}")
+@app.command()
+def apply(
+    metric: Annotated[
+        Path, typer.Argument(metavar="METRIC", help="What 'fit --save' wrote: .npz.", show_default=False)
+    ],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A table with the columns that it learned from.", show_default=False)
+    ],
+    save: Annotated[
+        Path, typer.Option(help="Write the transformed rows to this .csv or .npy file.", show_default=False)
+    ],
+    drop: Drop = None,
+    header: Header = None,
+    drop_missing: DropMissing = False,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Transform a table, so that Euclidean distances of what is written are distances by a learned metric.
+
+    Columns are found by their names, in any order; others, such as labels, are left out. A metric that knows no names
+    takes all columns but those to --drop.
+    """
+    if save.suffix.lower() not in TABLES:
+        raise InputError(f"{save}: rows are written as {' or '.join(TABLES)}, not as {save.suffix or 'no suffix'!r}")
+    check_writable(save)
+    with _noted():
+        components, columns = read_components(metric)
+        data = read_table(file, columns, drop or [], header, drop_missing, encoding)
+    if data.X.shape[1] != components.shape[1]:
+        raise InputError(
+            f"{file} has {data.X.shape[1]} columns ({', '.join(data.extras['columns'])}), but {metric} takes "
+            f"{components.shape[1]} and knows no names of columns: leave out the others by --drop"
+        )
+    images = data.X @ components.T
+    write_rows(save, images)
+    _say(f"rows: {save}: {len(images)} rows, {data.X.shape[1]} columns transformed to {images.shape[1]}")
 
 
 @app.command()
@@ -573,6 +677,12 @@ def _settings_of(known: Iterable[str]) -> list[str]:
     return [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
 
 
+def _settings(texts: list[str] | None, method: str) -> dict[str, Any]:
+    """Parameters of a method from ``NAME=VALUE``."""
+    known = estimator_of(method, {}).get_params()
+    return dict(_setting(text, known) for text in texts or [])
+
+
 def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
     """Name and value of a parameter: JSON where it is JSON, else text."""
     name, mark, value = text.partition("=")
@@ -598,6 +708,18 @@ def _plot(instance: Instance, solution: Solution, path: Path) -> None:
     save_picture(figure, path)
 
 
+def _refuse_table(name: str) -> None:
+    """An instance has no folder and no suffix; who names a file means a table."""
+    if Path(name).suffix.lower() in (".csv", ".tsv", ".txt") or Path(name).is_file():
+        raise InputError(f"{name} is no instance; if it is a table of yours, name its column of labels by --label")
+
+
+def _known(method: str) -> str:
+    if method not in METHODS:
+        raise InputError(not_one_of("--method", METHODS, method))
+    return method
+
+
 def _check_audit(files: list[Path], variable: str | None, iterates: bool, plot: Path | None, tol: float | None) -> None:
     """Refuse options that do not go together, before anything is read."""
     if tol is not None and not 0.0 < tol < 1.0:
@@ -612,7 +734,7 @@ def _check_audit(files: list[Path], variable: str | None, iterates: bool, plot: 
 
 def _plot_audit(
     problem: MetricProblem,
-    instance: Instance,
+    title: str,
     trails: list[AuditTrail],
     audits: list[Audit],
     reference: Solution | None,
@@ -628,7 +750,7 @@ def _plot_audit(
         own = [] if reference is None else [AuditTrail.of_solution(reference)]
         figure = Figure(figsize=(11.0, 4.8), layout="constrained")
         plot_trails([*trails, *own], figure.subplots(1, 2))
-    figure.suptitle(instance.title)
+    figure.suptitle(title)
     save_picture(figure, path)
 
 

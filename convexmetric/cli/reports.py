@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -19,14 +19,22 @@ from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 from convexmetric.solution import Solution
 from convexmetric.solvers import Explanation
 
+if TYPE_CHECKING:
+    from convexmetric.cli.fitting import Fitted
+    from convexmetric.estimators import HeldOut, PairedScores, WeightPath
+
 __all__ = [
     "audit_record",
     "audit_table",
     "benchmark_markdown",
     "benchmark_table",
+    "digits",
     "explanation_record",
+    "fit_record",
+    "held_out_table",
     "instance_record",
     "instances_table",
+    "path_table",
     "run_record",
     "solution_record",
     "solution_table",
@@ -56,13 +64,82 @@ def solution_record(name: str, solution: Solution) -> dict[str, Any]:
 def solution_table(solution: Solution) -> Table:
     """Bounds to the digit where they part and two more, and how they were reached."""
     table = _facts()
-    table.add_row("lower bound", _digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
-    table.add_row("upper bound", _digits(solution.upper_bound, solution.gap, ROUND_CEILING))
+    table.add_row("lower bound", digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
+    table.add_row("upper bound", digits(solution.upper_bound, solution.gap, ROUND_CEILING))
     table.add_row("relative gap", f"{max(0.0, solution.gap):.2e}   (tol {solution.tol:.0e})")
     table.add_row("status", f"{solution.status}, by {solution.solver}")
     table.add_row(solution.unit, str(solution.iterations))
     table.add_row("seconds", f"{solution.seconds:.2f}")
     table.add_row("rank", f"{solution.rank} of {solution.problem.cone.d}")
+    return table
+
+
+def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
+    """What ``fit --json`` prints; what was not asked for, or could not be had, is null."""
+    path, scores = fitted.path, fitted.held_out
+    return solution_record(file, fitted.solution) | {
+        "method": fitted.method,
+        "columns": list(fitted.data.extras["columns"]),
+        "settings": fitted.all_settings,
+        "weight": None
+        if path is None
+        else {
+            "name": path.name,
+            "chosen": path.best,
+            "values": path.values.tolist(),
+            "accuracy": path.accuracy.tolist(),
+            "gaps": [[_finite(gap) for gap in gaps] for gaps in path.gaps],
+            "n_neighbors": path.n_neighbors,
+            "rows": path.rows,
+            "seconds": path.seconds,
+        },
+        "held_out": None
+        if scores is None
+        else {
+            "accuracy": _paired_record(scores.accuracy),
+            "retrieval": _paired_record(scores.retrieval),
+            "n_neighbors": scores.n_neighbors,
+            "folds": scores.folds,
+            "planned_folds": scores.planned,
+            "rows": scores.rows,
+            "seconds": scores.seconds,
+        },
+        "recommendation": fitted.recommendation,
+    }
+
+
+def _paired_record(scores: PairedScores) -> dict[str, Any]:
+    return {
+        "before": scores.before.tolist(),
+        "after": scores.after.tolist(),
+        "difference": scores.difference,
+        "standard_error": _finite(scores.standard_error),
+        "p_value": _finite(scores.p_value),
+        "verdict": scores.verdict,
+    }
+
+
+def path_table(path: WeightPath) -> Table:
+    """Values of a weight that were tried, with their accuracies."""
+    return _figures((path.name, "accuracy", ""), path.cells())
+
+
+def held_out_table(scores: HeldOut) -> Table:
+    """Scores of held-out rows before and after, with verdicts."""
+    from convexmetric.estimators.held_out import COLUMNS
+
+    return _figures(("score", *COLUMNS), scores.cells())
+
+
+def _figures(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A name, numbers and a remark in every row."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(heading[0], overflow="fold")
+    for name in heading[1:-1]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(heading[-1])
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -219,8 +296,8 @@ def instances_table(instances: list[Instance]) -> Table:
             instance.name,
             instance.method,
             instance.data["set"] + (" *" if instance.needs_data_folder else ""),
-            _digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
-            _digits(instance.upper_bound, instance.gap, ROUND_CEILING),
+            digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
+            digits(instance.upper_bound, instance.gap, ROUND_CEILING),
         )
     return table
 
@@ -276,7 +353,7 @@ def _facts() -> Table:
     return table
 
 
-def _digits(bound: float, gap: float, rounding: str) -> str:
+def digits(bound: float, gap: float, rounding: str) -> str:
     """``bound`` with two digits beyond those that a relative gap leaves equal, rounded so that it stays a bound."""
     equal = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
     context = Context(prec=min(max(equal + 2, 6), 16), rounding=rounding)

@@ -18,8 +18,10 @@ __all__ = ["as_adjacency", "grouped_triplets", "linked_triplets", "nearest_by_la
 BLOCK = 2**22
 
 
-def grouped_triplets(triplets: np.ndarray) -> tuple[Relevance, np.ndarray, np.ndarray]:
-    """A list of triplets as queries with one near and some far points each.
+def grouped_triplets(
+    triplets: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[Relevance, np.ndarray, np.ndarray]:
+    """A list of triplets as queries with one near and some far points each; those of a query have the same weight.
 
     Returns
     -------
@@ -29,9 +31,11 @@ def grouped_triplets(triplets: np.ndarray) -> tuple[Relevance, np.ndarray, np.nd
     order : (T,) int array
         The triplets in the order of queries, then far points.
     """
-    order = np.lexsort(triplets.T[::-1])
-    i, j, k = triplets[order].T
-    start = np.flatnonzero(np.r_[True, (i[1:] != i[:-1]) | (j[1:] != j[:-1])])
+    i, j, k = triplets.T
+    own = np.ones(len(triplets)) if weights is None else weights
+    order = np.lexsort((k, own, j, i))
+    i, j, k, own = i[order], j[order], k[order], own[order]
+    start = np.flatnonzero(np.r_[True, (i[1:] != i[:-1]) | (j[1:] != j[:-1]) | (own[1:] != own[:-1])])
     stop = np.r_[start[1:], len(triplets)]
     queries = np.arange(start.size)
     relevance = Relevance(j[start].astype(np.int32), queries, queries + 1, k.astype(np.int32), start, stop)

@@ -19,6 +19,7 @@ from convexmetric.comparisons.points import as_points, described_points, transla
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
+from convexmetric.deadline import looking
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 
@@ -97,7 +98,7 @@ class PairDistances(Comparisons):
         """``s = D(M)``, shape ``(T,)``."""
         images = self.cone.times(self.X, M)
         s = np.empty(len(self))
-        for first in range(0, len(self), BLOCK):
+        for first in looking(range(0, len(self), BLOCK)):
             i, j = self.pairs[first : first + BLOCK].T
             s[first : first + BLOCK] = np.einsum("tk,tk->t", images[i] - images[j], self.X[i] - self.X[j])
         return self.signs * s
@@ -117,7 +118,7 @@ class PairDistances(Comparisons):
         """``X^T Lap(sigma u) X``."""
         if not isinstance(self.cone, PSDCone):
             S = self.cone.zeros()
-            for first in range(0, len(self), BLOCK):
+            for first in looking(range(0, len(self), BLOCK)):
                 rows = slice(first, first + BLOCK)
                 S = S + self.cone.outer_sum(self.differences(rows), (self.signs * u)[rows])
             return S

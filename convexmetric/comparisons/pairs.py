@@ -89,12 +89,13 @@ class ListedPairs(Pairs):
         """The list."""
         return self.pairs, self.n
 
-    def total(self, X: Any, cone: Cone) -> Array:
-        """One weighted Laplacian."""
+    def total(self, X: Any, cone: Cone, weights: Array | None = None) -> Array:
+        """One weighted Laplacian; pairs weigh 1 by default."""
         i, j = self.pairs.T
-        T = sp.csr_array((np.ones(len(i)), (i, j)), shape=(self.n, self.n))
-        degrees = np.bincount(i, minlength=self.n) + np.bincount(j, minlength=self.n)
-        return cone.outer_sum(X, degrees.astype(np.float64)) - 2.0 * cone.cross(X, T, X)
+        own = np.ones(len(i)) if weights is None else weights
+        T = sp.csr_array((own, (i, j)), shape=(self.n, self.n))
+        degrees = np.asarray(np.bincount(np.concatenate([i, j]), np.tile(own, 2), self.n), dtype=np.float64)
+        return cone.outer_sum(X, degrees) - 2.0 * cone.cross(X, T, X)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Rows of the list."""

@@ -31,6 +31,7 @@ from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
+from convexmetric.deadline import look
 from convexmetric.errors import InputError
 from convexmetric.threads import over_rows
 
@@ -49,10 +50,10 @@ class Rankings:
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array, or sparse matrix where metrics are diagonal
         Corpus.
-    Q : (n_q, d) array
-        Queries.
+    Q : (n_q, d) array or sparse matrix
+        Queries; sparse if the corpus is.
     relevance : Relevance
         Relevant and irrelevant corpus rows per query.
     cone : Cone
@@ -148,11 +149,12 @@ class Rankings:
         return self.cone.quadratic_forms(self.X, M)
 
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        """Cut the queries, in the given order, into pieces of bounded memory."""
+        """Cut the queries, in the given order, into pieces of bounded memory, with a look at the time before each."""
         widths = np.full(len(order), self.X.shape[0]) if self.dense else self.sizes[order]
         piece = np.cumsum(widths) * 8 // (BLOCK_BYTES + 1)
         starts = np.flatnonzero(np.diff(piece, prepend=-1))
         for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
+            look()
             yield order[start:stop]
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
@@ -265,6 +267,10 @@ class Block(ABC):
         """Subtract a number from the distances of irrelevant items."""
 
     @abstractmethod
+    def scale(self, factors: Array) -> None:
+        """Multiply the values of every query by a number."""
+
+    @abstractmethod
     def part(self, start: int, stop: int) -> Array:
         """The values of the block's rows from start to stop."""
 
@@ -290,6 +296,10 @@ class DenseBlock(Block):
         _, _, _, irrelevant, start, stop = self.lists
         for values, first, last in zip(self.values, start, stop, strict=True):
             values[irrelevant[first:last]] -= by
+
+    def scale(self, factors: Array) -> None:
+        """Row by row."""
+        self.values *= factors[:, None]
 
     def part(self, start: int, stop: int) -> Array:
         """A slice of the matrix."""
@@ -322,6 +332,10 @@ class ListedBlock(Block):
         """All at once: the list of a query is its relevant items, then the others."""
         sizes = np.column_stack([self.n_relevant, np.diff(self.start) - self.n_relevant])
         self.values -= np.repeat(np.tile([0.0, by], len(self)), sizes.ravel())
+
+    def scale(self, factors: Array) -> None:
+        """List by list."""
+        self.values *= np.repeat(factors, np.diff(self.start))
 
     def part(self, start: int, stop: int) -> Array:
         """A slice of the list."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -141,7 +142,11 @@ class NonnegativeDiagonal(Cone):
         return product if isinstance(product, np.ndarray) else product.toarray()
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
-        """Diagonal of ``A^T T B``."""
+        """Diagonal of ``A^T T B``; of sparse A and B feature by feature, without a dense row of features."""
+        if isinstance(T, np.ndarray) and not isinstance(A, np.ndarray) and not isinstance(B, np.ndarray):
+            a, b, found = A.tocsc(), B.tocsc(), np.empty(self.d)
+            _sparse_cross(a.indptr, a.indices, a.data, b.indptr, b.indices, b.data, T, found)
+            return found
         product = T @ B
         if isinstance(A, np.ndarray):
             return np.einsum("if,if->f", A, product)
@@ -159,3 +164,17 @@ class NonnegativeDiagonal(Cone):
     def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
         """``sum_f w_f v_f^2`` per row."""
         return _squared(V) @ M
+
+
+@numba.njit(cache=True, nogil=True)
+def _sparse_cross(a_start, a_rows, a, b_start, b_rows, b, T, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``a_f^T T b_f`` for the columns of two matrices compressed by columns."""
+    for f in range(found.size):
+        total = 0.0
+        for i in range(a_start[f], a_start[f + 1]):
+            row = T[a_rows[i]]
+            product = 0.0
+            for j in range(b_start[f], b_start[f + 1]):
+                product += row[b_rows[j]] * b[j]
+            total += a[i] * product
+        found[f] = total

@@ -10,7 +10,7 @@ from .matchings import Matchings, synthetic_matchings
 from .preprocessing import preprocess
 from .reading import data_folder
 from .registry import list_datasets, load
-from .tables import read_csv
+from .tables import read_csv, read_table
 
 __all__ = [
     "Dataset",
@@ -20,6 +20,7 @@ __all__ = [
     "load",
     "preprocess",
     "read_csv",
+    "read_table",
     "sha256",
     "synthetic_matchings",
 ]

@@ -17,7 +17,7 @@ from ..errors import InputError
 from .dataset import Dataset
 from .delimited import MISSING, is_number, names_columns, numbers, read_rows
 
-__all__ = ["read_csv"]
+__all__ = ["read_csv", "read_table"]
 
 #: What pandas calls a column without a name.
 UNNAMED = "Unnamed: "
@@ -63,7 +63,8 @@ def read_csv(
     Returns
     -------
     Dataset
-        Labels as codes, their names sorted in ``target_names``; names of the columns of X in ``extras["columns"]``.
+        Labels as codes, their names sorted in ``target_names``; names of the columns of X in ``extras["columns"]``, and
+        the line of the file on which each row ends, from 1, in ``extras["lines"]``.
 
     Raises
     ------
@@ -78,14 +79,9 @@ def read_csv(
         for decimal marks.
     """
     path = Path(path)
-    if isinstance(drop, str):
-        raise InputError(f"drop must be a list of columns, such as [{drop!r}]")
     table = _named(path, *read_rows(path, encoding), header, label)
     target = table.number(label)
-    dropped = {target, *map(table.number, drop), *table.empty()}
-    table.check_names(dropped)
-    dropped |= table.row_numbers(dropped)
-    columns = [c for c in range(len(table.names)) if c not in dropped]
+    columns = table.kept(drop, target)
     if not columns:
         hint = "" if len(table.names) > 1 else "; columns are separated by commas, semicolons or tabs"
         raise InputError(f"{path}: there is no column beside {label!r} to learn from{hint}")
@@ -100,8 +96,50 @@ def read_csv(
         codes.ravel().astype(np.int64),
         tuple(classes.tolist()),
         f"{path.name}, labelled by {table.names[target]!r}",
-        {"columns": tuple(table.names[c] for c in columns)},
+        table.extras(columns),
     )
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str | int] = (),
+    header: bool | None = None,
+    drop_missing: bool = False,
+    encoding: str = "utf-8",
+) -> Dataset:
+    """Read columns of a table of numbers, without labels.
+
+    Parameters
+    ----------
+    path : path
+        A text file, a row a line, as for :func:`read_csv`.
+    columns : sequence of str, optional
+        Which columns, in this order. By default all but those to ``drop``.
+    drop, header, drop_missing, encoding
+        As for :func:`read_csv`.
+
+    Returns
+    -------
+    Dataset
+        ``y`` is None; names of the columns in ``extras["columns"]``, the line on which each row ends in
+        ``extras["lines"]``.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_csv`, or if there is no such column: the message has the one that may be meant.
+    """
+    path = Path(path)
+    table = _named(path, *read_rows(path, encoding), header, 0)
+    chosen = table.kept(drop) if columns is None else [table.number(column) for column in columns]
+    if not chosen:
+        raise InputError(f"{path}: there is no column left to read")
+    table = table.complete(chosen, drop_missing)
+    X = table.numbers(chosen)
+    if columns is None:
+        table.warn_of_counts(chosen, X)
+    return Dataset(path.stem, X, None, (), path.name, table.extras(chosen))
 
 
 @dataclass(frozen=True)
@@ -144,6 +182,19 @@ class _Table:
         """How messages call a column."""
         return repr(self.names[c]) if self.names[c] else f"{c} (without a name)"
 
+    def kept(self, drop: Sequence[str | int], *others: int) -> list[int]:
+        """Columns that are not to be left out, have values, and do not number the rows."""
+        if isinstance(drop, str):
+            raise InputError(f"drop must be a list of columns, such as [{drop!r}]")
+        dropped = {*others, *map(self.number, drop), *self.empty()}
+        self.check_names(dropped)
+        dropped |= self.row_numbers(dropped)
+        return [c for c in range(len(self.names)) if c not in dropped]
+
+    def extras(self, columns: list[int]) -> dict[str, Any]:
+        """Names of columns, and lines of rows."""
+        return {"columns": tuple(self.names[c] for c in columns), "lines": np.array(self.lines)}
+
     def check_names(self, dropped: set[int]) -> None:
         """Refuse two columns of one name, of which one would be taken for the other."""
         kept = [name for c, name in enumerate(self.names) if c not in dropped]
@@ -165,7 +216,7 @@ class _Table:
         )
         found = {c for c in unnamed if _tell_rows_apart(numbers(self.cells[c]))}
         for c in sorted(found):
-            _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out")
+            _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out", 5)
         return found
 
     def complete(self, columns: list[int], drop_missing: bool) -> _Table:
@@ -285,6 +336,6 @@ def _amount(rows: NDArray[np.bool_]) -> str:
     return f"{count} row{'s' if count > 1 else ''}"
 
 
-def _warn(message: str) -> None:
-    # The line that called read_csv.
-    warnings.warn(message, stacklevel=4)
+def _warn(message: str, level: int = 4) -> None:
+    # The line that called read_csv or read_table, from a method of the table that they call.
+    warnings.warn(message, stacklevel=level)

@@ -10,22 +10,31 @@ Comparisons come in three forms, told apart by the shape of what ``fit`` is give
 
 A 2-D array is points in rows without a ``preprocessor``, and tuples of indices with one; a 1-D array with a
 ``preprocessor`` is points by index.
+
+:func:`held_out` says what a metric is good for, and :class:`WeightSearch` chooses the weight of an estimator.
 """
 
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
+from convexmetric.estimators.held_out import HeldOut, PairedScores, held_out
 from convexmetric.estimators.large_margin import LargeMargin
 from convexmetric.estimators.operator_margin import OperatorMarginMetric
 from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
 from convexmetric.estimators.relative_comparisons import RelativeComparisonMetric
+from convexmetric.estimators.weight_search import WeightPath, WeightSearch
 
 __all__ = [
     "MLR",
     "CrossModalMetric",
+    "HeldOut",
     "LargeMargin",
     "LearnedDistance",
     "OperatorMarginMetric",
+    "PairedScores",
     "RandomProjectionMetric",
     "RelativeComparisonMetric",
+    "WeightPath",
+    "WeightSearch",
+    "held_out",
 ]

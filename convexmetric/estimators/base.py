@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import is_dataclass, replace
+from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from convexmetric.arguments import check_count, check_seconds, checked_part_weights
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
@@ -24,9 +27,14 @@ from convexmetric.features import Embedding
 from convexmetric.problem import MetricProblem
 from convexmetric.shards.backends import picklable
 from convexmetric.similarity import SimilarityOperator
+from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
 
 __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]
+
+
+#: Share of a limit on time that a solve has however long it took to state its problem.
+SHORTEST_SOLVE = 0.01
 
 
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -45,8 +53,10 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Certified relative gap; at most ``tol`` unless a limit ended the solve, which is warned about.
     n_iter_ : int
         Iterations of the solver.
-    components_ : (rank, d) array
-        L, whose product L^T L is the metric.
+    components_ : (n_components, d) array
+        L: the leading eigenvectors of the metric M, each times the root of its eigenvalue, largest first. With at least
+        as many rows as M has rank ``L^T L = M``; the certificate is that of M whatever the number of rows. A diagonal
+        metric that is not cut has its features in their order, and is a sparse matrix where points are sparse.
     """
 
     #: What makes the metric grow.
@@ -61,6 +71,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     verbose: bool | int
     #: Estimators that can be evaluated elsewhere have it as a parameter.
     backend: Any = None
+    #: Rows of components_: None, a number, or "rank". Not of estimators in which it means something else.
+    n_components: Any = None
 
     def __getstate__(self) -> Any:
         """Of a live backend what can go to a file: the address of a cluster, nothing of an executor."""
@@ -76,28 +88,73 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             other.backend = self.backend
         return other
 
+    def _begin(self) -> np.random.Generator:
+        """At the start of every ``fit``: its clock, and what its draws come from."""
+        check_seconds(self.max_seconds, "max_seconds")
+        self._begun = perf_counter()
+        return generator(self.random_state)
+
+    def _seconds_left(self) -> float | None:
+        """What stating the problem left of the limit; a moment at least, for a solve to end in good order."""
+        if self.max_seconds is None:
+            return None
+        return max(self.max_seconds - (perf_counter() - self._begun), SHORTEST_SOLVE * self.max_seconds)
+
     def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         """Solve, and set everything that is learned."""
+        rows = self._rows(problem)
         self.solution_ = solve(
             problem,
             tol=self.tol,
             solver=_seeded(self.solver, rng),
             max_iter=self.max_iter,
-            max_seconds=self.max_seconds,
+            max_seconds=self._seconds_left(),
             progress=bool(self.verbose),
             backend=self.backend,
         )
         self.certificate_ = self.solution_.certificate
         self.gap_ = self.certificate_.gap
         self.n_iter_ = self.solution_.iterations
-        self.components_ = self.solution_.components
-        if not len(self.components_):
+        self.components_ = components_of(self.solution_, rows)
+        if not self.certificate_.M.any():
             which = (
                 f"optimal metric is zero: {self._stronger}" if self.gap_ <= self.tol else "best metric so far is zero"
             )
             warnings.warn(f"all distances are 0, because the {which}", stacklevel=4)
-            # One row of zeros is a factor too, and leaves something to transform to.
-            self.components_ = np.zeros((1, self.components_.shape[1]))
+
+    def _rows(self, problem: MetricProblem) -> int | None:
+        """Rows of ``components_``, known before the solve; None for the numerical rank."""
+        asked, most = self._asked_components, self._full_width(problem)
+        if isinstance(asked, str) and asked == "rank":
+            return None
+        if asked is None:
+            return most
+        check_count(asked, "n_components", ' or None, or "rank"')
+        if asked > most:
+            raise InputError(f"n_components must be at most {most}, the dimensions of the metric, got {asked}")
+        return int(asked)
+
+    @property
+    def _asked_components(self) -> Any:
+        """``n_components``, where it is the number of rows."""
+        return self.n_components
+
+    def _full_width(self, problem: MetricProblem) -> int:
+        """Largest rank that the metric can have, whatever the data are."""
+        return problem.cone.d
+
+    def _part_weights(self, sample_weight: Any, count: int, part: str) -> Array | None:
+        """Checked weights, one a part; None for none."""
+        return checked_part_weights(sample_weight, count, "sample_weight", part)
+
+    def _in_company(self, points: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Array | None]:
+        """Points, labels and weights of those that share their label with another one; the others are warned of."""
+        labels = self._labels(points, y)
+        weights = self._part_weights(sample_weight, len(labels), "point")
+        kept = in_company(labels, warn=True)
+        if kept.all():
+            return points, labels, weights
+        return points[np.flatnonzero(kept)], labels[kept], None if weights is None else weights[kept]
 
     def _finished(self) -> Self:
         """The estimator, at the end of every ``fit``: a Ctrl-C that ended its solve goes on, to end other fits too."""
@@ -109,9 +166,9 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return int(self.components_.shape[0])
 
     def get_mahalanobis_matrix(self) -> Array:
-        """M = L^T L with L = ``components_``; under a kernel on the coordinates of ``embedding_``."""
+        """``(d, d)`` matrix L^T L with L = ``components_``; under a kernel on the coordinates of ``embedding_``."""
         check_is_fitted(self)
-        return np.asarray(self.components_.T @ self.components_)
+        return np.asarray(dense(self.components_.T @ self.components_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -157,11 +214,48 @@ class MetricEstimator(CertifiedEstimator):
         Their names, where ``fit`` was given a frame with names.
     """
 
+    #: The parameter that weighs the data against the regularizer, where there is one to choose.
+    weight: ClassVar[str | None] = None
+
     preprocessor: Any
+    random_state: Any
     embedding_: Embedding | None
 
+    def problem(self, X: Any, y: Any = None) -> MetricProblem:
+        """The problem that ``fit(X, y)`` solves, for :func:`~convexmetric.audit` or :func:`~convexmetric.explain`.
+
+        Nothing is solved, and the estimator stays as it is.
+
+        Parameters
+        ----------
+        X, y
+            As for ``fit``.
+
+        Raises
+        ------
+        InputError
+            As ``fit`` does.
+        """
+        return self.stated(X, y)[0]
+
+    def stated(self, X: Any, y: Any = None) -> tuple[MetricProblem, Embedding | None]:
+        """:meth:`problem`, and what gives points the coordinates on which its metric acts."""
+        other = clone(self)
+        return other._stated(X, y, generator(other.random_state))
+
+    def weights(self, problem: MetricProblem) -> Sequence[float]:
+        """Values of the parameter :attr:`weight` to try on a problem, from the simplest metric on."""
+        raise NotImplementedError
+
+    def _stated(
+        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
+    ) -> tuple[MetricProblem, Embedding | None]:
+        raise NotImplementedError
+
     def transform(self, X: Any) -> Array:
-        """``(n, rank)`` points in which the learned distance is the Euclidean one.
+        """``(n, n_components)`` points in which the learned distance is the Euclidean one.
+
+        Sparse points stay sparse under a diagonal metric, which only scales their features.
 
         Parameters
         ----------
@@ -189,9 +283,13 @@ class MetricEstimator(CertifiedEstimator):
         return LearnedDistance(self.components_.copy(), self.embedding_)
 
     def get_operator(self) -> SimilarityOperator:
-        """What was learned as an operator, which can be saved and loaded without pickle."""
+        """What was learned as an operator, which can be saved and loaded without pickle.
+
+        Of sparse ``components_`` it has the rows that are not zero, as an array.
+        """
         check_is_fitted(self)
-        return SimilarityOperator(self.components_, self.embedding_)
+        L = self.components_
+        return SimilarityOperator(dense(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
 
     def _learn(self, problem: MetricProblem, rng: np.random.Generator, embedding: Embedding | None = None) -> None:
         self._solve(problem, rng)
@@ -202,7 +300,9 @@ class MetricEstimator(CertifiedEstimator):
         check_is_fitted(self)
         return self._images(self._points(X))
 
-    def _images(self, points: Any) -> Array:
+    def _images(self, points: Any) -> Any:
+        if sp.issparse(self.components_):
+            return points @ self.components_.T
         return SimilarityOperator(self.components_, self.embedding_).transform(points)
 
     def _points(self, X: Any, *, reset: bool = False) -> Any:
@@ -263,7 +363,7 @@ def in_company(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
         alone = classes[counts == 1]
         shown = ", ".join(map(repr, alone[:5].tolist())) + (", ..." if alone.size > 5 else "")
         warnings.warn(
-            f"y has {alone.size} class(es) with a single member ({shown}): these points are left out", stacklevel=4
+            f"y has {alone.size} class(es) with a single member ({shown}): these points are left out", stacklevel=5
         )
     return np.asarray(kept)
 
@@ -271,6 +371,26 @@ def in_company(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
 def dense(points: Any) -> Any:
     """Points as an array."""
     return points.toarray() if sp.issparse(points) else points
+
+
+def components_of(solution: Solution, rows: int | None) -> Any:
+    """L of ``rows`` leading directions, or of as many as the metric has rank and at least one; see ``components_``."""
+    problem = solution.problem
+    if problem.weighs_features:
+        w = np.maximum(solution.w, 0.0)
+        kept = np.arange(w.size)
+        if rows is None or rows < w.size:
+            kept = np.argsort(-w, kind="stable")[: max(1, np.count_nonzero(w)) if rows is None else rows]
+        L = sp.csr_array((np.sqrt(w[kept]), (np.arange(kept.size), kept)), shape=(kept.size, w.size))
+        L.eliminate_zeros()
+        return L if any(sp.issparse(points) for points in problem.risk.points) else L.toarray()
+    factor = solution.components
+    _, sizes, directions = np.linalg.svd(factor, full_matrices=False)
+    # An eigenvector has two signs: its largest entry is to be positive.
+    largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
+    L = np.copysign(sizes, largest)[:, None] * directions
+    missing = max(1, len(L)) if rows is None else rows
+    return np.vstack([L[:missing], np.zeros((max(0, missing - len(L)), factor.shape[1]))])
 
 
 def _seeded(solver: Any, rng: np.random.Generator) -> Any:

@@ -13,7 +13,7 @@ from convexmetric.arguments import check_count
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import CertifiedEstimator, generator
+from convexmetric.estimators.base import CertifiedEstimator
 from convexmetric.estimators.tuples import dimensions
 from convexmetric.evaluation import retrieval_curve, squared_distances
 from convexmetric.methods import CrossModalProblem
@@ -46,6 +46,9 @@ class CrossModalMetric(CertifiedEstimator):
         Neighbours of the same label in the graphs inside a modality.
     n_far_clusters : int, optional
         Divide the centroids of irrelevant classes into so many clusters once more.
+    n_components : int, "rank" or None
+        Rows of ``components_``, the leading directions of the metric: None for all features of both, so that transforms
+        of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     solver, tol, max_iter, max_seconds, verbose
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
@@ -68,6 +71,7 @@ class CrossModalMetric(CertifiedEstimator):
         max_seconds: float | None = None,
         verbose: bool | int = False,
         random_state: Any = 0,
+        n_components: int | str | None = None,
     ) -> None:
         self.n_features_x = n_features_x
         self.alpha = alpha
@@ -81,6 +85,7 @@ class CrossModalMetric(CertifiedEstimator):
         self.max_seconds = max_seconds
         self.verbose = verbose
         self.random_state = random_state
+        self.n_components = n_components
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from objects with both modalities, side by side.
@@ -124,7 +129,7 @@ class CrossModalMetric(CertifiedEstimator):
         return self._fit(x, y, labels_x, labels_y)
 
     def _fit(self, x: Array, y: Array, labels_x: Any, labels_y: Any) -> Self:
-        rng = generator(self.random_state)
+        rng = self._begin()
         self._solve(
             CrossModalProblem(
                 x,

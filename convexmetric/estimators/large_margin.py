@@ -9,8 +9,9 @@ from scipy.stats import mode
 from sklearn.neighbors import NearestNeighbors
 
 from convexmetric.comparisons.pairs import label_codes
-from convexmetric.estimators.base import MetricEstimator, generator, in_company
+from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.methods import LargeMarginProblem
+from convexmetric.problem import MetricProblem
 
 __all__ = ["LargeMargin"]
 
@@ -38,9 +39,12 @@ class LargeMargin(MetricEstimator):
     verbose : bool or int
         Show the bounds as they close.
     random_state : int, RandomState, Generator or None
-        Of stochastic solvers; the exact ones need none.
+        Of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     preprocessor : (n, d) array or callable, optional
         What indices point into.
+    n_components : int, "rank" or None
+        Rows of ``components_``, the leading directions of the metric: None for all features, so that transforms
+        of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     backend : Executor, callable, distributed.Client or str, optional
         What evaluates the risk in ``fit``, as for :class:`MLR`.
 
@@ -66,9 +70,10 @@ class LargeMargin(MetricEstimator):
         max_iter: int | None = None,
         max_seconds: float | None = None,
         verbose: bool | int = False,
-        random_state: Any = None,
+        random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
+        n_components: int | str | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.push = push
@@ -81,8 +86,9 @@ class LargeMargin(MetricEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.backend = backend
+        self.n_components = n_components
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from points and labels.
 
         Points whose label no other point has are left out, with a warning.
@@ -92,6 +98,9 @@ class LargeMargin(MetricEstimator):
         X : (n, d) array, or (n,) indices with a ``preprocessor``
         y : (n,) array
             Labels.
+        sample_weight : (n,) array, optional
+            Weight of every point's terms: those that pull its target neighbours and push others away from it. It is a
+            target neighbour and an impostor of others whatever its weight.
 
         Raises
         ------
@@ -99,12 +108,24 @@ class LargeMargin(MetricEstimator):
             If a parameter is malformed, there is one class only, or target neighbours agree in a direction in which
             other points differ, as they may with fewer points than features: take principal components first.
         """
-        rng = generator(self.random_state)
-        points = self._points(X, reset=True)
-        labels = self._labels(points, y)
-        kept = in_company(labels, warn=True)
-        self._learn(LargeMarginProblem(points[kept], labels[kept], self.n_neighbors, self.push, self.diagonal), rng)
-        return self
+        rng = self._begin()
+        self._learn(self._stated(X, y, rng, sample_weight)[0], rng)
+        return self._finished()
+
+    def _stated(
+        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
+    ) -> tuple[LargeMarginProblem, None]:
+        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        return LargeMarginProblem(points, labels, self.n_neighbors, self.push, self.diagonal, weights), None
+
+    def _full_width(self, problem: MetricProblem) -> int:
+        """Also those features that never vary, and are left out of the problem."""
+        return int(self.n_features_in_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.diagonal is True
+        return tags
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.
@@ -119,8 +140,8 @@ class LargeMargin(MetricEstimator):
         """
         images = self._transformed(X)
         labels = self._scored_labels(images, y)
-        kept = in_company(labels)
-        images, codes = images[kept], label_codes(labels[kept], int(kept.sum()))
-        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, len(images) - 1)).fit(images)
+        kept = np.flatnonzero(in_company(labels))
+        images, codes = images[kept], label_codes(labels[kept], kept.size)
+        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, kept.size - 1)).fit(images)
         votes = codes[nearest.kneighbors(return_distance=False)]
         return float(np.mean(mode(votes, axis=1).mode == codes))

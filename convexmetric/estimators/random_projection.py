@@ -8,10 +8,11 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import dense, generator, in_company
+from convexmetric.estimators.base import dense
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.methods import TripletProblem
+from convexmetric.problem import MetricProblem
 
 __all__ = ["RandomProjectionMetric"]
 
@@ -56,6 +57,7 @@ class RandomProjectionMetric(TripletEstimator):
     """
 
     _stronger = "lower reg"
+    weight = "reg"
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class RandomProjectionMetric(TripletEstimator):
         self.preprocessor = preprocessor
         self.backend = backend
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
 
         Points whose label no other point has are left out, with a warning.
@@ -108,24 +110,33 @@ class RandomProjectionMetric(TripletEstimator):
             Triplets. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
         y : (n,) array, optional
             Labels of points.
+        sample_weight : (n,) array, optional
+            Weights of the triplets; of points those of the triplets of which each is the i. Without ``intra`` and
+            ``inter``.
 
         Raises
         ------
         InputError
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
+        return self._fit(self._stated(X, y, rng, sample_weight)[0], rng)
+
+    def _stated(
+        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
+    ) -> tuple[TripletProblem, None]:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
+            weights = self._part_weights(sample_weight, len(rows), "triplet")
             points, options = self._projected(points, rng)
-            return self._fit(TripletProblem(points, rows, **options), rng)
-        points = self._points(X, reset=True)
-        labels = self._labels(points, y)
-        kept = in_company(labels, warn=True)
-        points, options = self._projected(points[np.flatnonzero(kept)], rng)
-        return self._fit(TripletProblem.from_labels(points, labels[kept], self.n_same, self.n_other, **options), rng)
+            return self._weighed(TripletProblem(points, rows, **options, weights=weights)), None
+        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        points, options = self._projected(points, rng)
+        options["weights"] = weights
+        problem = TripletProblem.from_labels(points, labels, self.n_same, self.n_other, **options)
+        return self._weighed(problem), None
 
-    def fit_graph(self, X: Any, adjacency: Any) -> Self:
+    def fit_graph(self, X: Any, adjacency: Any, sample_weight: Any = None) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.
 
         Parameters
@@ -133,15 +144,32 @@ class RandomProjectionMetric(TripletEstimator):
         X : (n, d) array or sparse matrix
         adjacency : (n, n) array or sparse matrix
             Ones for links.
+        sample_weight : (n,) array, optional
+            Weights of the triplets of which each point is the i. Without ``intra`` and ``inter``.
 
         Raises
         ------
         InputError
             If an argument or a parameter is malformed, or the graph makes no triplet.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points, options = self._projected(self._points(X, reset=True), rng)
-        return self._fit(TripletProblem.from_graph(points, adjacency, **options), rng)
+        weights = self._part_weights(sample_weight, points.shape[0], "point")
+        return self._fit(self._weighed(TripletProblem.from_graph(points, adjacency, **options, weights=weights)), rng)
+
+    def weights(self, problem: MetricProblem) -> tuple[float, ...]:
+        """Shares of the lambda from which on all triplets violate their margin (:attr:`TripletProblem.reg_max`).
+
+        With the trace, for which that is not known, 10 to 0.001.
+        """
+        if not isinstance(problem, TripletProblem) or self.regularizer == "trace":
+            return (10.0, 1.0, 0.1, 0.01, 0.001)
+        return tuple(share * (problem.reg_max or 1.0) for share in (0.5, 0.1, 0.01, 1e-3, 1e-4))
+
+    @property
+    def _asked_components(self) -> Any:
+        """All: ``n_components`` is the number of projected features, which is the most that the metric can have."""
+        return None
 
     def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         """Points as the problem takes them, and its options."""
@@ -160,11 +188,15 @@ class RandomProjectionMetric(TripletEstimator):
         options = {name: getattr(self, name) for name in names}
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
-    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
-        if isinstance(self.reg, str):
-            # Zero where no metric gains anything, whatever lambda.
-            largest = problem.reg_max
-            problem = problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
+    def _weighed(self, problem: TripletProblem) -> TripletProblem:
+        """With the lambda asked for."""
+        if not isinstance(self.reg, str):
+            return problem
+        # Zero where no metric gains anything, whatever lambda.
+        largest = problem.reg_max
+        return problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
+
+    def _fit(self, problem: TripletProblem, rng: np.random.Generator, sample_weight: Any = None) -> Self:
         self.reg_ = problem.reg
         self._learn(problem, rng)
         return self._finished()

@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.estimators.base import MetricEstimator, generator, in_company
+from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.evaluation import mean_scores
+from convexmetric.features import Embedding
 from convexmetric.measures import measure_named
 from convexmetric.methods import RankingProblem
+from convexmetric.problem import MetricProblem
 
 __all__ = ["MLR"]
 
@@ -52,6 +54,9 @@ class MLR(MetricEstimator):
     short : str
         Loss of a query with p < k relevant points: ``"cut"`` to p places, or ``"printed"``, see
         :class:`~convexmetric.RankingProblem`; ``score`` keeps k in either case.
+    n_components : int, "rank" or None
+        Rows of ``components_``, the leading directions of the metric: None for all dimensions, so that transforms
+        of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     backend : Executor, callable, distributed.Client or str, optional
         What evaluates the risk in ``fit``, as for :func:`~convexmetric.solve`. Pickled, a client becomes the address of
         its scheduler, and an executor is left out.
@@ -65,6 +70,8 @@ class MLR(MetricEstimator):
     >>> mlr.gap_ <= 1e-4, mlr.transform(X).shape == (178, len(mlr.components_))
     (True, True)
     """
+
+    weight = "C"
 
     def __init__(
         self,
@@ -83,6 +90,7 @@ class MLR(MetricEstimator):
         kernel: Any = None,
         short: str = "cut",
         backend: Any = None,
+        n_components: int | str | None = None,
     ) -> None:
         self.measure = measure
         self.k = k
@@ -99,8 +107,9 @@ class MLR(MetricEstimator):
         self.kernel = kernel
         self.short = short
         self.backend = backend
+        self.n_components = n_components
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.
 
         Points whose label no other point has are left out, with a warning.
@@ -110,21 +119,34 @@ class MLR(MetricEstimator):
         X : (n, d) array, or (n,) indices with a ``preprocessor``
         y : (n,) array
             Labels.
+        sample_weight : (n,) array, optional
+            Weights of the points as queries in the mean of the losses. A point is ranked whatever its weight.
 
         Raises
         ------
         InputError
             If a parameter is malformed, or there is one class only.
         """
-        rng = generator(self.random_state)
-        points = self._points(X, reset=True)
-        labels = self._labels(points, y)
-        kept = in_company(labels, warn=True)
-        problem = RankingProblem.from_labels(points[kept], labels[kept], **self._options())
-        self._learn(problem, rng, problem.embedding)
+        rng = self._begin()
+        problem, embedding = self._stated(X, y, rng, sample_weight)
+        self._learn(problem, rng, embedding)
         return self._finished()
 
-    def fit_rankings(self, X: Any, relevant: Any, irrelevant: Any = None, queries: ArrayLike | None = None) -> Self:
+    def _stated(
+        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
+    ) -> tuple[RankingProblem, Embedding | None]:
+        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        problem = RankingProblem.from_labels(points, labels, **self._options(), query_weights=weights)
+        return problem, problem.embedding
+
+    def fit_rankings(
+        self,
+        X: Any,
+        relevant: Any,
+        irrelevant: Any = None,
+        queries: ArrayLike | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Learn from queries with lists of relevant rows, or with a 0/1 matrix of relevance.
 
         Parameters
@@ -137,16 +159,19 @@ class MLR(MetricEstimator):
             By default all that are not relevant.
         queries : (n_q, d) array, optional
             By default the corpus itself.
+        sample_weight : (n_q,) array, optional
+            Weights of the queries.
 
         Raises
         ------
         InputError
             If an argument is malformed, or a query has no relevant or no irrelevant row.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
         points = self._points(X, reset=True)
         asked = None if queries is None else self._points(queries)
-        problem = RankingProblem(points, relevant, irrelevant, asked, **self._options())
+        weights = self._part_weights(sample_weight, (points if asked is None else asked).shape[0], "query")
+        problem = RankingProblem(points, relevant, irrelevant, asked, **self._options(), query_weights=weights)
         self._learn(problem, rng, problem.embedding)
         return self._finished()
 
@@ -163,10 +188,19 @@ class MLR(MetricEstimator):
         """
         images = self._transformed(X)
         labels = self._scored_labels(images, y)
-        kept = in_company(labels)
+        kept = np.flatnonzero(in_company(labels))
         images, rank = images[kept], images.shape[1]
         rankings = Rankings(images, images, Relevance.from_labels(labels[kept]), NonnegativeDiagonal(rank))
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
+
+    def weights(self, problem: MetricProblem) -> tuple[float, ...]:
+        """1 to 1,000: the loss is a mean over queries, so that one scale serves tables of any length."""
+        return (1.0, 10.0, 100.0, 1e3)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.diagonal is True
+        return tags
 
     def _options(self) -> dict[str, Any]:
         names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short")

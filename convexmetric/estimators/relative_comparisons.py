@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from convexmetric.comparisons import triplets_from_labels
-from convexmetric.estimators.base import generator
 from convexmetric.estimators.triplets import TripletEstimator
-from convexmetric.features import KernelValues
+from convexmetric.features import Embedding, KernelValues
 from convexmetric.methods import RelativeComparisonProblem
+from convexmetric.problem import MetricProblem
 
 __all__ = ["RelativeComparisonMetric"]
 
@@ -32,11 +34,16 @@ class RelativeComparisonMetric(TripletEstimator):
     kernel : str or callable, optional
         ``"linear"``, ``"rbf"``, or a function of two point matrices: one weight for each point that was learned from.
         ``components_`` then act on the kernel values with these, which ``embedding_`` gives.
+    n_components : int, "rank" or None
+        Rows of ``components_``, the leading directions of the metric: None for all weights, so that transforms
+        of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     solver, tol, max_iter, max_seconds, verbose, preprocessor, backend
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
         Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     """
+
+    weight = "C"
 
     def __init__(
         self,
@@ -52,6 +59,7 @@ class RelativeComparisonMetric(TripletEstimator):
         random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
+        n_components: int | str | None = None,
     ) -> None:
         self.n_triplets = n_triplets
         self.C = C
@@ -65,8 +73,9 @@ class RelativeComparisonMetric(TripletEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.backend = backend
+        self.n_components = n_components
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
 
         Parameters
@@ -75,6 +84,8 @@ class RelativeComparisonMetric(TripletEstimator):
             Triplets. Or points (n, d), dense or sparse, or (n,) indices of points with a ``preprocessor``.
         y : (n,) array, optional
             Labels of points.
+        sample_weight : (n,) array, optional
+            Weights of the triplets; of points those of the triplets drawn of which each is the i. With finite C.
 
         Raises
         ------
@@ -83,17 +94,35 @@ class RelativeComparisonMetric(TripletEstimator):
         InfeasibleError
             If hard margins are asked for and contradict each other.
         """
-        rng = generator(self.random_state)
+        rng = self._begin()
+        problem, embedding = self._stated(X, y, rng, sample_weight)
+        self._learn(problem, rng, embedding)
+        return self._finished()
+
+    def _stated(
+        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
+    ) -> tuple[RelativeComparisonProblem, Embedding | None]:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
+            weights = self._part_weights(sample_weight, len(rows), "triplet")
         else:
             points = self._points(X, reset=True)
             labels = self._labels(points, y)
             count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS) if self.n_triplets is None else self.n_triplets
             rows = triplets_from_labels(labels, count, rng)
-        problem = RelativeComparisonProblem(points, rows, self.C, self.A, self.kernel)
-        self._learn(problem, rng, None if self.kernel is None else KernelValues(self.kernel, points))
-        return self._finished()
+            weights = self._part_weights(sample_weight, len(labels), "point")
+            weights = None if weights is None else weights[rows[:, 0]]
+        problem = RelativeComparisonProblem(points, rows, self.C, self.A, self.kernel, weights)
+        return problem, None if self.kernel is None else KernelValues(self.kernel, points)
+
+    def weights(self, problem: MetricProblem) -> tuple[float, ...]:
+        """0.1 to 1,000 over the number of triplets: the loss is a sum over them."""
+        return tuple(C / problem.risk.parts for C in (0.1, 1.0, 10.0, 100.0, 1e3))
+
+    def _full_width(self, problem: MetricProblem) -> int:
+        """With A no more than it has rows or columns."""
+        width = super()._full_width(problem)
+        return width if self.A is None else min(width, int(self.n_features_in_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -81,9 +81,9 @@ def triplet_accuracy(images: Array, y: Any) -> float:
     InputError
         If the labels make no triplet.
     """
-    codes = label_codes(y, len(images))
+    codes = label_codes(y, images.shape[0])
     right = total = 0
-    for first in range(0, len(images), BLOCK):
+    for first in range(0, images.shape[0], BLOCK):
         for row, distances in enumerate(squared_distances(images[first : first + BLOCK], images), start=first):
             same = codes == codes[row]
             far = np.sort(distances[~same])

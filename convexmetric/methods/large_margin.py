@@ -13,6 +13,8 @@ mu                     weight of the push term, 1 - mu that of the pull term
 G                      sum (x_i - x_j)(x_i - x_j)^T, so that the pull term is (1 - mu) <G, M>
 =====================  ======================================================================================
 
+Points may have weights :math:`w_i`, with which both of their sums over target neighbours are multiplied.
+
 There is no regularizer: the pull term is one. With :math:`(1 - \mu) G = K K^\top` and :math:`M' = K^\top M K` it is
 :math:`\mathrm{tr} M'`, and distances under M are distances under M' of the points :math:`K^{-1} x`. That is the same
 problem in other coordinates: triplets with a trace, for all solvers that know these. Directions in which no two points
@@ -26,16 +28,17 @@ refused. They have fewer points than features as a rule, for which the paper too
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag
+from convexmetric.arguments import check_count, check_flag, checked_part_weights
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
 from convexmetric.comparisons.pairs import ListedPairs
-from convexmetric.comparisons.points import as_points, translated
+from convexmetric.comparisons.points import as_points, as_rows, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -63,7 +66,7 @@ class LargeMarginProblem(MetricProblem):
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array, or sparse matrix with ``diagonal``
         Points in rows.
     y : (n,) array
         Labels; every class needs two members.
@@ -73,6 +76,9 @@ class LargeMarginProblem(MetricProblem):
         mu, between 0 and 1.
     diagonal : bool
         Learn one weight a feature instead of a matrix.
+    weights : (n,) array, optional
+        Weight of every point's terms, those in which it is i; 1 by default. A point of weight 0 is no i, but a target
+        neighbour and an impostor of others as before.
 
     Raises
     ------
@@ -96,32 +102,48 @@ class LargeMarginProblem(MetricProblem):
     letter: ClassVar[str] = "M"
 
     def __init__(
-        self, X: ArrayLike, y: ArrayLike, n_neighbors: int = 3, push: float = 0.5, diagonal: bool = False
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        n_neighbors: int = 3,
+        push: float = 0.5,
+        diagonal: bool = False,
+        weights: ArrayLike | None = None,
     ) -> None:
-        (points,) = translated(as_points(X))
+        if sp.issparse(X) and diagonal is not True:
+            raise InputError("X is sparse: pass diagonal=True, or X.toarray()")
+        (points,) = translated(as_points(X, sparse=True))
         #: Points, in rows, less an offset that they all share.
         self.X = points
         check_count(n_neighbors, "n_neighbors")
         if checked_weight(push, "push") >= 1.0:
             raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {push!r}")
         check_flag(diagonal, "diagonal")
+        n = points.shape[0]
         relevance = nearest_by_label(points, y, int(n_neighbors), None)
-        counts = relevance.n_relevant
+        #: Weights of the points' terms; None where all are 1.
+        self.point_weights = checked_part_weights(weights, n, "weights", "point")
+        own = np.ones(n) if self.point_weights is None else self.point_weights
+        anchors = np.flatnonzero(own)
         self.n_neighbors, self.push = int(n_neighbors), float(push)
-        #: Rows (i, j): x_j is a target neighbour of x_i.
-        self.targets = np.column_stack([np.repeat(np.arange(len(points)), counts), relevance.relevant])
-        pull = ListedPairs(self.targets, len(points))
-        #: ``K^+``, (r, d), and K, (d, r).
-        self.whitening, self.unwhitening = (
-            _scales(points, pull, 1.0 - self.push) if diagonal else _axes(points, pull, 1.0 - self.push)
-        )
-        Z = (points - points.mean(axis=0)) @ self.whitening.T
+        i = np.repeat(np.arange(n), relevance.n_relevant)
+        #: Rows (i, j): x_j is a target neighbour of x_i, whose weight is positive.
+        self.targets = np.column_stack([i, relevance.relevant])[own[i] > 0.0]
+        pull = ListedPairs(self.targets, n)
+        shares = (1.0 - self.push) * own[self.targets[:, 0]]
+        #: ``K^+``, (r, d), and K, (d, r); sparse for diagonal metrics.
+        self.whitening: Any
+        self.unwhitening: Any
+        self.whitening, self.unwhitening = _scales(points, pull, shares) if diagonal else _axes(points, pull, shares)
+        Z = (points if sp.issparse(points) else points - points.mean(axis=0)) @ self.whitening.T
         r = Z.shape[1]
         cone: Cone = NonnegativeDiagonal(r) if diagonal else PSDCone(r)
         rankings = Rankings(Z, Z, relevance, cone)
+        if len(anchors) < n:
+            rankings = rankings.subset(anchors)
         #: Number of triplets (i, target neighbour, point of another label).
         self.count = int(rankings.pairs.sum())
-        super().__init__(PairwiseRisk(rankings, np.full(len(points), self.push), 1.0), Trace(1.0))
+        super().__init__(PairwiseRisk(rankings, self.push * own[anchors], 1.0), Trace(1.0))
 
     @property
     def in_other_coordinates(self) -> bool:
@@ -138,7 +160,7 @@ class LargeMarginProblem(MetricProblem):
         """
         d, K = self.unwhitening.shape[0], self.unwhitening
         if isinstance(self.cone, NonnegativeDiagonal):
-            return np.asarray((K * K).T @ NonnegativeDiagonal(d).element(M, self.letter))
+            return np.asarray(K.power(2).T @ NonnegativeDiagonal(d).element(M, self.letter))
         metric = K.T @ PSDCone(d).element(M, self.letter) @ K
         return 0.5 * (metric + metric.T)
 
@@ -151,11 +173,11 @@ class LargeMarginProblem(MetricProblem):
     def on_features(self, M: cp.Expression) -> cp.Expression:
         """``K^-T M' K^-1`` in CVXPY, or the weights of the features."""
         L = self.whitening
-        return (L * L).T @ M if isinstance(self.cone, NonnegativeDiagonal) else L.T @ M @ L
+        return L.power(2).T @ M if isinstance(self.cone, NonnegativeDiagonal) else L.T @ M @ L
 
     def weights(self, M: Array) -> Array:
         """Weights of the features of X, for a diagonal metric."""
-        return np.asarray((self.whitening * self.whitening).T @ M)
+        return np.asarray(self.whitening.power(2).T @ M)
 
     def components(self, M: Array) -> Array:
         """A factor of the metric on the features of X."""
@@ -163,6 +185,8 @@ class LargeMarginProblem(MetricProblem):
 
     def full_matrix(self, M: Array) -> Array:
         """``K^-T M' K^-1``, the metric on the features of X."""
+        if self.cone.diagonal:
+            return np.diag(self.weights(M))
         factor = self.components(M)
         return factor.T @ factor
 
@@ -180,17 +204,23 @@ class LargeMarginProblem(MetricProblem):
         cone = type(self.cone)(self.X.shape[1])
         M, in_cone = cone.variable("M")
         mu, xi = given("mu", self.push, nonneg=True), cp.Variable(self.count, nonneg=True, name="xi")
-        G = cp.Constant(ListedPairs(self.targets, len(self.X)).total(self.X, cone), name="G")
+        own = np.ones(self.X.shape[0]) if self.point_weights is None else self.point_weights
+        pull = ListedPairs(self.targets, self.X.shape[0]).total(self.X, cone, own[self.targets[:, 0]])
+        G = cp.Constant(pull, name="G")
+
+        x = as_rows(self.X)
 
         @cache
         def D(i: int, j: int) -> cp.Parameter:
-            return given(f"D[{i}, {j}]", cone.outer(self.X[i] - self.X[j]))
+            return given(f"D[{i}, {j}]", cone.outer(x[i] - x[j]))
 
-        constraints = []
+        constraints, anchors = [], []
         for t, (i, j, k) in enumerate(self.rankings.triples()):
             margin = inner(D(i, k), M) - inner(D(i, j), M)
             constraints.append((margin + xi[t] >= 1).set_label(f"triplet {i}, {j}, {k}"))
-        return self._program((1 - mu) * inner(G, M) + mu * cp.sum(xi), constraints + in_cone, M)
+            anchors.append(i)
+        slacks = cp.sum(xi) if self.point_weights is None else cp.Constant(own[anchors], name="w") @ xi
+        return self._program((1 - mu) * inner(G, M) + mu * slacks, constraints + in_cone, M)
 
     def as_stated(self, M: Array) -> Array:
         """``K^-T M' K^-1``, or the weights of the features."""
@@ -198,12 +228,14 @@ class LargeMarginProblem(MetricProblem):
 
     def __str__(self) -> str:
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
-        n, (r, d) = len(self.rankings.X), self.whitening.shape
+        n, (r, d) = self.rankings.X.shape[0], self.whitening.shape
         left_out = f"; {d - r} that never vary left out" if r < d else ""
+        w = "" if self.point_weights is None else "w_i "
         return (
             f"Large margin nearest neighbours (Weinberger & Saul 2009)\n"
             f"\n"
-            f"  minimise    {1.0 - self.push:g} sum d_M(i, j) + {self.push:g} sum max(0, 1 + d_M(i, j) - d_M(i, l))\n"
+            f"  minimise    {1.0 - self.push:g} sum {w}d_M(i, j) "
+            f"+ {self.push:g} sum {w}max(0, 1 + d_M(i, j) - d_M(i, l))\n"
             f"  subject to  M {'diagonal and nonnegative' if diagonal else 'positive semidefinite'}\n"
             f"\n"
             f"  M         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}'}{left_out}\n"
@@ -221,42 +253,48 @@ class LargeMarginProblem(MetricProblem):
         """The program as a formula, with its sizes."""
         diagonal = isinstance(self.cone, NonnegativeDiagonal)
         cone = r"M \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"M \succeq 0"
-        d = self.whitening.shape[1]
+        d, w = self.whitening.shape[1], "" if self.point_weights is None else "w_i "
         return (
             rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad & (1 - \mu) \langle G, M \rangle"
-            rf" + \mu \sum_{{ijl}} \xi_{{ijl}}{self.regularizer.added_latex('M')} \\"
+            rf" + \mu \sum_{{ijl}} {w}\xi_{{ijl}}{self.regularizer.added_latex('M')} \\"
             r"\text{s.t.}\quad & d_M(x_i, x_l) - d_M(x_i, x_j) \ge 1 - \xi_{ijl}"
             r"\quad \forall j \rightsquigarrow i,\ y_l \ne y_i\end{aligned}$$"
-            r"$$\langle G, M \rangle = \sum_{j \rightsquigarrow i} d_M(x_i, x_j),\quad d_M(x, x') = "
+            rf"$$\langle G, M \rangle = \sum_{{j \rightsquigarrow i}} {w}d_M(x_i, x_j),\quad d_M(x, x') = "
             r"\langle D^{x,x'}, M \rangle,\quad "
             rf"M \in \mathbb{{R}}^{{{d} \times {d}}},\quad k = {self.n_neighbors},\quad \mu = {self.push:g},\quad "
             rf"{self.count}\ \mathrm{{triplets}}$$"
         )
 
 
-def _axes(X: Array, pull: ListedPairs, weight: float) -> tuple[Array, Array]:
-    """``K^+`` and K with ``K K^T = (1 - mu) G`` on the span of the points."""
+def _axes(X: Array, pull: ListedPairs, weights: Array) -> tuple[Array, Array]:
+    """``K^+`` and K with ``K K^T = (1 - mu) G`` on the span of the points, from ``1 - mu`` times the weights."""
     U, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     # What centring leaves of a direction in which the points do not vary is rounding of their entries.
     kept = s > max(s[0], np.sqrt(len(X)) * np.abs(X).max()) * max(X.shape) * np.finfo(float).eps
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
     # In these coordinates the scatter of all points is the identity: eigenvalues are shares of it.
-    shares, Q = np.linalg.eigh(weight * pull.total(U, PSDCone(U.shape[1])) if s.size else np.empty((0, 0)))
+    shares, Q = np.linalg.eigh(pull.total(U, PSDCone(U.shape[1]), weights) if s.size else np.empty((0, 0)))
     _check(shares, X.shape[1], "direction")
     return (Q / np.sqrt(shares)).T @ (Vt / s[:, None]), (Vt.T * s) @ (Q * np.sqrt(shares))
 
 
-def _scales(X: Array, pull: ListedPairs, weight: float) -> tuple[Array, Array]:
-    """The same for diagonal metrics: a root a feature."""
+def _scales(X: Any, pull: ListedPairs, weights: Array) -> tuple[sp.csr_array, sp.csr_array]:
+    """The same for diagonal metrics: a root a feature. Sparse points are not centred, and have no need to be."""
     d = X.shape[1]
-    varies = np.flatnonzero(np.ptp(X, axis=0) > 0.0)
-    centred = X[:, varies] - X[:, varies].mean(axis=0)
-    g = weight * pull.total(centred, NonnegativeDiagonal(max(1, varies.size))) if varies.size else np.empty(0)
-    _check(g / (centred * centred).sum(axis=0), d, "feature")
-    inverse, K = np.zeros((varies.size, d)), np.zeros((d, varies.size))
-    inverse[np.arange(varies.size), varies] = 1.0 / np.sqrt(g)
-    K[varies, np.arange(varies.size)] = np.sqrt(g)
-    return inverse, K
+    low, high = (as_rows(end).ravel() for end in (X.min(axis=0), X.max(axis=0)))
+    varies = np.flatnonzero(high > low)
+    if not varies.size:
+        _check(np.empty(0), d, "feature")
+    points, n = X[:, varies], X.shape[0]
+    mean = np.asarray(points.mean(axis=0)).ravel()
+    if isinstance(points, np.ndarray):
+        points, mean = points - mean, np.zeros(varies.size)
+    cone = NonnegativeDiagonal(varies.size)
+    g = pull.total(points, cone, weights)
+    _check(g / (cone.outer_sum(points, np.ones(n)) - n * mean**2), d, "feature")
+    rows = np.arange(varies.size)
+    K = sp.csr_array((np.sqrt(g), (varies, rows)), shape=(d, varies.size))
+    return sp.csr_array((1.0 / np.sqrt(g), (rows, varies)), shape=(varies.size, d)), K
 
 
 def _check(shares: Array, d: int, what: str) -> None:
@@ -266,5 +304,6 @@ def _check(shares: Array, d: int, what: str) -> None:
     if free:
         raise InputError(
             f"target neighbours agree in {free} of {d} {what}s in which other points differ, so that M may grow there "
-            "at no cost; raise n_neighbors, or take fewer principal components of X first (preprocess with 'pca:K')"
+            "at no cost; raise n_neighbors, take fewer principal components of X first (preprocess with 'pca:K'), or "
+            "take a method with a regularizer (MLR; --method mlr)"
         )

@@ -5,7 +5,8 @@ r"""Learning similarity with operator-valued large-margin classifiers (Maurer, J
               + \frac{\lambda}{\sqrt{m}} \|A\|_2, \qquad A = T^* T \succeq 0
 
 =========================  ====================================================================================
-S                          m pairs (x, x', r): similar (r = 1) or not (r = -1)
+S                          m pairs (x, x', r): similar (r = 1) or not (r = -1); with weights m is their sum, and the
+                           mean over S a weighted one
 T                          ||Tx - Tx'|| < 1 means similar; A = T*T is what is learned
 Q_x                        the outer product of x with itself: <Q_{x-x'}, A> = ||Tx - Tx'||^2 (lemma 3)
 h_gamma                    hinge of margin gamma, max(0, 1 - t / gamma)
@@ -38,7 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag, not_one_of
+from convexmetric.arguments import check_count, check_flag, checked_part_weights, not_one_of
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
 from convexmetric.comparisons.points import Checked, as_points
@@ -71,7 +72,9 @@ class _PairProblem(SpannedProblem):
     reg: float
     norm: str
     n_points: int
-    m: int
+    m: float
+    #: Weights of the pairs; None where all are 1.
+    pair_weights: Array | None = None
 
     @staticmethod
     def _spanned(points: Any, kernel: Any, pairs: np.ndarray | None) -> tuple[Array, KernelSpan | None]:
@@ -82,7 +85,17 @@ class _PairProblem(SpannedProblem):
         span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
         return as_points(span.coordinates), span
 
-    def _finish(self, risk: Risk, n_points: int, m: int, reg: float, norm: str) -> None:
+    def _kept(self, weights: Any, pairs: np.ndarray, values: Array) -> tuple[np.ndarray, Array, Array]:
+        """Pairs of positive weight with their values, and of each its weight over m, the sum of all."""
+        own = checked_part_weights(weights, len(pairs), "weights", "pair")
+        if own is None:
+            self.m = len(pairs)
+            return pairs, values, np.full(len(pairs), 1.0 / len(pairs))
+        kept, total = own > 0.0, float(own.sum())
+        self.m, self.pair_weights = int(total) if total.is_integer() else total, own[kept]
+        return pairs[kept], values[kept], own[kept] / total
+
+    def _finish(self, risk: Risk, n_points: int, m: float, reg: float, norm: str) -> None:
         if not isinstance(norm, str) or norm not in NORMS:
             raise InputError(not_one_of("norm", NORMS, norm))
         self.reg, self.norm = checked_weight(reg, "reg"), norm
@@ -115,6 +128,11 @@ class _PairProblem(SpannedProblem):
             objective += losses(t, inner(Q(i, j), A))
         return self._program(objective, in_cone, A, users)
 
+    @property
+    def _size(self) -> str:
+        """M in words."""
+        return str(self.m) if isinstance(self.m, int) else f"{self.m:.6g}"
+
     def _norm_text(self) -> str:
         return "||A||_2" if self.norm == "frobenius" else "tr A"
 
@@ -143,6 +161,9 @@ class PairMarginProblem(_PairProblem):
     kernel : str, callable or (n, n) array, optional
         ``"linear"``, ``"rbf"``, ``"unit-rbf"`` (that of section 6.1), a function of two point matrices, or the kernel
         matrix of X. The metric then acts on coordinates of the span of the differences (:attr:`embedding`).
+    weights : (m,) array, optional
+        Weights of the pairs: a pair of weight 2 counts as if it were there twice, also in m. Those of weight 0 are
+        left out.
 
     Raises
     ------
@@ -159,6 +180,9 @@ class PairMarginProblem(_PairProblem):
     0.20958, gap at most 1e-6: True
     """
 
+    #: Of how many pairs of labelled points those here are drawn; None where they were given, or are all.
+    drawn_of: int | None = None
+
     def __init__(
         self,
         X: Any,
@@ -168,17 +192,21 @@ class PairMarginProblem(_PairProblem):
         margin: float | Sequence[float] = 1.0,
         norm: str = "frobenius",
         kernel: Kernel | ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         points = as_points(X, sparse=True)
-        self.pairs: np.ndarray | None = ListedPairs(pairs, points.shape[0]).pairs
-        self.r = r = pair_signs(y, len(self.pairs))
+        listed = ListedPairs(pairs, points.shape[0]).pairs
+        listed, r, shares = self._kept(weights, listed, pair_signs(y, len(listed)))
+        self.pairs: np.ndarray | None = listed
+        self.r = r
         self.margin = checked_margins(margin)
         self.n_similar = int((r > 0.0).sum())
-        features, self.span = self._spanned(points, kernel, self.pairs)
+        features, self.span = self._spanned(points, kernel, listed)
         gamma = np.where(r > 0.0, *self.margin)
-        distances = PairDistances(Checked(features), self.pairs, -r, PSDCone(features.shape[1]))
-        loss = BoxLoss.hinge(1.0 / (gamma * r.size), gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
-        self._finish(SeparableRisk(distances, loss), len(features), r.size, reg, norm)
+        distances = PairDistances(Checked(features), listed, -r, PSDCone(features.shape[1]))
+        costs = 1.0 / (gamma * r.size) if self.pair_weights is None else shares / gamma
+        loss = BoxLoss.hinge(costs, gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
+        self._finish(SeparableRisk(distances, loss), len(features), self.m, reg, norm)
 
     @classmethod
     def from_labels(
@@ -219,7 +247,9 @@ class PairMarginProblem(_PairProblem):
         check_flag(balanced, "balanced")
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
-            return cls(Checked(points), pairs, r, reg, margin, norm, kernel)
+            problem = cls(Checked(points), pairs, r, reg, margin, norm, kernel)
+            problem.drawn_of = codes.size * (codes.size - 1) // 2
+            return problem
         problem = cls.__new__(cls)
         problem.pairs, problem.margin = None, checked_margins(margin)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
@@ -256,7 +286,8 @@ class PairMarginProblem(_PairProblem):
     def _listed(self) -> tuple[np.ndarray, Array, Array]:
         """Pairs, whether similar or not, and of how many each is one in the mean."""
         if self.pairs is not None:
-            return self.pairs, self.r, np.full(len(self.pairs), self.m)
+            own = np.ones(len(self.pairs)) if self.pair_weights is None else self.pair_weights
+            return self.pairs, self.r, self.m / own
         assert isinstance(self.risk, LabelledPairRisk)
         codes, same, other = self.risk.codes, self.risk.same, self.risk.other
         pairs = np.column_stack(np.triu_indices(len(codes), 1))
@@ -273,8 +304,11 @@ class PairMarginProblem(_PairProblem):
 
     def __str__(self) -> str:
         space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
-        count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else self.m
-        listed = f"{count} pairs" if self.pairs is not None else f"all {count} pairs"
+        count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else len(self.pairs)
+        drawn = "" if self.drawn_of is None else f" drawn of all {self.drawn_of}"
+        listed = f"{count} pairs{drawn}" if self.pairs is not None else f"all {count} pairs"
+        if self.pair_weights is not None:
+            listed = f"{count} weighted pairs"
         inside, outside = self.margin
         return (
             f"Operator-valued large-margin classifier (Maurer 2008)\n"
@@ -283,18 +317,21 @@ class PairMarginProblem(_PairProblem):
             f"  subject to  A positive semidefinite\n"
             f"\n"
             f"  A         {self.cone.d} {space}\n"
-            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; m = {self.m}{self._weighing}\n"
+            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; "
+            f"m = {self._size}{self._weighing}\n"
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others"
         )
 
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
-        mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pairs is not None else r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
+        mean = r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
+        if self.pairs is not None:
+            mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
         return (
             rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
             r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
             rf"& + {self._norm_latex()}\end{{aligned}}$$"
-            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m},\quad "
+            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
             rf"\lambda = {self.reg:g},\quad "
             rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
         )
@@ -322,7 +359,7 @@ class SimilarityRegressionProblem(_PairProblem):
         Of the weighted loss.
     as_printed : bool
         Take (y - t)^2 / (y - y0)^2 for the weighted loss.
-    norm, kernel
+    norm, kernel, weights
         As for :class:`PairMarginProblem`.
 
     Raises
@@ -350,24 +387,25 @@ class SimilarityRegressionProblem(_PairProblem):
         as_printed: bool = False,
         norm: str = "frobenius",
         kernel: Kernel | ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         points = as_points(X, sparse=True)
-        self.pairs = ListedPairs(pairs, points.shape[0]).pairs
-        self.y = targets = _values(y, len(self.pairs))
+        listed = ListedPairs(pairs, points.shape[0]).pairs
+        self.pairs, targets, costs = self._kept(weights, listed, _values(y, len(listed)))
+        self.y = targets
         if not isinstance(loss, str) or loss not in LOSSES:
             raise InputError(not_one_of("loss", LOSSES, loss))
         check_flag(as_printed, "as_printed")
         self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
-        weights = np.full(targets.size, 1.0 / targets.size)
         if loss == "weighted":
             scale = targets - self.y0 if as_printed else targets + self.y0
             if not scale.all():
                 raise InputError(f"y0 must not be a value of y, where the printed loss is infinite; got {y0!r}")
-            weights = weights / scale**2
+            costs = costs / scale**2
         made = BoxLoss.absolute_error if loss == "absolute" else BoxLoss.squared_error
         features, self.span = self._spanned(points, kernel, self.pairs)
         distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
-        self._finish(SeparableRisk(distances, made(weights, targets)), len(features), targets.size, reg, norm)
+        self._finish(SeparableRisk(distances, made(costs, targets)), len(features), self.m, reg, norm)
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a loss for every pair.
@@ -377,17 +415,21 @@ class SimilarityRegressionProblem(_PairProblem):
         InputError
             If there are too many pairs to write them out.
         """
-        y, m, y0 = self.y, self.m, -self.y0 if self.as_printed else self.y0
+        y, y0 = self.y, -self.y0 if self.as_printed else self.y0
+        counts = self.m / (np.ones(len(y)) if self.pair_weights is None else self.pair_weights)
 
         def loss(i: int, t: cp.Expression) -> cp.Expression:
             if self.loss == "absolute":
-                return cp.abs(y[i] - t) / m
-            return cp.square(y[i] - t) / (m if self.loss == "squared" else m * (y[i] + y0) ** 2)
+                return cp.abs(y[i] - t) / counts[i]
+            return cp.square(y[i] - t) / (counts[i] if self.loss == "squared" else counts[i] * (y[i] + y0) ** 2)
 
         return self._written(self.pairs, loss)
 
     def __str__(self) -> str:
         loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {self._shift()})^2"}
+        counted = f"m = {self._size} pairs"
+        if self.pair_weights is not None:
+            counted = f"{len(self.pairs)} pairs of weights that add up to m = {self._size},"
         return (
             f"Similarity regression (Maurer 2008, section 4.1)\n"
             f"\n"
@@ -396,18 +438,19 @@ class SimilarityRegressionProblem(_PairProblem):
             f"  subject to  A positive semidefinite\n"
             f"\n"
             f"  A         {self.cone.d} coordinates\n"
-            f"  S         m = {self.m} pairs of {self.n_points} points"
+            f"  S         {counted} of {self.n_points} points"
         )
 
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
         loss = {"squared": "(y_i - t_i)^2", "absolute": "|y_i - t_i|"}
         loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {self._shift()})^2}}"
+        mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
         return (
-            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & \frac{{1}}{{m}} \sum_{{i=1}}^m {loss[self.loss]} \\"
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} {loss[self.loss]} \\"
             rf"& + {self._norm_latex()}\end{{aligned}}$$"
             rf"$$t_i = \langle Q_{{x_i - x'_i}}, A\rangle,\quad "
-            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self.m},\quad "
+            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
             rf"\lambda = {self.reg:g}$$"
         )
 

@@ -22,7 +22,8 @@ slack shared by all queries; both statements have the same optimum.
 Variants: the squared norm ``1/2 ||W||_F^2``, which section 3.1 replaces by the trace; a diagonal W >= 0, one weight for
 each feature, with which the problem is a linear or a quadratic program; and a kernel, the paper's future work, under
 which W is an operator on the kernel's Hilbert space. It acts on the span of the differences of points, and trace and
-norm are those of the operator: nothing is approximated (:mod:`convexmetric.methods.spanned`).
+norm are those of the operator: nothing is approximated (:mod:`convexmetric.methods.spanned`). Queries may have weights:
+the mean of their slacks is then a weighted one, ``C / sum_q w_q sum_q w_q xi_q``.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import checked_part_weights, not_one_of
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
 from convexmetric.comparisons.relevance import as_labels
@@ -65,8 +67,8 @@ class RankingProblem(SpannedProblem):
 
     Parameters
     ----------
-    X : (n, d) array
-        Corpus, points in rows.
+    X : (n, d) array, or sparse matrix with ``diagonal``
+        Corpus, points in rows. Sparse points are never made dense: distances come from products of sparse matrices.
     relevant : sequence of int arrays, or (n_q, n) 0/1 matrix
         For every query the rows of ``X`` that are relevant.
     irrelevant : same, or None
@@ -93,6 +95,9 @@ class RankingProblem(SpannedProblem):
         ``"linear"``, ``"rbf"`` (exp(-||x - x'||^2 / d)), ``"unit-rbf"``, a function of two point matrices such as those
         of ``sklearn.metrics.pairwise``, or the kernel matrix of the points: of X, followed by ``queries`` where these
         are given. The metric then acts on coordinates of the span of all differences of points (:attr:`embedding`).
+    query_weights : (n_q,) array, optional
+        Weights of the queries in the mean of the losses, of which only the ratios matter: a query of weight 2 counts as
+        if it were there twice. Those of weight 0 are left out, and the others numbered anew.
 
     Raises
     ------
@@ -137,9 +142,10 @@ class RankingProblem(SpannedProblem):
         diagonal: bool = False,
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
+        query_weights: ArrayLike | None = None,
     ) -> None:
-        corpus = as_points(X)
-        points = corpus if queries is None else as_points(queries, "queries")
+        corpus = _points(X, "X", diagonal)
+        points = corpus if queries is None else _points(queries, "queries", diagonal)
         if kernel is not None:
             if diagonal:
                 raise InputError(
@@ -152,7 +158,7 @@ class RankingProblem(SpannedProblem):
             relevance = relevant
         else:
             relevance = Relevance.from_lists(
-                relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None
+                relevant, irrelevant, points.shape[0], corpus.shape[0], exclude_self=queries is None
             )
         if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
             raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
@@ -160,17 +166,26 @@ class RankingProblem(SpannedProblem):
             raise InputError(f"diagonal must be True or False, got {diagonal!r}")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
-        self._state(rankings, measure_named(measure, k, short), checked_weight(C, "C"), REGULARIZERS[regularizer](1.0))
+        weights = checked_part_weights(query_weights, len(rankings), "query_weights", "query")
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            rankings, weights = rankings.subset(kept), weights[kept]
+        measured = measure_named(measure, k, short)
+        self._state(rankings, measured, checked_weight(C, "C"), REGULARIZERS[regularizer](1.0), weights)
 
-    def _state(self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer) -> None:
+    def _state(
+        self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer, weights: Array | None
+    ) -> None:
         self.rankings, self.measure, self.C = rankings, measure, C
-        self.ranking_risk = RankingRisk(rankings, measure, C)
+        #: Weights of the queries, of mean 1; None where all are 1.
+        self.query_weights = None if weights is None or np.ptp(weights) == 0.0 else weights / weights.mean()
+        self.ranking_risk = RankingRisk(rankings, measure, C, self.query_weights)
         super().__init__(self.ranking_risk, regularizer)
 
     def with_C(self, C: float) -> RankingProblem:
         """The same problem with another C, sharing all data."""
         other = copy(self)
-        other._state(self.rankings, self.measure, checked_weight(C, "C"), self.regularizer)
+        other._state(self.rankings, self.measure, checked_weight(C, "C"), self.regularizer, self.query_weights)
         return other
 
     def with_queries(self, queries: ArrayLike) -> RankingProblem:
@@ -186,8 +201,9 @@ class RankingProblem(SpannedProblem):
             raise InputError("queries is empty; keep at least one")
         of = self.rankings
         rankings = Rankings(Checked(of.X), Checked(of.Q), of.relevance.subset(rows), of.cone, of.rows(rows))
+        weights = None if self.query_weights is None else self.query_weights[rows]
         other = copy(self)
-        other._state(rankings, self.measure, self.C, self.regularizer)
+        other._state(rankings, self.measure, self.C, self.regularizer, weights)
         return other
 
     @classmethod
@@ -202,6 +218,7 @@ class RankingProblem(SpannedProblem):
         diagonal: bool = False,
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
+        query_weights: ArrayLike | None = None,
     ) -> RankingProblem:
         """Every point queries the others; relevant are those with the same label, the query itself excluded.
 
@@ -210,13 +227,13 @@ class RankingProblem(SpannedProblem):
         InputError
             If there is one class only, or a class with a single member.
         """
-        corpus = as_points(X)
+        corpus = _points(X, "X", diagonal)
         labels = as_labels(y)
-        if len(labels) != len(corpus):
-            raise InputError(f"y must have one label a point: X has {len(corpus)} rows, y has {len(labels)}")
+        if len(labels) != corpus.shape[0]:
+            raise InputError(f"y must have one label a point: X has {corpus.shape[0]} rows, y has {len(labels)}")
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
-        return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel)
+        return cls(checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel, query_weights)
 
     def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> Program:
         """The program above in CVXPY; with ``rankings`` the master problem that knows these only.
@@ -249,13 +266,18 @@ class RankingProblem(SpannedProblem):
         C = given("C", self.C, nonneg=True)
         W, in_cone, users = self._stated_variable()
         xi = cp.Variable(n, nonneg=True, name="xi")
+        w = np.ones(len(self.rankings)) if self.query_weights is None else self.query_weights
         constraints = []
         for name, slack, batch in written:
-            Delta = given(f"Delta[{name}]", np.mean([y.loss for y in batch]))
-            dpsi = given(f"dpsi[{name}]", self.as_stated(self.ranking_risk.normal(batch) / len(batch)))
+            own = w[[y.query for y in batch]] if len(batch) > 1 else np.ones(1)
+            Delta = given(f"Delta[{name}]", np.mean(own * [y.loss for y in batch]))
+            dpsi = given(f"dpsi[{name}]", self.as_stated(self.ranking_risk.normal(batch, own / len(batch))))
             constraints.append((inner(dpsi, W) + xi[slack] >= Delta).set_label(f"ranking {name}"))
         Omega = self.regularizer.base.expression(W, self.cone)
-        return self._program(Omega + C / n * cp.sum(xi), constraints + in_cone, W, users)
+        # In batches the weights are those of the queries' rankings, else of their slacks.
+        weighted = self.query_weights is not None and n == len(w)
+        slacks = cp.Constant(w, name="w") @ xi if weighted else cp.sum(xi)
+        return self._program(Omega + C / n * slacks, constraints + in_cone, W, users)
 
     def ranking(self, query: int, order: ArrayLike) -> Ranking:
         """A ranking of what a query ranks, with its loss.
@@ -274,7 +296,7 @@ class RankingProblem(SpannedProblem):
         """
         (q,) = rows_of([query], len(self.rankings), "query")
         near, far = self.rankings.relevance.of(q)
-        rows = rows_of(order, len(self.rankings.X), "order")
+        rows = rows_of(order, self.rankings.X.shape[0], "order")
         if not np.array_equal(np.sort(rows), np.sort(np.concatenate([near, far]))):
             raise InputError(
                 f"order must have the {len(near) + len(far)} rows that query {q} ranks, each once: "
@@ -348,18 +370,20 @@ class RankingProblem(SpannedProblem):
         relevance = self.rankings.relevance
         p, n = relevance.n_relevant, relevance.n_irrelevant
         diagonal, d = isinstance(self.cone, NonnegativeDiagonal), self.cone.d
+        weights = self.query_weights
+        weighed = "" if weights is None else f"; weights w_q from {weights.min():.3g} to {weights.max():.3g}"
         space = "features" if self.embedding is None else "coordinates of the points' span under the kernel"
         kept = "" if getattr(self.measure, "short", "cut") == "cut" else ", also with fewer relevant points"
         k = f"\n  k         {self.measure.k}{kept}" if self.measure.k else ""
         return (
             f"Metric learning to rank by {self.measure.title} (McFee & Lanckriet 2010)\n"
             f"\n"
-            f"  minimise    {self.regularizer.text('W')} + C/n sum_q xi_q\n"
+            f"  minimise    {self.regularizer.text('W')} + C/n sum_q {'' if weights is None else 'w_q '}xi_q\n"
             f"  subject to  <W, dpsi(q, y*, y)> >= Delta(y*, y) - xi_q   for every query q and ranking y\n"
             f"              {'W diagonal and nonnegative' if diagonal else 'W positive semidefinite'}, xi >= 0\n"
             f"\n"
             f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} {space}'}\n"
-            f"  queries   n = {len(self.rankings)}, ranking a corpus of {len(self.rankings.X)} points\n"
+            f"  queries   n = {len(self.rankings)}, ranking a corpus of {self.rankings.X.shape[0]} points{weighed}\n"
             f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
             f"  C         {self.C:g}{k}"
         )
@@ -371,12 +395,19 @@ class RankingProblem(SpannedProblem):
         at_k = f"@{self.measure.k}" if self.measure.k else ""
         return (
             rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad &{self.regularizer.latex('W')}"
-            r" + \frac{C}{n}\sum_{q=1}^{n}\xi_q \\"
+            rf" + \frac{{C}}{{n}}\sum_{{q=1}}^{{n}}{'' if self.query_weights is None else 'w_q '}\xi_q \\"
             r"\text{s.t.}\quad & \langle W, \delta\psi_{po}(q, y^*_q, y)\rangle_F \ge \Delta(y^*_q, y) - \xi_q"
             r"\quad \forall q,\ \forall y \in \mathcal{Y}\end{aligned}$$"
             f"$$W \\in \\mathbb{{R}}^{{{self.cone.d} \\times {self.cone.d}}},\\quad n = {len(self.rankings)},\\quad "
             f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}{at_k}}}$$"
         )
+
+
+def _points(X: Any, name: str, diagonal: bool) -> Any:
+    """Points, which may be sparse under a diagonal metric."""
+    if sp.issparse(X) and diagonal is not True:
+        raise InputError(f"{name} is sparse: pass diagonal=True, or {name}.toarray()")
+    return as_points(X, name, sparse=True)
 
 
 def _spanned(corpus: Array, points: Array, kernel: Any, *, same: bool) -> tuple[Array, Array, KernelSpan]:

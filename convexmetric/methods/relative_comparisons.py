@@ -12,7 +12,8 @@ Delta^{x, x'}          (A^T x - A^T x') * (A^T x - A^T x'), entrywise (equation 
                        definition of Delta^{x_i, x_j} with x_k)
 L                      (A^T A) * (A^T A), so that w^T L w = ||A W A^T||_F^2; the identity for A = I
 K                      kernel matrix, for A = Phi: A^T x holds the K(x, x_i) and L = K * K (equations 3-4)
-C                      weight of each slack; infinite for the hard margin of section 4
+C                      weight of each slack, times a weight of its triplet where these are given; infinite for the
+                       hard margin of section 4
 =====================  ======================================================================================
 """
 
@@ -26,15 +27,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import checked_part_weights
 from convexmetric.comparisons import Triplets
 from convexmetric.comparisons.contradictions import contradiction
 from convexmetric.comparisons.points import Checked, as_points, as_rows
+from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.features import kernel_matrix
 from convexmetric.lazy import cvxpy as cp
-from convexmetric.losses import Hinge
+from convexmetric.losses import BoxLoss, Hinge, Loss
 from convexmetric.methods.words import check_size, given
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius
@@ -64,11 +67,14 @@ class RelativeComparisonProblem(MetricProblem):
         ``A = Phi``: one weight for each point of ``X``. ``"linear"``, ``"rbf"`` (exp(-gamma ||x - x'||^2) with
         gamma = 1/d), a function of two point matrices such as those of ``sklearn.metrics.pairwise``, or the
         kernel matrix of ``X``.
+    weights : (T,) array, optional
+        Weights of the triplets, by which C is multiplied; those of weight 0 are left out. Only of finite C: a hard
+        margin has no weight.
 
     Raises
     ------
     InputError
-        If an argument is malformed, or ``A`` and ``kernel`` are both given.
+        If an argument is malformed, ``A`` and ``kernel`` are both given, or ``weights`` with an infinite C.
     InfeasibleError
         If ``C`` is infinite and no weights satisfy all triplets; the message names some that clash.
 
@@ -96,11 +102,11 @@ class RelativeComparisonProblem(MetricProblem):
         C: float = 1.0,
         A: ArrayLike | None = None,
         kernel: str | Callable[[Any, Any], ArrayLike] | ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
         points = as_points(X, sparse=True)
         if A is not None and kernel is not None:
             raise InputError("A and kernel exclude each other: kernel means A = Phi; pass one of them")
-        self.C = checked_weight(C, "C", infinite=True)
         self.A: Array | None = None
         self.K: Array | None = None
         regularizer: Regularizer
@@ -118,19 +124,34 @@ class RelativeComparisonProblem(MetricProblem):
         else:
             features = points
             regularizer = SquaredFrobenius(1.0)
-        self.triplets = Triplets(Checked(features), triplets, NonnegativeDiagonal(features.shape[1]))
-        super().__init__(SeparableRisk(self.triplets, Hinge(self.C)), regularizer)
-        if np.isinf(self.C):
-            self._check_feasible()
+        listed = checked_triplets(triplets, features.shape[0])
+        #: Weights of the triplets; None where all are 1.
+        self.triplet_weights = checked_part_weights(weights, len(listed), "weights", "triplet")
+        if self.triplet_weights is not None:
+            kept = self.triplet_weights > 0.0
+            listed, self.triplet_weights = listed[kept], self.triplet_weights[kept]
+        self.triplets = Triplets(Checked(features), listed, NonnegativeDiagonal(features.shape[1]))
+        self._weigh(C, regularizer)
 
     def with_C(self, C: float) -> RelativeComparisonProblem:
         """The same problem with another C, sharing all data."""
         other = copy(self)
-        other.C = checked_weight(C, "C", infinite=True)
-        MetricProblem.__init__(other, SeparableRisk(self.triplets, Hinge(other.C)), self.regularizer)
-        if np.isinf(other.C):
-            other._check_feasible()
+        other._weigh(C, self.regularizer)
         return other
+
+    def _weigh(self, C: float, regularizer: Regularizer) -> None:
+        self.C = checked_weight(C, "C", infinite=True)
+        loss: Loss = Hinge(self.C)
+        if self.triplet_weights is not None:
+            if np.isinf(self.C):
+                raise InputError(
+                    "C=inf asks for hard margins, which have no weights: leave weights (of estimators "
+                    "sample_weight) out, or lower C"
+                )
+            loss = BoxLoss.hinge(self.C * self.triplet_weights, np.ones(len(self.triplets)))
+        super().__init__(SeparableRisk(self.triplets, loss), regularizer)
+        if np.isinf(self.C):
+            self._check_feasible()
 
     def _check_feasible(self) -> None:
         clash = contradiction(self.triplets)
@@ -152,6 +173,11 @@ class RelativeComparisonProblem(MetricProblem):
         if self.A is not None and real_array(M, self.letter).ndim == 2:
             raise InputError(f"with A, pass the {self.cone.d} weights w (Solution.w), not a matrix")
         return super().metric(M)
+
+    @property
+    def weighs_features(self) -> bool:
+        """Always, but with A."""
+        return self.A is None
 
     def components(self, M: Array) -> Array:
         """A factor of ``A diag(w) A^T``; for a kernel, of ``diag(w)``."""
@@ -180,7 +206,9 @@ class RelativeComparisonProblem(MetricProblem):
             objective = 0.5 * cp.quad_form(w, cp.psd_wrap(cp.Constant(root * root, name="L")))
         xi = cp.Variable(len(self.triplets), nonneg=True, name="xi")
         if soft := np.isfinite(self.C):
-            objective += given("C", self.C, nonneg=True) * cp.sum(xi)
+            weights = self.triplet_weights
+            slacks = cp.sum(xi) if weights is None else cp.Constant(weights, name="c") @ xi
+            objective += given("C", self.C, nonneg=True) * slacks
         x, constraints = as_rows(self.triplets.X), []
 
         @cache
@@ -202,7 +230,7 @@ class RelativeComparisonProblem(MetricProblem):
         else:
             space, form = f"A = I: one weight for each of {d} features", "1/2 w^T w"
         hard = np.isinf(self.C)
-        slack = "" if hard else " + C sum_ijk xi_ijk"
+        slack = "" if hard else f" + C sum_ijk {'' if self.triplet_weights is None else 'c_ijk '}xi_ijk"
         margin = "1" if hard else "1 - xi_ijk"
         return (
             f"Metric from relative comparisons (Schultz & Joachims 2003), {'hard' if hard else 'soft'} margin\n"
@@ -219,7 +247,8 @@ class RelativeComparisonProblem(MetricProblem):
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
         hard = np.isinf(self.C)
-        slack = "" if hard else r" + C \sum_{ijk} \xi_{ijk}"
+        weight = "" if self.triplet_weights is None else "c_{ijk} "
+        slack = "" if hard else rf" + C \sum_{{ijk}} {weight}\xi_{{ijk}}"
         margin = "1" if hard else r"1 - \xi_{ijk}"
         signs = r"w \ge 0" if hard else r"w \ge 0, \; \xi \ge 0"
         C = r"\infty" if hard else f"{self.C:g}"

@@ -19,6 +19,8 @@ The two pair terms are linear in R: with weights ``intra`` and ``inter`` they ar
 (v_i - v_j)(v_i - v_j)^T - inter * mean over S_2. Variant E has R = L^T L and lambda/2 ||L||_F^2 = lambda/2 tr R, so
 that its global optimum is that of the same problem with a trace.
 
+Triplets may have weights: the mean over S is then a weighted one.
+
 The stochastic procedure LEARN METRIC of section 3.3 prints +1 for C_ij, C_ji and C_kk, where the definition of C above
 it has -1, and sums where the objective has means.
 """
@@ -35,7 +37,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag, not_one_of
+from convexmetric.arguments import check_flag, checked_part_weights, not_one_of
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
@@ -88,6 +90,9 @@ class TripletProblem(MetricProblem):
         ``diagonal``.
     regularizer : str
         ``"squared-frobenius"``, or ``"trace"`` for lambda/2 tr R.
+    weights : (T,) array, optional
+        Weights of the triplets in the mean over S, of which only the ratios matter; those of weight 0 are left out.
+        Not with ``intra`` or ``inter``, whose means over pairs have no weights.
 
     Raises
     ------
@@ -121,17 +126,26 @@ class TripletProblem(MetricProblem):
         diagonal: bool = False,
         projection: Projection | None = None,
         regularizer: str = "squared-frobenius",
+        weights: ArrayLike | None = None,
     ) -> None:
         points = as_points(X, sparse=True)
         n = points.shape[0]
         listed = checked_triplets(triplets, n)
-        relevance, anchors, order = grouped_triplets(listed)
+        own = checked_part_weights(weights, len(listed), "weights", "triplet")
+        if own is not None:
+            listed, own = listed[own > 0.0], own[own > 0.0]
+        relevance, anchors, order = grouped_triplets(listed, own)
         listed = listed[order]
+        if own is not None:
+            # Of each query the weight of its first triplet, which all of its triplets have.
+            own = own[order][relevance.irrelevant_start]
         #: The triplets, in the order of their multipliers; None where they are not listed.
         self.triplets: np.ndarray | None = listed
         S1 = ListedPairs(np.unique(listed[:, [0, 1]], axis=0) if similar is None else similar, n, "similar")
         S2 = ListedPairs(np.unique(listed[:, [0, 2]], axis=0) if dissimilar is None else dissimilar, n, "dissimilar")
-        self._state(points, relevance, anchors, S1, S2, reg, margin, intra, inter, diagonal, projection, regularizer)
+        self._state(
+            points, relevance, anchors, S1, S2, reg, margin, intra, inter, diagonal, projection, regularizer, own
+        )
 
     @classmethod
     def from_labels(
@@ -151,7 +165,8 @@ class TripletProblem(MetricProblem):
             Number of neighbours of each kind, by Euclidean distance in X; None for all.
         **options
             ``reg``, ``margin``, ``intra``, ``inter``, ``similar``, ``dissimilar``, ``diagonal``, ``projection``,
-            ``regularizer`` as for the class.
+            ``regularizer`` as for the class; ``weights``, (n,), of the points: those of the triplets of which each is
+            the i.
 
         Raises
         ------
@@ -200,6 +215,7 @@ class TripletProblem(MetricProblem):
     ) -> TripletProblem:
         known: dict[str, Any] = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False}
         known |= {"projection": None, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
+        known |= {"weights": None}
         for name in options:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
@@ -208,11 +224,19 @@ class TripletProblem(MetricProblem):
         known |= options
         n = points.shape[0]
         similar, dissimilar = known.pop("similar"), known.pop("dissimilar")
+        own = checked_part_weights(known.pop("weights"), n, "weights", "point")
+        if own is not None:
+            anchors = np.arange(n) if anchors is None else anchors
+            kept = np.flatnonzero(own[anchors])
+            if not kept.size:
+                raise InputError("weights is zero for every point that is the i of a triplet; make one positive")
+            relevance, anchors = relevance.subset(kept), anchors[kept]
+            own = own[anchors]
         problem = cls.__new__(cls)
         problem.triplets = None
         S1 = near if similar is None else ListedPairs(similar, n, "similar")
         S2 = far if dissimilar is None else ListedPairs(dissimilar, n, "dissimilar")
-        problem._state(points, relevance, anchors, S1, S2, **known)
+        problem._state(points, relevance, anchors, S1, S2, **known, weights=own)
         return problem
 
     def _state(
@@ -229,6 +253,7 @@ class TripletProblem(MetricProblem):
         diagonal: bool,
         projection: Projection | None,
         regularizer: str,
+        weights: Array | None,
     ) -> None:
         if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
             raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
@@ -239,6 +264,11 @@ class TripletProblem(MetricProblem):
             raise InputError("X is sparse: pass diagonal=True, a projection, or X.toarray()")
         self.reg, self.margin = checked_weight(reg, "reg"), checked_weight(margin, "margin")
         self.intra, self.inter = _checked_share(intra, "intra"), _checked_share(inter, "inter")
+        if weights is not None and (self.intra or self.inter):
+            raise InputError(
+                "weights (sample_weight of estimators) are of triplets, and the means over pairs that intra and inter "
+                "weigh have none: leave weights out, or intra and inter at 0"
+            )
         self.similar, self.dissimilar = S1, S2
         self.projection, self.regularizer_name = projection, regularizer
         V = points if projection is None else as_points(projection.transform(Checked(points)))
@@ -246,7 +276,12 @@ class TripletProblem(MetricProblem):
         rankings = Rankings(Checked(V), Checked(V), relevance, cone, anchors)
         self.rankings = rankings
         self.count = int(rankings.pairs.sum())
-        risk = PairwiseRisk(rankings, np.full(len(rankings), 1.0 / self.count), self.margin)
+        #: Whether triplets have weights.
+        self.weighted = weights is not None and np.ptp(weights) > 0.0
+        own = np.full(len(rankings), 1.0 / self.count)
+        if weights is not None and self.weighted:
+            own = weights / float(weights @ rankings.pairs)
+        risk = PairwiseRisk(rankings, own, self.margin)
         super().__init__(risk, REGULARIZERS[regularizer](self.reg), self._linear_term(rankings.X, cone))
 
     def _linear_term(self, V: Any, cone: Cone) -> Array | None:
@@ -319,6 +354,11 @@ class TripletProblem(MetricProblem):
             raise InputError(refusal)
         return np.diag(R).copy()
 
+    @property
+    def weighs_features(self) -> bool:
+        """Whether it is diagonal, and not on projected points."""
+        return self.cone.diagonal and self.projection is None
+
     def components(self, M: Array) -> Array:
         """A factor of the metric on the original features, ``R^(1/2) L`` for a projection."""
         if self.projection is None:
@@ -358,9 +398,12 @@ class TripletProblem(MetricProblem):
         if self.G is not None:
             objective += inner(given("G", self.G), R)
         V, cone = as_rows(self.rankings.X), self.cone
-        for i, j, k in self.rankings.triples():
+        assert isinstance(self.risk, PairwiseRisk)
+        shares = np.repeat(self.risk.weights, self.rankings.pairs)
+        for t, (i, j, k) in enumerate(self.rankings.triples()):
             D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
-            objective += cp.pos(inner(D, R) + xi) / self.count
+            hinge = cp.pos(inner(D, R) + xi)
+            objective += shares[t] * hinge if self.weighted else hinge / self.count
         return self._program(objective, in_cone, R)
 
     def __str__(self) -> str:
@@ -378,7 +421,7 @@ class TripletProblem(MetricProblem):
             f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
             f"\n"
             f"  {letter}         {r} features{of}\n"
-            f"  S         {self.count} triplets on {n} points\n"
+            f"  S         {self.count} triplets on {n} points{', weighted in the mean' if self.weighted else ''}\n"
             f"  lambda    {self.reg:g}"
         )
 
@@ -392,10 +435,13 @@ class TripletProblem(MetricProblem):
         dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
         pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""
         linear = rf" + \langle G, {M} \rangle" if self.G is not None else ""
+        mean = r"\frac{1}{|S|} \sum_{(i,j,k) \in S}"
+        if self.weighted:
+            mean = r"\frac{1}{\sum_S c_{ijk}} \sum_{(i,j,k) \in S} c_{ijk}"
         return (
             rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & \frac{{\lambda}}{{2}} {norm}{linear}"
             rf"{self.regularizer.added_latex(M)} \\"
-            rf"& + \frac{{1}}{{|S|}} \sum_{{(i,j,k) \in S}} Z_+(\langle D^{{i,j,k}}, {M} \rangle + \xi)"
+            rf"& + {mean} Z_+(\langle D^{{i,j,k}}, {M} \rangle + \xi)"
             r"\end{aligned}$$"
             rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{pull},\quad "
             rf"{M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad "

@@ -1,15 +1,23 @@
 """Pictures of a solve and of a metric, on Matplotlib axes.
 
-Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. Nothing here touches
-``pyplot``: no state is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture.
+Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. None touches ``pyplot``: no state
+is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture. :func:`show_pictures` is for scripts that do
+use ``pyplot``, with or without a screen.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
 from convexmetric.plotting.axes import COLOURS, MARKERS, save_picture
 from convexmetric.plotting.benchmarks import plot_benchmark, plot_data_profile, plot_performance_profile
 from convexmetric.plotting.embeddings import plot_embedding, plot_mds
-from convexmetric.plotting.rankings import plot_precision_recall, plot_roc, plot_validation, plot_violated_ranking
-from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_path, plot_solution
+from convexmetric.plotting.rankings import (
+    plot_precision_recall,
+    plot_roc,
+    plot_validation,
+    plot_violated_ranking,
+    plot_weight_path,
+)
+from convexmetric.plotting.screen import show_pictures
+from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_path, plot_solution, plot_weights
 from convexmetric.plotting.trails import plot_trails
 
 __all__ = [
@@ -32,6 +40,9 @@ __all__ = [
     "plot_trails",
     "plot_validation",
     "plot_violated_ranking",
+    "plot_weight_path",
+    "plot_weights",
     "plot_worst",
     "save_picture",
+    "show_pictures",
 ]

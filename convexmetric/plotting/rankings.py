@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,7 +27,10 @@ from convexmetric.plotting.axes import (
     plain,
 )
 
-__all__ = ["plot_precision_recall", "plot_roc", "plot_validation", "plot_violated_ranking"]
+if TYPE_CHECKING:
+    from convexmetric.estimators import WeightPath
+
+__all__ = ["plot_precision_recall", "plot_roc", "plot_validation", "plot_violated_ranking", "plot_weight_path"]
 
 
 def plot_validation(validation: Validation, score: str | None = None, ax: Axes | None = None) -> Axes:
@@ -57,6 +60,25 @@ def plot_validation(validation: Validation, score: str | None = None, ax: Axes |
     ax.set_title(f"Best C = {validation.best_C:g}{by}")
     ax.set_xlabel("C")
     ax.set_ylabel(f"{name} of held-out queries")
+    return plain(ax)
+
+
+def plot_weight_path(path: WeightPath, ax: Axes | None = None) -> Axes:
+    """Mean accuracy of held-out rows against a weight, plus and minus one standard deviation, with the one chosen.
+
+    Parameters
+    ----------
+    path : WeightPath
+        ``path_`` of a :class:`~convexmetric.WeightSearch`.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax)
+    ax.set_xscale("log")
+    # A band would hide in it where there are few values.
+    ax.errorbar(path.values, path.mean, path.std, color=LOWER, lw=1.5, marker="o", ms=4, capsize=3)
+    ax.axvline(path.best, color=UPPER, lw=1.2, ls="--")
+    ax.set_xlabel(path.name)
+    ax.set_ylabel(f"{path.n_neighbors}-NN accuracy of held-out rows")
     return plain(ax)
 
 

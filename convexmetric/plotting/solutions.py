@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
@@ -25,7 +25,7 @@ from convexmetric.plotting.axes import (
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
-__all__ = ["plot_bounds", "plot_gap", "plot_path", "plot_solution"]
+__all__ = ["plot_bounds", "plot_gap", "plot_path", "plot_solution", "plot_weights"]
 
 #: First bounds that are off by more than this factor are cut off.
 LOG_REACH = 1e3
@@ -162,6 +162,44 @@ def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
     ax.set_xlabel("C")
     ax.set_ylabel("weight" if diagonal else "eigenvalue of the optimal metric")
     return plain(ax)
+
+
+def plot_weights(M: ArrayLike, names: Sequence[str], ax: Axes | None = None, most: int = 15) -> Axes:
+    """Shares of features in the trace of a metric, the largest as bars.
+
+    Parameters
+    ----------
+    M : (d, d) or (d,) array
+        The metric, or the weights of a diagonal one; of features of one scale.
+    names : sequence of str
+        Of the features.
+    ax : Axes, optional
+    most : int
+        Bars to draw.
+
+    Raises
+    ------
+    InputError
+        If there is not one name a feature.
+    """
+    weights = np.asarray(M, dtype=np.float64)
+    weights = np.diag(weights) if weights.ndim == 2 else weights
+    if len(names) != len(weights):
+        raise InputError(f"names must name the {len(weights)} features of M, got {len(names)} names")
+    shares = weights / (weights.sum() or 1.0)
+    order = np.argsort(-shares, kind="stable")[:most]
+    ax = axes_of(ax)
+    ax.barh(np.arange(len(order)), shares[order], color=LOWER, height=0.65)
+    ax.set_yticks(np.arange(len(order)), [_shortened(names[feature]) for feature in order], fontsize="small")
+    ax.invert_yaxis()
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    ax.set_xlabel("share of the trace")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _shortened(name: str, length: int = 24) -> str:
+    return name if len(name) <= length else name[: length - 3] + "..."
 
 
 def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

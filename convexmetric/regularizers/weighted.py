@@ -31,10 +31,11 @@ class WeightedRegularizer(Regularizer):
         check_positive_number(self.reg, "reg")
 
     @classmethod
-    def over_root(cls, reg: float, m: int) -> Self:
-        """With the weight ``reg / sqrt(m)``."""
+    def over_root(cls, reg: float, m: float) -> Self:
+        """With the weight ``reg / sqrt(m)``; of an integer m certificates state it so."""
         made = cls(float(reg / sqrt(m)))
-        object.__setattr__(made, "ratio", (reg, m))
+        if float(m).is_integer():
+            object.__setattr__(made, "ratio", (reg, int(m)))
         return made
 
     def weighed(self, kind: str) -> Described:

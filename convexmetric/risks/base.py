@@ -208,9 +208,10 @@ class Risk(ABC):
         return Reason(f"its risk is not {kind.form_words}")
 
     def written_as(self, kind: type) -> object:
-        """What :meth:`form` is made of: the same function as ``kind``, a :class:`Reason`, or itself if there is none.
+        """What :meth:`form` is made of: the same function as ``kind``, or itself if there is none.
 
-        Dual points of what is returned are dual points of this risk.
+        It may be a :class:`~convexmetric.risks.Reason` instead. Dual points of what is returned are dual points of this
+        risk.
         """
         return self
 
@@ -267,6 +268,11 @@ class Risk(ABC):
         None if that is not known.
         """
         return None
+
+    @property
+    def steepest(self) -> float:
+        """What :meth:`sensitivity` exceeds at no metric, known without a pass; infinite if it is not known."""
+        return np.inf
 
     @property
     @abstractmethod

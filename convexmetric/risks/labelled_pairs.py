@@ -21,6 +21,7 @@ from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
+from convexmetric.deadline import looking
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import BoxLoss
@@ -133,9 +134,19 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def sensitivity(self, M: Array, error: float) -> float:
         """The weights of all pairs."""
-        sizes = np.bincount(self.codes).astype(np.float64)
-        same = 0.5 * float(sizes @ (sizes - 1.0))
+        same = self._same_count
         return self.same.weight * same + self.other.weight * (self.count - same)
+
+    @property
+    def _same_count(self) -> float:
+        """Number of pairs of equal labels."""
+        sizes = np.bincount(self.codes).astype(np.float64)
+        return 0.5 * float(sizes @ (sizes - 1.0))
+
+    @property
+    def steepest(self) -> float:
+        """The same at every metric."""
+        return self.sensitivity(self.cone.zeros(), 0.0)
 
     @property
     def parts(self) -> int:
@@ -148,7 +159,11 @@ class LabelledPairRisk(Risk, ImageRisk):
         return self.parts * (self.parts - 1) // 2
 
     def value(self, M: Array) -> float:
-        """One pass over all pairs."""
+        """One pass over all pairs; none at zero, where a hinge costs its margin."""
+        if not np.any(M):
+            same = self._same_count
+            costs = (hinge.weight * max(0.0, hinge.margin) for hinge in (self.same, self.other))
+            return float(np.dot([same, self.count - same], list(costs)))
         return sum(float(sums[:, 1].sum()) for _, _, sums, _ in self._passes(self.cone.times(self.X, M), self.X, 0.0))
 
     @property
@@ -161,7 +176,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         values = np.empty(self.parts)
         norms = self.cone.quadratic_forms(self.X, M)
         with blas_threads_for(float(self.parts) * self.X.size):
-            for first in range(0, self.parts, BLOCK):
+            for first in looking(range(0, self.parts, BLOCK)):
                 rows = np.arange(first, min(first + BLOCK, self.parts))
                 values[rows] = 0.5 * self._losses(rows, M, norms).sum(axis=1)
         return values
@@ -191,17 +206,25 @@ class LabelledPairRisk(Risk, ImageRisk):
         return losses
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The violated pairs of every group of points, added up."""
-        n_groups = int(groups.max()) + 1
-        sums, weights = self._whole(self.cone.times(self.X, M), self.X, 0.0)[:2]
-        values, offsets = (group_sums(column, groups, n_groups) for column in (sums[:, 1], sums[:, 2] + sums[:, 3]))
-        upper = np.triu(weights)
-        normals = np.empty((n_groups, *self.cone.shape))
-        for g in range(n_groups):
-            T = np.where(groups[:, None] == g, upper, 0.0)
-            normals[g] = self._adjoint(T + T.T)
-        sizes = group_sums(np.abs(upper).sum(axis=1), groups, n_groups)
-        return Cuts(values, offsets, self.cone.coordinates(normals), sizes)
+        """The violated pairs of every group of points, added up: of the pairs no more than a block is held."""
+        cone, X, n_groups = self.cone, self.X, int(groups.max()) + 1
+        terms, sizes = np.empty((self.parts, 4)), np.empty(self.parts)
+        degrees, normals = np.zeros((n_groups, self.parts)), np.zeros((n_groups, *cone.shape))
+        for rows, block, sums, _ in self._passes(cone.times(X, M), X, 0.0):
+            upper = np.triu(block, rows.start + 1)
+            terms[rows], sizes[rows] = sums, np.abs(upper).sum(axis=1)
+            for g in np.unique(groups[rows]).tolist():
+                mine = np.flatnonzero(groups[rows] == g)
+                T, points = upper[mine], rows.start + mine
+                degrees[g] += T.sum(axis=0)
+                degrees[g, points] += T.sum(axis=1)
+                normals[g] -= 2.0 * cone.cross(X[points], T, X)
+        for normal, degree in zip(normals, degrees, strict=True):
+            normal += cone.outer_sum(X, degree)
+        values, offsets, sizes = (
+            group_sums(column, groups, n_groups) for column in (terms[:, 1], terms[:, 2] + terms[:, 3], sizes)
+        )
+        return Cuts(values, offsets, cone.coordinates(normals), sizes)
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """One pass at images of the points."""
@@ -279,7 +302,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         norms = np.einsum("ik,ik->i", P, Q)
         nothing = np.empty((0, 0), dtype=np.float32)
         with blas_threads_for(float(n) * n * Q.shape[1]):
-            for first in range(0, n, BLOCK):
+            for first in looking(range(0, n, BLOCK)):
                 rows = slice(first, min(first + BLOCK, n))
                 block = P[rows] @ Q.T
                 sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)

@@ -83,6 +83,11 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return 2.0 * self.value(M)
 
     @property
+    def steepest(self) -> float:
+        """Twice the weights of all pairs: no slope exceeds its weight."""
+        return 2.0 * float(self.loss.C) * float(self.pairs.sum())
+
+    @property
     def pairs(self) -> np.ndarray:
         """Number of pairs of every query."""
         return self.rankings.pairs

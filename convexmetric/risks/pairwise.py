@@ -174,6 +174,11 @@ class PairwiseRisk(QueryRisk):
         return 2.0 * sum(float(sums[:, 2].sum()) for _, sums, _, _ in wider._passes(M, 0.0, write=False)) / wider.margin
 
     @property
+    def steepest(self) -> float:
+        """Twice the weights of all hinges."""
+        return 2.0 * float(self.weights @ self.pairs)
+
+    @property
     def part_kind(self) -> str:
         """An anchor: the point that all triplets of a part share."""
         return "anchor"

@@ -1,6 +1,8 @@
 r"""The structured risk of rankings, one part a query (paper 1).
 
-.. math:: R(W) = \frac{C}{n_q} \sum_q \max_y \; \Delta(y^*_q, y) - \langle W, \delta\psi_{po}(q, y^*_q, y) \rangle
+.. math:: R(W) = \frac{C}{n_q} \sum_q w_q \max_y \; \Delta(y^*_q, y) - \langle W, \delta\psi_{po}(q, y^*_q, y) \rangle
+
+with weights :math:`w_q` that are 1 in the paper; of mean 1 they make a weighted mean.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from convexmetric.comparisons import Rankings
+from convexmetric.comparisons import Block, Rankings
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
@@ -51,30 +53,36 @@ class RankingRisk(QueryRisk):
         Loss of a ranking, with its separation oracle.
     C : float
         Weight of the mean.
+    weights : (n_q,) array, optional
+        Positive weights of the queries in the mean; 1 each by default.
     """
 
-    def __init__(self, rankings: Rankings, measure: Measure, C: float) -> None:
+    def __init__(self, rankings: Rankings, measure: Measure, C: float, weights: Array | None = None) -> None:
         self.rankings = rankings
         self.measure = measure
         self.C = C
+        self.weights = weights
         self.cone = rankings.cone
 
     def contents(self) -> tuple[Any, ...]:
-        """Rankings, measure and C."""
-        return self.rankings, self.measure, self.C
+        """Rankings, measure and C, and weights where there are any."""
+        made = self.rankings, self.measure, self.C
+        return made if self.weights is None else (*made, self.weights)
 
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
         """The sum over some of the queries, times a factor."""
-        return type(self)(self.rankings.subset(parts), self.measure, factor * self.C * len(parts) / self.parts)
+        weights = None if self.weights is None else self.weights[parts]
+        return type(self)(self.rankings.subset(parts), self.measure, factor * self.C * len(parts) / self.parts, weights)
 
     def written_as(self, kind: type) -> object:
         """Hinges over pairs, where the measure decomposes into them."""
         return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
 
     def described(self) -> Described:
-        """Rankings, with measure and C."""
+        """Rankings, with measure, C and weights."""
         table = {"kind": "rankings", "measure": "", "C": float(self.C)} | description(self.measure).table
-        return Described(table, description(self.rankings).arrays)
+        weights = {} if self.weights is None else {"query_weights": self.weights}
+        return Described(table, {**description(self.rankings).arrays, **weights})
 
     def hints(self, dual: Any) -> Described:
         """Witnesses; of pairwise measures also slopes of pairs."""
@@ -107,14 +115,36 @@ class RankingRisk(QueryRisk):
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, np.arange(self.parts)):
                 block.bring_nearer(2.0 * error)
-                most_violated_rankings(self.measure, block)
+                self._worst(block)
                 total += float(np.abs(block.values).sum())
         return self.C / self.parts * total
+
+    @property
+    def steepest(self) -> float:
+        """``4 C sum_q w_q / n_q``: with all pairs inverted the coefficients ``2 / (p n)`` of a query add up to 4."""
+        return self.pairs.steepest if self._in_pairs else 4.0 * float(self._share.sum())
 
     @property
     def _in_pairs(self) -> bool:
         """Whether passes go over pairs: of a measure of a user's own the programme checks what it claims."""
         return self.measure.pairwise and type(self.measure) in COMPILED
+
+    def _worst(self, block: Block) -> tuple[Array, Array]:
+        """Losses and violations of every query's worst ranking, whose coefficients replace the block's distances.
+
+        All times the weight of the query.
+        """
+        losses, violations = most_violated_rankings(self.measure, block)
+        if self.weights is None:
+            return losses, violations
+        own = self.weights[block.queries]
+        block.scale(own)
+        return own * losses, own * violations
+
+    @property
+    def _share(self) -> Array:
+        """What the slack of every query costs, ``C w_q / n_q``."""
+        return self.C / self.parts * (np.ones(self.parts) if self.weights is None else self.weights)
 
     @property
     def _work(self) -> float:
@@ -124,8 +154,20 @@ class RankingRisk(QueryRisk):
         return float(self.rankings.X.size) * self.cone.d
 
     def value(self, M: Array) -> float:
-        """One pass of the separation oracle over all queries."""
-        return self.pairs.value(M) if self._in_pairs else float(self.part_values(M).sum())
+        """One pass of the separation oracle over all queries; at zero over one for each number of items."""
+        if self._in_pairs:
+            return self.pairs.value(M)
+        return float(self.part_values(M).sum()) if np.any(M) else self._value_at_zero()
+
+    def _value_at_zero(self) -> float:
+        """Where all distances are zero a ranking costs its loss, and how large that may be depends on numbers alone."""
+        relevance = self.rankings.relevance
+        numbers = np.column_stack([relevance.n_relevant, relevance.n_irrelevant])
+        _, first, group = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
+        shares, order = np.bincount(group.ravel(), self._share), np.argsort(first)
+        # Of one query each, at a weight of 1.
+        some = type(self)(self.rankings.subset(first[order]), self.measure, float(len(first)))
+        return float(shares[order] @ some.part_values(self.cone.zeros()))
 
     def part_values(self, M: Array) -> Array:
         """Weighted loss and violation of every query's worst ranking."""
@@ -134,18 +176,18 @@ class RankingRisk(QueryRisk):
         violations = np.empty(self.parts)
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, np.arange(self.parts)):
-                violations[block.queries] = most_violated_rankings(self.measure, block)[1]
+                violations[block.queries] = self._worst(block)[1]
         return self.C / self.parts * violations
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """The pair of each query that is most out of order.
 
         The loss of a ranking is not one of pairs. What is given is the pair's term of ``-<W, dpsi>`` if it is inverted,
-        ``2 C / (n_q p n) max(0, d_qi - d_qj)``.
+        ``2 C w_q / (n_q p n) max(0, d_qi - d_qj)``.
         """
-        worst = []
+        worst, share = [], self._share
         for q in parts:
-            weight = 2.0 * self.C / self.parts / float(self.rankings.pairs[q])
+            weight = 2.0 * float(share[q]) / float(self.rankings.pairs[q])
             found = self.rankings.worst_pair(int(q), M, other, lambda s, c=weight: c * np.maximum(0.0, -s))  # type: ignore[misc]
             worst.append(Violation(*found))
         return worst
@@ -165,7 +207,7 @@ class RankingRisk(QueryRisk):
         weight = self.C / self.parts
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, order):
-                losses, violations = most_violated_rankings(self.measure, block)
+                losses, violations = self._worst(block)
                 for g, start, stop in block.runs(groups):
                     values[g] += weight * violations[start:stop].sum()
                     offsets[g] += weight * losses[start:stop].sum()
@@ -210,11 +252,11 @@ class RankingRisk(QueryRisk):
                 )
         return found
 
-    def normal(self, batch: list[Ranking]) -> Array:
-        """Sum of ``dpsi(q, y*, y)`` over some rankings of different queries, an element of the cone's space."""
-        T = np.zeros((len(batch), len(self.rankings.X)))
-        for row, ranking in zip(T, batch, strict=True):
-            row[list(ranking.order)] = ranking.coefficients
+    def normal(self, batch: list[Ranking], weights: Array) -> Array:
+        """Weighted sum of ``dpsi(q, y*, y)`` over rankings of different queries, an element of the cone's space."""
+        T = np.zeros((len(batch), self.rankings.X.shape[0]))
+        for row, ranking, weight in zip(T, batch, weights, strict=True):
+            row[list(ranking.order)] = weight * ranking.coefficients
         return self.rankings.adjoint(T, np.array([ranking.query for ranking in batch]))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
@@ -266,24 +308,26 @@ class RankingRisk(QueryRisk):
                 multipliers.append(np.tensordot(np.asarray(constraint.dual_value), Y, axes=1).ravel() / (p * n))
             return np.concatenate(multipliers)
 
-        return RiskStatement(self.C / self.parts * cp.sum(xi), constraints, dual)
+        return RiskStatement(self._share @ xi, constraints, dual)
 
     @cached_property
     def pairs(self) -> PairwiseRisk:
         """The same risk as hinges over pairs, of a pairwise measure.
 
-        ``C / (n_q p n) max(0, 1 - 2 (z_j - x_i))`` is twice that weight times ``max(0, 1/2 - (z_j - x_i))``.
+        ``C w_q / (n_q p n) max(0, 1 - 2 (z_j - x_i))`` is twice that weight times ``max(0, 1/2 - (z_j - x_i))``.
         """
         relevance = self.rankings.relevance
         weights = 2.0 * self.C / self.parts / (relevance.n_relevant * relevance.n_irrelevant).astype(np.float64)
+        if self.weights is not None:
+            weights = self.weights * weights
         return PairwiseRisk(self.rankings, weights, 0.5)
 
     def dual_point(self, dual: Any) -> DualPoint | None:
         """Weighted cuts, or the multipliers of the statement: one a pair, for other measures one a ranking written out.
 
-        Rankings are ordered by query; their multipliers add up to at most ``C / n_q`` a query. Pairs are ordered by
+        Rankings are ordered by query; their multipliers add up to at most ``C w_q / n_q`` a query. Pairs are ordered by
         query, then by relevant and by irrelevant point in ascending order, and the multiplier of a pair is at most
-        ``C / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
+        ``C w_q / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
         """
         if isinstance(dual, SmoothedPairs):
             if not self.measure.pairwise:
@@ -300,14 +344,14 @@ class RankingRisk(QueryRisk):
         multipliers = checked_multipliers(dual, self.count(), "one a ranking written out")
         if not np.isfinite(multipliers).all():
             return None
-        relevance = self.rankings.relevance
-        T, value, first = np.zeros((self.parts, len(self.rankings.X))), 0.0, 0
+        relevance, share = self.rankings.relevance, self._share
+        T, value, first = np.zeros((self.parts, self.rankings.X.shape[0])), 0.0, 0
         for q in range(self.parts):
             relevant, irrelevant = relevance.of(q)
             p, n = len(relevant), len(irrelevant)
             Y, losses = self._patterns(p, n)
             a = np.maximum(multipliers[first : first + len(losses)], 0.0)
-            a *= min(1.0, self.C / self.parts / max(a.sum(), np.finfo(float).tiny))
+            a *= min(1.0, share[q] / max(a.sum(), np.finfo(float).tiny))
             first += len(losses)
             inverted = 2.0 / (p * n) * np.tensordot(a, Y, axes=1)
             value += float(a @ losses)
@@ -318,7 +362,8 @@ class RankingRisk(QueryRisk):
     def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:
         """Distances from query q to its relevant and to its irrelevant points."""
         relevant, irrelevant = self.rankings.relevance.of(q)
-        query, X = self.rankings.Q[q], self.rankings.X
+        (row,) = self.rankings.rows(np.array([q]))
+        query, X = self.rankings.Q[row], self.rankings.X
         return (
             self.cone.quadratic_form_expressions(query - X[relevant], M),
             self.cone.quadratic_form_expressions(query - X[irrelevant], M),

@@ -136,6 +136,14 @@ class SeparableRisk(Risk):
         return distances * float(np.maximum(*ends).sum())
 
     @property
+    def steepest(self) -> float:
+        """The largest multipliers of boxed losses, once for each distance."""
+        box = self.loss.box(self.parts)
+        if box is None or box.curvature.any():
+            return np.inf
+        return self._distances_each * float(np.maximum(np.abs(box.low), np.abs(box.high)).sum())
+
+    @property
     def _distances_each(self) -> int:
         """Squared distances in a comparison."""
         return self.comparisons.places.shape[1] - 1

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any
 
 from convexmetric.arguments import check_positive_number
+from convexmetric.deadline import looking
 from convexmetric.errors import BackendError, InputError
 from convexmetric.shards.sums import Partial, Terms, Tree, Unit, cut, evaluate, evaluate_run, level_of, lost
 from convexmetric.threads import one_thread
@@ -38,9 +39,9 @@ class Backend(ABC):
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
         """Sum of ``task(shard, argument)`` over shards numbered 0, 1, 2, ...; lost ones are named in it.
 
-        The sum is that of :class:`~convexmetric.shards.sums.Tree`, whatever order tasks end in. A shard is lost when
-        its data cannot be read, when its process died again and again, or at the end of the time for a pass. Any
-        other error of the task is raised.
+        The sum is that of a fixed binary tree, whatever order tasks end in. A shard is lost when its data cannot be
+        read, when its process died again and again, or at the end of the time for a pass. Any other error of the task
+        is raised.
 
         Raises
         ------
@@ -58,7 +59,7 @@ class Serial(Backend):
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
         """In order."""
         tree = Tree(len(shards))
-        for shard in shards:
+        for shard in looking(shards):
             tree.put(shard.number, evaluate(shard, task, argument))
         return tree.root
 

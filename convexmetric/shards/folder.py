@@ -12,7 +12,7 @@ anchors                    the row of every query
 near, near_start, _stop    storage of the lists of relevant rows, and where every query's list is
 far, far_start, _stop      the same of irrelevant rows; or
 itself                     the row that every query leaves out (n: none), where all that are not relevant are irrelevant
-query_weights              weight of every query, of pairs of lists
+query_weights              weight of every query, of pairs of lists; of rankings where these have weights
 triplets                   ``(T, 3)`` rows of the corpus, of listed triplets
 =========================  ========================================================================================
 

@@ -112,7 +112,7 @@ def arrays_of(risk: Risk) -> dict[str, np.ndarray]:
         of = risk.rankings
         arrays = {"points": of.X} if of.Q is of.X else {"points": of.X, "queries": of.Q}
         arrays |= {"anchors": of.rows(np.arange(len(of))), **relevance_arrays(of.relevance)}
-        if isinstance(risk, PairwiseRisk):
+        if risk.weights is not None:
             arrays["query_weights"] = risk.weights
     if not all(isinstance(arrays[name], np.ndarray) for name in ("points", "queries") if name in arrays):
         raise InputError("sparse points cannot be cut into shards; pass X.toarray()")
@@ -153,7 +153,8 @@ def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start
 def _ranking_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
     rankings, rows, queries = _rankings(source, cone, start, stop)
     measure = measure_named(table["measure"], table.get("k"), table.get("short", "cut"))
-    return Made(RankingRisk(rankings, measure, weight * len(rankings)), rows, queries)
+    weights = source.rows("query_weights", start, stop) if "query_weights" in source else None
+    return Made(RankingRisk(rankings, measure, weight * len(rankings), weights), rows, queries)
 
 
 def _pairwise_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:

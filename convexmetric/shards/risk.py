@@ -200,6 +200,12 @@ class ShardedRisk(Risk):
         total = float(found.terms[0][0])
         return None if np.isnan(total) else total
 
+    @property
+    def steepest(self) -> float:
+        """The sum; infinite while a shard is missing."""
+        found = self._total(_steepest, None)
+        return np.inf if found.lost else float(found.terms[0][0])
+
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """Sums by group; values of groups that lack a part are infinite, and their cuts lack it."""
         n_groups = int(groups.max()) + 1
@@ -380,6 +386,10 @@ def _part_values(shard: Shard, M: Array) -> Terms:
 def _sensitivity(shard: Shard, argument: tuple[Array, float]) -> Terms:
     found = load(shard).risk.sensitivity(*argument)
     return {0: (np.nan if found is None else found,)}
+
+
+def _steepest(shard: Shard, argument: None) -> Terms:
+    return {0: (load(shard).risk.steepest,)}
 
 
 def _cuts(shard: Shard, argument: tuple[Array, _Groups]) -> Terms:

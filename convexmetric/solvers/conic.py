@@ -95,7 +95,7 @@ class Conic(Solver):
         if statement.metric.value is None:
             raise SolverError(f"{self.backend.upper()} returned no point: status {statement.problem.status}")
         metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
-        monitor.primal(metric, problem.value(metric))
+        monitor.primal(metric, problem.value(metric), by_risk=True)
         multipliers = statement.dual()
         monitor.dual(problem.dual_bound(multipliers, hint=metric), lambda: multipliers)
         monitor.iterate()

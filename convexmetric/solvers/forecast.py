@@ -16,10 +16,13 @@ from time import perf_counter
 import numpy as np
 
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason
+from convexmetric.risks import LabelledPairRisk, Reason
+from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.routes import LONG_PASS_COORDINATES, Leg, Route, legs
 from convexmetric.solvers.run import Solver
+from convexmetric.solvers.run.machine import readable_bytes
+from convexmetric.solvers.run.simple import some_parts
 from convexmetric.threads import shared_cores
 
 __all__ = [
@@ -30,10 +33,10 @@ __all__ = [
     "costs_of",
     "forecast",
     "legs_within",
+    "long_solve",
     "nearest",
     "pass_seconds",
     "records",
-    "some_parts",
 ]
 
 #: Characters of a line.
@@ -50,6 +53,8 @@ OTHER_RISK, FARTHEST = float(np.log(10.0)), float(np.log(100.0))
 LONG_ENOUGH, FEW_PARTS, GROWTH = 0.05, 16, 4
 #: Seconds of a whole evaluation up to which it is made once more, now that compiled code is loaded.
 SHORT = 1.0
+#: Distances in a pass from which a solve may take minutes, seconds from which one is long, and passes of any solve.
+MANY_DISTANCES, LONG_SOLVE, FEWEST_PASSES = 25_000_000, 120.0, 10
 #: Share of a time limit that may go into measuring a pass.
 MEASURING_SHARE = 0.02
 
@@ -146,17 +151,6 @@ def pass_seconds(problem: MetricProblem, enough: float = LONG_ENOUGH) -> float:
     return now[1] + slope * (parts - now[0])
 
 
-def some_parts(problem: MetricProblem, count: int) -> MetricProblem | None:
-    """The problem with so many of its parts, drawn at random, each with more weight; None if it is not taken apart.
-
-    The same parts at every call.
-    """
-    parts = problem.risk.parts
-    drawn = np.random.default_rng(0).permutation(parts)[:count]
-    risk = problem.risk.subset(np.sort(drawn), parts / len(drawn))
-    return None if risk is None else MetricProblem(risk, problem.regularizer, problem.G)
-
-
 def _evaluation(problem: MetricProblem) -> float:
     identity = problem.cone.identity()
     start = perf_counter()
@@ -186,7 +180,7 @@ class Costs:
         if self.pass_seconds is not None:
             known.append(f"one evaluation of the objective takes {_seconds(self.pass_seconds)} (measured)")
         if self.memory is not None:
-            known.append(f"{self.solver} needs about {_bytes(self.memory)} beside the data (estimated)")
+            known.append(f"{self.solver} needs about {readable_bytes(self.memory)} beside the data (estimated)")
         lines = ["; ".join(known)] if known else []
         if self.forecast:
             ranges = (f"{_power(gap)} in {_range(*seconds)}" for gap, seconds in self.forecast.items())
@@ -207,6 +201,34 @@ def costs_of(problem: MetricProblem, solver: Solver | None, measure: bool = True
     return Costs(solver.name, seconds, solver.memory(problem), expected)
 
 
+def long_solve(problem: MetricProblem, solver: Solver, tol: float) -> str | None:
+    """What to say of a solve that is forecast to take minutes; None of others, and small ones are not measured.
+
+    The forecast is for the gap among ``GAPS`` that is nearest to ``tol`` from above. Where no solve of the shape is
+    recorded it is ``FEWEST_PASSES`` passes.
+    """
+    if _distances(problem) < MANY_DISTANCES:
+        return None
+    seconds = pass_seconds(problem)
+    found = forecast(problem, solver.name, seconds)
+    gaps = [gap for gap in found if gap >= tol]
+    least, most = found[gaps[-1]] if gaps else (FEWEST_PASSES * seconds, np.inf)
+    if least < LONG_SOLVE:
+        return None
+    return (
+        f"this solve is forecast to take {_range(least, most)} (an evaluation of the objective takes "
+        f"{_seconds(seconds)}): max_seconds=... returns the best certified metric by then"
+    )
+
+
+def _distances(problem: MetricProblem) -> float:
+    """Distances in a pass, or comparisons."""
+    queries, labelled = problem.risk.form(QueryRisk), problem.risk.form(LabelledPairRisk)
+    if not isinstance(queries, Reason):
+        return float(queries.rankings.sizes.sum())
+    return float(problem.risk.parts if isinstance(labelled, Reason) else labelled.count)
+
+
 def _range(least: float, most: float) -> str:
     if most == np.inf:
         return f"{_seconds(least)} and more"
@@ -224,10 +246,6 @@ def _seconds(seconds: float) -> str:
 
 def _power(gap: float) -> str:
     return f"1e{round(np.log10(gap))}"
-
-
-def _bytes(size: float) -> str:
-    return f"{size / 1e9:.2g} GB" if size >= 1e9 else f"{max(1.0, size / 1e6):.0f} MB"
 
 
 def legs_within(problem: MetricProblem, max_seconds: float | None, found: list[Leg] | None = None) -> list[Leg]:

@@ -19,11 +19,12 @@ from convexmetric.risks import Reason
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.cuts.cutting_planes import Pool
+from convexmetric.solvers.ending import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.hinges import SemismoothNewton
 from convexmetric.solvers.hinges.semismooth_newton import Warm
 from convexmetric.solvers.listed import InteriorPoint
 from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.solve import certificate_of, concluded, solve
+from convexmetric.solvers.solve import solve
 
 __all__ = ["solve_path"]
 
@@ -98,9 +99,11 @@ def solve_path(
         else:
             pool.scale(bare, weight / before[0])
             M = before[1].certificate.M
-            monitor.primal(M, bare.value(M))
-        planes.follow(bare, monitor, pool)
+            monitor.primal(M, bare.value(M), by_risk=True)
+        start_from_nothing(bare, monitor)
+        within_limit(partial(planes.follow, bare, pool=pool), monitor)
         solutions[weight] = concluded(this, planes, monitor)
+        solutions[weight].pass_on_interrupt()
         before = weight, solutions[weight]
     return [solutions[weight] for weight in weights]
 
@@ -118,8 +121,10 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
             continue
         monitor = limits.monitor(this)
         monitor.solver = newton.name
-        warm = follow(monitor, warm)
+        start_from_nothing(this.without_constant(), monitor)
+        warm = within_limit(partial(follow, warm=warm), monitor)
         solutions[weight] = concluded(this, newton, monitor)
+        solutions[weight].pass_on_interrupt()
     return [solutions[weight] for weight in weights]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, SeparableRisk, SmoothRisk
+from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, SeparableRisk, SmoothRisk
 from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
@@ -21,6 +21,7 @@ from convexmetric.solvers.hinges.nearby import FEW_NEAR, few_near
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Run, Solver
+from convexmetric.solvers.run.machine import too_large
 from convexmetric.solvers.run.needs import diagonal_metrics, squared_norm
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
@@ -120,6 +121,13 @@ def _many_pairs_and_coordinates(problem: MetricProblem) -> Reason | None:
     return Reason(f"it has at most {NEWTON_COORDINATES} coordinates") if few else _many_pairs(problem)
 
 
+def _pairs_held(problem: MetricProblem) -> Reason | None:
+    risk = problem.risk.form(LabelledPairRisk)
+    if isinstance(risk, Reason) or risk.parts <= HELD_POINTS:
+        return None
+    return Reason(f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points")
+
+
 def _few_near(problem: MetricProblem) -> Reason | None:
     risk = problem.risk.form(PairwiseRisk)
     if isinstance(risk, Reason):
@@ -172,6 +180,8 @@ LOW_RANK = 20
 #: Pairs a query below which cutting planes are as fast.
 PAIRS_A_QUERY = 2_000
 
+#: Points up to which matrices of all their pairs are held: half a gigabyte each.
+HELD_POINTS = 8_000
 #: Distances in a pass from which most passes had better be over a sample: a second or so.
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
@@ -206,8 +216,9 @@ ROUTES: tuple[Route, ...] = (
         _fewer_than_coordinates(0.25),
     ),
     Route(
-        FactoredLagrangian(), "pairs, listed or all", "full, Frobenius norm, squared or not, or trace", "any",
-        "it decomposes a matrix of the size of the metric only once a round",
+        FactoredLagrangian(), "pairs, listed or all", "full, Frobenius norm, squared or not, or trace",
+        f"any; all pairs of up to {HELD_POINTS:,} points",
+        "it decomposes a matrix of the size of the metric only once a round", _pairs_held,
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",
@@ -288,7 +299,7 @@ def _leg(route: Route, problem: MetricProblem, taken: list[Solver]) -> Run | Rea
     if route.last_resort and taken:
         return Reason("others can solve the problem")
     run = route.solver.prepare(problem)
-    reason = None if isinstance(run, Reason) else route.taken(problem)
+    reason = None if isinstance(run, Reason) else route.taken(problem) or too_large(problem, route.solver)
     return run if reason is None else reason
 
 

@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_seconds, is_real, not_one_of
-from convexmetric.certificates import Certificate
-from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
+from convexmetric.arguments import check_count, check_positive_number, check_seconds, is_real, not_one_of
 from convexmetric.cones.base import Array
 from convexmetric.errors import (
     BackendError,
     ConvexMetricError,
-    GapWarning,
     InputError,
+    LongSolveWarning,
     SolverError,
     UnsupportedProblemError,
 )
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import CutDual, DualPoint, Reason
+from convexmetric.risks import Reason
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.approximate import (
     FactoredDescent,
@@ -40,13 +38,15 @@ from convexmetric.solvers.approximate import (
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
+from convexmetric.solvers.ending import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.forecast import costs_of, legs_within, some_parts
+from convexmetric.solvers.forecast import costs_of, legs_within, long_solve
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.run.checkpoint import Checkpoint
+from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run.checkpoint import Checkpoint, State
+from convexmetric.solvers.run.machine import memory_limit, too_large
 from convexmetric.solvers.run.spread import spread
 from convexmetric.solvers.run.start import start_from
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
@@ -57,10 +57,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SOLVERS", "solve"]
 
-#: Parts that tell which simple metric is best, and the share of the upper bound from which it may be better still.
-SIMPLE_PARTS, SIMPLE_SHARE = 32, 1.5
-#: Multiples of these metrics that are tried, and up to which more are while they get better.
-SIMPLE_GRID, LARGEST_MULTIPLE = tuple(10.0 ** np.arange(-4.0, 1.1, 0.5)), 1e9
 #: Solvers by the name a user types.
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
@@ -103,6 +99,7 @@ def solve(
     atol: float = 0.0,
     backend: Any = None,
     start: Solution | ArrayLike | None = None,
+    max_memory: float | None = None,
 ) -> Solution:
     """Solve to a certified relative gap.
 
@@ -125,8 +122,10 @@ def solve(
     max_iter : int, optional
         Limit on iterations: oracle passes for cutting planes, looks at the certified gap for approximate solvers.
     max_seconds : float, optional
-        Limit on wall time, checked between iterations: the pass that runs is finished, and the certificate takes two
-        more. Where it is too short for the first solver of the default, another begins (see :func:`explain`).
+        Limit on wall time, which holds inside a pass too: the solve ends within 1.2 times as long and about a second.
+        Where it is too short for the first solver of the default, another begins (see :func:`explain`). Whatever the
+        limit, the metric is no worse than zero and multiples of the Euclidean one; where there was no time for a pass
+        over all data a sample of them says so, and the upper bound may be infinite.
     progress : bool
         Show a progress bar on standard error, below what a pass, memory and gaps will cost, as by :func:`explain`.
     callback : callable, optional
@@ -156,6 +155,10 @@ def solve(
         are those of this problem alone. Left alone where it is no better than the metric zero. Cutting planes, sampled
         or not, column generation, semismooth Newton and the factored Lagrangian go on from it; other solvers only keep
         it as the best metric so far. A checkpoint that is taken up wins over it.
+    max_memory : float, optional
+        Bytes that a solver may hold beside the problem, by :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`;
+        by default what the machine, and the process's own limits, have left. The default does without solvers that
+        would need more, before they take any.
 
     Returns
     -------
@@ -167,7 +170,7 @@ def solve(
     InputError
         If an argument is malformed, or the start is of other features, or of weights where a matrix is learned.
     UnsupportedProblemError
-        If the solver asked for cannot handle the problem.
+        If the solver asked for cannot handle the problem, or would need more memory than there is.
     ContractError
         If a block of the problem returns NaN.
     CrossedBoundsError
@@ -181,6 +184,8 @@ def solve(
     -----
     GapWarning
         If the certified gap ends above ``tol``.
+    LongSolveWarning
+        If it is forecast to take minutes, and there is no limit and no progress bar, which has the forecast.
 
     Examples
     --------
@@ -215,18 +220,22 @@ def solve(
     if max_iter is not None:
         check_count(max_iter, "max_iter", " or None")
     check_seconds(max_seconds, "max_seconds")
+    if max_memory is not None:
+        check_positive_number(max_memory, "max_memory")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
         with spread(problem, backend) as there:
-            found = solve(
-                there, tol, solver, max_iter, max_seconds, progress, callback, checkpoint, atol=atol, start=start
-            )
+            limits = {"max_iter": max_iter, "max_seconds": max_seconds, "max_memory": max_memory}
+            others = {"callback": callback, "checkpoint": checkpoint, "atol": atol, "start": start}
+            found = solve(there, tol, solver, progress=progress, **limits, **others)  # type: ignore[arg-type]
         return replace(found, problem=problem)
     chosen = _chosen(solver)
     bare = problem.without_constant()
-    run = chosen.prepare(bare)
+    with memory_limit(max_memory):
+        run = chosen.prepare(bare)
+        run = run if isinstance(run, Reason) else too_large(bare, chosen) or run
     if isinstance(run, Reason):
         raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
     begun = None if start is None else start_from(bare, start)
@@ -237,31 +246,41 @@ def solve(
     with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
-            if display is not None:
-                display.say(str(costs_of(bare, _first(chosen, bare, max_seconds))))
-            if state is not None:
-                monitor.resume(bare, state)
-            if bare.risk.nonnegative:
-                _start_from_nothing(bare, monitor)
-            if state is None and begun is not None:
-                monitor.begin(bare, *begun)
-            if not monitor.reached:
-                monitor.solver = chosen.name
-                run(monitor)
-            elif not monitor.history:
-                monitor.iterate()
-        except KeyboardInterrupt:
-            if monitor.M is None or monitor.dual_point is None:
-                raise
-            monitor.status, monitor.keyboard_interrupt = "interrupted", True
+            within_limit(partial(_run, bare, chosen, run, state, begun, display), monitor)
         except BackendError:
             monitor.save()
             raise
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
-        if monitor.M is not None and not monitor.reached:
-            _offer_simple(bare, monitor)
-    return concluded(problem, chosen, monitor)
+        return concluded(problem, chosen, monitor)
+
+
+def _run(
+    problem: MetricProblem,
+    chosen: Solver,
+    run: Run,
+    state: State | None,
+    begun: tuple[Array, Any] | None,
+    display: ProgressBar | None,
+    monitor: Monitor,
+) -> None:
+    """All of a solve but its end."""
+    start_from_nothing(problem, monitor)
+    if display is not None:
+        display.say(str(costs_of(problem, _first(chosen, problem, monitor.max_seconds))))
+    elif monitor.max_seconds is None and monitor.max_iter is None:
+        said = long_solve(problem, _first(chosen, problem, None), monitor.tol)
+        if said is not None:
+            warnings.warn(said, LongSolveWarning, stacklevel=5)
+    if state is not None:
+        monitor.resume(problem, state)
+    if state is None and begun is not None:
+        monitor.begin(problem, *begun)
+    if not monitor.reached:
+        monitor.solver = chosen.name
+        run(monitor)
+    elif not monitor.history:
+        monitor.iterate()
 
 
 def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
@@ -279,46 +298,6 @@ def _first(chosen: Solver, problem: MetricProblem, max_seconds: float | None) ->
     return next(leg.route.solver for leg in legs_within(problem, max_seconds) if not isinstance(leg.run, Reason))
 
 
-def _start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
-    """Where every nonnegative risk starts: no cut has any weight, and the risk is at least zero."""
-    zero, parts = problem.cone.zeros(), problem.risk.parts
-    point = DualPoint(0.0, zero, 0.0, 0.0)
-    dual = CutDual(zero[None], np.zeros((1, 1)), np.zeros(parts, dtype=np.int64))
-    bound = problem.bound(0.0, zero, zero)
-    if bound > monitor.lower_bound:
-        monitor.dual(bound, lambda: dual, point)
-
-
-def _offer_simple(problem: MetricProblem, monitor: Monitor) -> None:
-    """Of a solve that was cut short, or whose optimum is zero, the best metric known may be zero, or Euclidean.
-
-    Where some of the parts can tell which of them is best, and that it is no better than what the solver found, no pass
-    is spent on it.
-    """
-    metric, promising = problem.cone.zeros(), not monitor.zero_offered
-    some = some_parts(problem, SIMPLE_PARTS)
-    if some is not None:
-        found = [_best_multiple(some, M) for M in problem.plain_metrics()]
-        value, metric = min(found, key=lambda pair: pair[0])
-        promising = value < SIMPLE_SHARE * monitor.upper_bound and (bool(metric.any()) or promising)
-    if promising:
-        value = problem.value(metric)
-        if np.isfinite(value):
-            monitor.primal(metric, value)
-
-
-def _best_multiple(problem: MetricProblem, M: Array) -> tuple[float, Array]:
-    """Of zero and a grid of multiples of a metric the best one, with its objective."""
-    values = {t: problem.value(t * M) for t in (0.0, *SIMPLE_GRID)}
-    t = SIMPLE_GRID[-1]
-    while values[t] == min(values.values()) and t < LARGEST_MULTIPLE:
-        # The unit of the problem's coordinates may be far from that of its points.
-        t *= SIMPLE_GRID[-1] / SIMPLE_GRID[-2]
-        values[t] = problem.value(t * M)
-    t = min(values, key=values.__getitem__)
-    return values[t], t * M
-
-
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
     """A solver's arithmetic broke down: what it left is certified as it is; if it left nothing, say so."""
     if isinstance(error, ConvexMetricError) or monitor.caller_failed:
@@ -329,67 +308,6 @@ def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
             "rescale X so that distances are about 1, and choose weights (C, reg) nearer to 1"
         ) from error
     monitor.status = "stalled"
-
-
-def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
-    """The certified solution that a solver left with its monitor; warns if the gap is above the tolerance."""
-    if monitor.M is None or monitor.dual_point is None:
-        raise SolverError(f"{chosen.name} left no certified point")
-    monitor.save()
-    certificate = monitor.certificate()
-    status = monitor.status
-    if close_enough(certificate, monitor.tol, monitor.atol):
-        status = "optimal"
-    elif status == "optimal":
-        status = "stalled"
-    solution = Solution(
-        problem=problem,
-        certificate=certificate,
-        status=status,
-        tol=monitor.tol,
-        history=monitor.history,
-        seconds=monitor.seconds,
-        solver=monitor.solver or chosen.name,
-        atol=monitor.atol,
-        unit=monitor.unit,
-        keyboard_interrupt=monitor.keyboard_interrupt,
-    )
-    if status != "optimal":
-        warnings.warn(
-            f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, "
-            f"above tol = {solution.tol:.1e}{_why(problem, certificate)}",
-            GapWarning,
-            stacklevel=3,
-        )
-    return solution
-
-
-def _why(problem: MetricProblem, certificate: Certificate) -> str:
-    """What a gap comes from, where the bounds themselves tell."""
-    upper, lower = certificate.upper_bound, certificate.lower_bound
-    if lower == -np.inf and not problem.risk.nonnegative:
-        return f"; {problem.risk.words} does not say that it is nonnegative, so that dual points may not be shrunk"
-    if -np.inf < lower <= 0.0 <= upper < np.inf:
-        return f"; the optimum may be zero, which has no relative gap: give atol, such as {upper - lower:.0e}, if so"
-    if certificate.rounding >= 0.5 * (upper - lower):
-        return f"; {certificate.rounding:.1e} of it is rounding: the problem's numbers differ too much in size"
-    return ""
-
-
-def certificate_of(problem: MetricProblem, monitor: Monitor) -> Certificate:
-    """The certificate of what a solver left.
-
-    A lower bound from cuts needs an oracle pass for every metric they were made at. Cuts that the risk itself made
-    during this run are not made anew: their weighted sum is bounded as it is. ``certify`` makes them anew, with the
-    same result.
-    """
-    assert monitor.M is not None
-    upper = certify_metric(problem, monitor.M)
-    dual = monitor.dual_point
-    point = monitor.sums
-    if point is None or (point.weight is None and problem.risk.points):
-        point = problem.risk.dual_point(dual)
-    return with_dual(problem, upper, dual, point)
 
 
 def _chosen(solver: str | Solver | None) -> Solver:

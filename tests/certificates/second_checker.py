@@ -297,6 +297,8 @@ class Lists:
         else:
             self.Q = [self.X[row] for row in file.array("anchors", (count,), N)]
         self.loss, self.measure, self.mu = "hinge", "auc", Fraction(1, 2)
+        own = file.array("query_weights", (count,)) if "query_weights" in file.arrays else [ONE] * count
+        need(min(own) >= 0, "negative weights")
         if risk["kind"] == "rankings":
             table(risk, "kind measure C", "k short queries")
             self.measure = risk["measure"]
@@ -304,9 +306,10 @@ class Lists:
             need(("k" in risk) == (self.measure in ("precision", "knn", "ndcg")), "k")
             k = integer(risk["k"], 1, 2**40 - 1) if "k" in risk else 1
             need("short" not in risk or (risk["short"] == "printed" and "k" in risk and k <= 10**6), "short")
-            self.share = positive(risk["C"]) / integer(risk.get("queries", count), count)
+            share = positive(risk["C"]) / integer(risk.get("queries", count), count)
             sizes = [(len(near), len(far)) for near, far in zip(self.near, self.far, strict=True)]
-            self.units = [2 * self.share / (p * f) for p, f in sizes]
+            self.shares = [share * c for c in own]
+            self.units = [2 * s / (p * f) for s, (p, f) in zip(self.shares, sizes, strict=True)]
             if self.measure != "auc":
                 known = {(p, f): gain(self.measure, k, "short" in risk, p, f) for p, f in set(sizes)}
                 self.gains = [known[size] for size in sizes]
@@ -316,8 +319,6 @@ class Lists:
             need(self.loss in ("hinge", "logistic") and ("margin" in risk) == (self.loss == "hinge"), "loss")
             self.mu = rational(risk.get("margin", "0"))
             weight = positive(risk["weight"])
-            own = file.array("query_weights", (count,)) if "query_weights" in file.arrays else [ONE] * count
-            need(min(own) >= 0, "negative weights")
             self.units = [weight * c for c in own]
 
     @staticmethod
@@ -337,7 +338,7 @@ class Lists:
         for q, (near, far) in enumerate(zip(self.near, self.far, strict=True)):
             x, z = ([distance(M, self.Q[q], self.X[i]) for i in items] for items in (near, far))
             if self.ranked:
-                total += self._worst(q, sorted(x), sorted(z)).times(exactly(self.share))
+                total += self._worst(q, sorted(x), sorted(z)).times(exactly(self.shares[q]))
                 continue
             for a in x:
                 for b in z:
@@ -419,7 +420,7 @@ class Lists:
             other = [s + w * sum(t > j for t in b) for j, s in enumerate(other)]
             score = [self.gains[q](i + 1, b[i]) for i in range(p)]
             loss = Interval(1 - sum((g.high for g in score), ZERO), 1 - sum((g.low for g in score), ZERO))
-            v += loss.times(exactly(self.share * Fraction(w, one)))
+            v += loss.times(exactly(self.shares[q] * Fraction(w, one)))
         for part, whole in ((r, own), (c, other)):
             shown(sum(part) == sum(whole), "sums are not those of the rankings")
             for k in range(1, len(part)):

@@ -220,12 +220,14 @@ def margins(problem, M):
         risk = problem.risk
         return risk.listed().comparisons.expression(M), np.repeat(risk.weights, risk.pairs), risk.margin
     compared, parts, caps = problem.risk.rankings, [], []
-    for q in range(len(compared)):
+    weights = np.ones(len(compared)) if problem.risk.weights is None else problem.risk.weights
+    for q, row in enumerate(compared.rows(np.arange(len(compared)))):
         relevant, irrelevant = compared.relevance.of(q)
-        near = compared.cone.quadratic_form_expressions(compared.Q[q] - compared.X[relevant], M)
-        far = compared.cone.quadratic_form_expressions(compared.Q[q] - compared.X[irrelevant], M)
+        near = compared.cone.quadratic_form_expressions(compared.Q[row] - compared.X[relevant], M)
+        far = compared.cone.quadratic_form_expressions(compared.Q[row] - compared.X[irrelevant], M)
         parts += [2 * (far - near[i]) for i in range(len(relevant))]
-        caps += [problem.risk.C / len(compared) / (len(relevant) * len(irrelevant))] * (len(relevant) * len(irrelevant))
+        pairs = len(relevant) * len(irrelevant)
+        caps += [weights[q] * problem.risk.C / len(compared) / pairs] * pairs
     return cp.hstack(parts), np.array(caps), 1.0
 
 

@@ -186,14 +186,16 @@ def test_interrupting_a_solve_keeps_the_best_so_far(command, tmp_path, monkeypat
     assert "best one so far" in err
 
 
-def test_interrupting_before_there_is_a_result(command, monkeypatch):
+def test_interrupting_in_the_first_pass_leaves_what_is_certified_without_one(command, monkeypatch):
     def separate(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(RankingRisk, "separate", separate)
     code, out, err = command("solve", WINE, "--json", "--solver", "cutting-planes")
     assert code == 130
-    assert out == ""
+    record = json.loads(out)
+    assert record["status"] == "interrupted"
+    assert record["lower_bound"] <= load_instance(WINE).upper_bound <= record["upper_bound"] < np.inf
     assert "Traceback" not in err
 
 
@@ -380,7 +382,8 @@ def test_version_and_help(command):
         (f"solve {WINE} --solver cutting", ["cutting-planes", "cutting-planes-plain"]),
         ("fit a.csv --method pro", ["projection"]),
         ("fit a.csv --method projection --set n_c", ["n_components="]),
-        ("fit a.csv --set measure=n", ["measure=ndcg"]),
+        ("fit a.csv --method mlr --set measure=n", ["measure=ndcg"]),
+        ("fit a.csv --set pu", ["push="]),
     ],
 )
 def test_names_complete_in_the_shell(words, completed):
@@ -472,8 +475,11 @@ def wine_table(tmp_path):
 def test_fit_saves_components_that_act_on_the_table_itself(command, tmp_path, wine_table, method):
     path, wine = wine_table
     saved = tmp_path / "metric.npz"
-    seed = [] if method in ("large-margin", "mlr", "operator") else ["--set", "random_state=0"]
-    code, out, err = command("fit", path, "--label", "grower", "--method", method, "--save", saved, *seed)
+    weight = {"mlr": ["C=100"], "relative": ["C=1"], "projection": ["reg=auto"], "operator": ["reg=0.005"]}
+    seed = [] if method in ("large-margin", "mlr", "operator") else ["random_state=0"]
+    settings = [word for setting in [*weight.get(method, []), *seed] for word in ("--set", setting)]
+    arguments = ["--label", "grower", "--method", method, "--save", saved, "--no-held-out", *settings]
+    code, out, err = command("fit", path, *arguments)
     assert code == 0
     assert "178 x 13; 3 classes" in out
     assert "relative gap" in out
@@ -497,7 +503,8 @@ def test_fit_saves_components_that_act_on_the_table_itself(command, tmp_path, wi
 def test_fit_takes_parameters_of_the_method_and_prints_json(command, wine_table):
     path, wine = wine_table
     settings = ["--set", "measure=auc", "--set", "C=1", "--set", "diagonal=true", "--drop", "f12", "--no-scale"]
-    code, out, err = command("fit", path, "--label", "grower", *settings, "--json", "--quiet", "--tol", "1e-5")
+    options = ["--method", "mlr", "--no-held-out", "--json", "--quiet", "--tol", "1e-5"]
+    code, out, err = command("fit", path, "--label", "grower", *settings, *options)
     assert code == 0
     assert err == ""
     result = json.loads(out)
@@ -508,7 +515,7 @@ def test_fit_takes_parameters_of_the_method_and_prints_json(command, wine_table)
 
 
 def test_fit_says_when_it_is_not_certified(command, wine_table):
-    code, _, err = command("fit", wine_table[0], "--label", "grower", "--set", "max_iter=2", "--quiet")
+    code, _, err = command("fit", wine_table[0], "--label", "grower", "--set", "max_iter=2", "--quiet", "--no-held-out")
     assert code == 1
     assert "not certified to tol = 0.0001" in err
 
@@ -522,8 +529,9 @@ def test_fit_says_when_it_is_not_certified(command, wine_table):
             "--method must be one of 'large-margin', 'mlr', 'relative', 'projection', 'operator'",
         ),
         (["--label", "grower", "--set", "c"], "NAME=VALUE"),
-        (["--label", "grower", "--set", "mesure=auc"], "did you mean measure"),
-        (["--label", "grower", "--set", "C=large"], "C must be a positive number"),
+        (["--label", "grower", "--method", "mlr", "--set", "mesure=auc"], "did you mean measure"),
+        (["--label", "grower", "--method", "mlr", "--set", "C=large"], "C must be a positive number"),
+        (["--label", "grower", "--set", "push=2"], "push must be below 1"),
         (["--label", "grower", "--set", "tol=1"], "known: "),
         (["--label", "grower", "--save", "metric.txt"], "metric.txt"),
         (["--label", "grower", "--method", "operator", "--set", "kernel=rbf", "--save", "m.npz"], "under a kernel"),
@@ -543,7 +551,7 @@ def test_fit_passes_by_constant_columns_and_says_whom_it_leaves_out(command, tmp
     wider.append(wider[-1].rsplit(",", 1)[0] + ",cultivar 9")
     path.write_text("\n".join(wider), encoding="utf-8")
     saved = tmp_path / "metric.npz"
-    code, _, err = command("fit", path, "--label", "grower", "--save", saved, "--quiet")
+    code, _, err = command("fit", path, "--label", "grower", "--save", saved, "--quiet", "--no-held-out")
     assert code == 0
     assert "note: y has 1 class(es) with a single member ('cultivar 9')" in err
     components = cm.SimilarityOperator.load(saved).components
@@ -556,7 +564,8 @@ def test_fit_names_classes_of_one_row_that_take_part(command, wine_table, method
     path, _ = wine_table
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([*lines, lines[-1].rsplit(",", 1)[0] + ",cultivar 9"]), encoding="utf-8")
-    limit = ["--set", "max_iter=1", "--set", "random_state=0", "--quiet"]
+    weight = "C=1" if method == "relative" else "reg=0.005"
+    limit = ["--set", weight, "--set", "max_iter=1", "--set", "random_state=0", "--quiet", "--no-held-out"]
     _, _, err = command("fit", path, "--label", "grower", "--method", method, *limit)
     assert "note: 1 class(es) have a single row ('cultivar 9')" in err
 
@@ -567,7 +576,7 @@ def test_fit_reads_what_pandas_and_r_write(command, tmp_path, wine_table):
     lines = [line.replace(",", ";").replace(".", ",") for line in path.read_text(encoding="utf-8").splitlines()]
     lines[3] = "NA" + lines[3][lines[3].index(";") :]
     path.write_text("\n".join(f"{i or ''};{line}" for i, line in enumerate(lines)), encoding="utf-8")
-    limit = ["--set", "max_iter=1", "--json", "--quiet"]
+    limit = ["--set", "max_iter=1", "--json", "--quiet", "--no-held-out"]
     code, out, err = command("fit", path, "--label", "grower", *limit)
     assert code == 2
     assert "line 4: column 'f0' has no value" in err
@@ -589,7 +598,7 @@ def test_fit_reads_tables_without_names(command, wine_table):
     code, _, err = command("fit", path, "--label", "cultivar 0")
     assert code == 2
     assert "--no-header --label 13" in err
-    limit = ["--set", "max_iter=1", "--quiet"]
+    limit = ["--set", "max_iter=1", "--quiet", "--no-held-out"]
     for label in (["--label", "-1"], ["--label", "13", "--no-header"]):
         code, out, err = command("fit", path, *label, "--drop", "0", *limit)
         assert code == 1

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import convexmetric as cm
 from convexmetric.comparisons.points import OFFSET, as_points, rows_of, translated
 from convexmetric.errors import InputError
 
@@ -92,3 +93,15 @@ def test_points_without_an_offset_stay_the_same_objects():
     assert translated(X)[0] is X
     assert translated(sparse)[0] is sparse
     assert translated(X, sparse)[1] is sparse
+
+
+def test_points_in_double_are_taken_as_they_are_and_others_copied_once():
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    assert np.shares_memory(cm.RankingProblem.from_labels(X, y).rankings.X, X)
+    single = X.astype(np.float32)
+    one, other = (cm.RankingProblem.from_labels(points, y) for points in (single, single.astype(np.float64)))
+    assert one.rankings.X.dtype == np.float64
+    np.testing.assert_array_equal(one.rankings.X, other.rankings.X)
+    sparse = sp.csr_array(X)
+    taken = cm.RankingProblem.from_labels(sparse, y, diagonal=True).rankings.X
+    assert np.shares_memory(taken.data, sparse.data)

@@ -103,6 +103,39 @@ def test_row_numbers_without_a_name_are_left_out_and_that_is_said(tmp_path, name
     assert data.X.ravel().tolist() == [2.0, 2.0, 6.0, 7.0]
 
 
+def test_warnings_point_to_the_line_that_reads(tmp_path):
+    rows = [["", "width", "kind"], ["0", "", "a"], ["1", "2", "b"], ["2", "3", "b"]]
+    for read in (
+        lambda path: cm.datasets.read_csv(path, "kind", drop_missing=True),
+        lambda path: cm.datasets.read_table(path, drop=["kind"], drop_missing=True),
+    ):
+        with pytest.warns(UserWarning, match="left out") as caught:
+            read(written(tmp_path, rows))
+        assert [warning.filename for warning in caught] == [__file__] * 2
+
+
+def test_lines_of_rows_are_those_of_the_file(tmp_path):
+    path = tmp_path / "trees.csv"
+    path.write_text("width,kind\n1,a\n\n,b\n2,b\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="left out"):
+        data = cm.datasets.read_csv(path, "kind", drop_missing=True)
+    assert data.extras["lines"].tolist() == [2, 5]
+
+
+def test_tables_without_labels_are_read_by_names_or_whole(tmp_path):
+    path = written(tmp_path, TABLE)
+    chosen = cm.datasets.read_table(path, ["height", "width"])
+    np.testing.assert_array_equal(chosen.X, [[2.5, 1.0], [-4.0, 30.0], [6.0, 5.0]])
+    assert (chosen.y, chosen.target_names, chosen.extras["columns"]) == (None, (), ("height", "width"))
+    np.testing.assert_array_equal(cm.datasets.read_table(path, drop=["kind"]).X, chosen.X[:, ::-1])
+    with pytest.raises(InputError, match="did you mean 'height'"):
+        cm.datasets.read_table(path, ["heigt"])
+    with pytest.raises(InputError, match="'oak', which is no number"):
+        cm.datasets.read_table(path)
+    with pytest.raises(InputError, match="no column left"):
+        cm.datasets.read_table(path, drop=["kind", "width", "height"])
+
+
 def test_an_unnamed_column_of_measurements_stays(tmp_path):
     rows = [["", "width", "kind"], ["0.5", "1", "a"], ["0.5", "2", "b"], ["7", "9", "a"]]
     data = cm.datasets.read_csv(written(tmp_path, rows), label="kind")

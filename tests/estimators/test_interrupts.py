@@ -99,9 +99,9 @@ def test_a_signal_ends_the_command_which_saves_what_was_found(tmp_path):
     table, saved = tmp_path / "wine.csv", tmp_path / "metric.npz"
     rows = [[*map(repr, row.tolist()), f"cultivar {code}"] for row, code in zip(WINE.X, y, strict=True)]
     table.write_text("\n".join(map(",".join, rows)), encoding="utf-8")
-    options = ["--label", "-1", "--set", "measure=auc", "--tol", "1e-9", "--quiet", "--save", str(saved)]
+    options = ["--label", "-1", "--method", "mlr", "--set", "measure=auc", "--set", "C=100", "--tol", "1e-9", "--quiet"]
     command = SLOWLY + "from convexmetric.cli import main\nmain()"
-    _, err, code = interrupted(command, "fit", str(table), *options)
+    _, err, code = interrupted(command, "fit", str(table), *options, "--save", str(saved))
     assert code == 130, err
     assert f"components: {saved}" in err
     assert "(interrupted)" in err
@@ -113,6 +113,7 @@ def test_a_signal_ends_the_command_which_saves_what_was_found(tmp_path):
 @pytest.mark.parametrize(
     "estimator",
     [
+        cm.LargeMargin(tol=1e-9),
         cm.MLR(measure="auc", tol=1e-9),
         cm.RelativeComparisonMetric(tol=1e-9, random_state=0),
         cm.RandomProjectionMetric(tol=1e-9, random_state=0),

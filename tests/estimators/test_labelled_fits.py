@@ -174,25 +174,59 @@ def test_frames_keep_their_names(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["relative", "relative-A", "relative-rbf", "projection", "projection-none", "operator"]
+    "name",
+    [
+        "relative",
+        "relative-A",
+        "relative-rbf",
+        "projection",
+        "projection-none",
+        "operator",
+        "ranking-auc-diagonal",
+        "large-margin-diagonal",
+    ],
 )
-def test_sparse_points_give_what_dense_ones_give(name):
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array])
+def test_sparse_points_give_what_dense_ones_give(name, form):
     thinned = np.where(X > 0.3, X, 0.0)
     dense = ESTIMATORS[name]().fit(thinned, Y)
-    sparse = ESTIMATORS[name]().fit(sp.csr_matrix(thinned), Y)
+    sparse = ESTIMATORS[name]().fit(form(thinned), Y)
     assert sparse.certificate_.upper_bound == pytest.approx(dense.certificate_.upper_bound, rel=1e-3)
+    diagonal = sparse.solution_.problem.weighs_features and sparse.embedding_ is None
+    assert sp.issparse(sparse.components_) == diagonal
+    images = sparse.transform(form(thinned))
+    assert sp.issparse(images) == diagonal
     np.testing.assert_allclose(
-        cdist(sparse.transform(sp.csr_array(thinned)), sparse.transform(thinned)),
+        cdist(images.toarray() if diagonal else images, sparse.transform(thinned)),
         cdist(dense.transform(thinned), dense.transform(thinned)),
         atol=0.02 * np.abs(dense.transform(thinned)).max(),
     )
+    assert sparse.score(form(thinned), Y) == pytest.approx(dense.score(thinned, Y), abs=0.02)
+    M = sparse.get_mahalanobis_matrix()
+    np.testing.assert_allclose(M, sparse.solution_.M, atol=1e-12 * np.abs(M).max())
+    i, j = np.arange(9), np.arange(9, 18)
+    by_index = clone(sparse).set_params(preprocessor=form(thinned))
+    by_index.__dict__.update({name: value for name, value in vars(sparse).items() if name.endswith("_")})
+    listed = by_index.pair_distance(np.column_stack([i, j]))
+    np.testing.assert_allclose(listed, sparse.pair_distance(np.stack([thinned[i], thinned[j]], axis=1)), rtol=1e-9)
+    assert sparse.get_metric()(thinned[0], thinned[9]) == pytest.approx(listed[0])
+    np.testing.assert_allclose(
+        sparse.get_operator().distances(thinned[:9]), cdist(*[sparse.transform(thinned[:9])] * 2)
+    )
+
+
+def test_full_metrics_refuse_sparse_points_and_say_how_to_go_on():
+    for problem in (cm.RankingProblem.from_labels, cm.LargeMarginProblem):
+        with pytest.raises(InputError, match=r"X is sparse: pass diagonal=True, or X.toarray\(\)"):
+            problem(sp.csr_array(X), Y)
 
 
 def test_a_diagonal_projection_metric_takes_thousands_of_sparse_features():
     words = sp.random_array((60, 3000), density=0.02, rng=np.random.default_rng(0), format="csr")
     estimator = cm.RandomProjectionMetric(projection=None, diagonal=True).fit(words, np.arange(60) % 3)
     assert estimator.gap_ <= 1e-4
-    assert estimator.transform(words).shape == (60, len(estimator.components_))
+    assert estimator.transform(words).shape == (60, 3000)
+    assert estimator.get_feature_names_out().shape == (3000,)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -280,7 +314,9 @@ def test_a_metric_of_zero_is_said_aloud_and_leaves_a_transform():
     with pytest.warns(UserWarning, match="optimal metric is zero.*raise C"):
         estimator = cm.MLR(C=1e-6).fit(X, Y)
     assert estimator.gap_ <= 1e-4
-    np.testing.assert_array_equal(estimator.transform(X), np.zeros((len(X), 1)))
+    np.testing.assert_array_equal(estimator.transform(X), np.zeros((len(X), 13)))
+    with pytest.warns(UserWarning, match="optimal metric is zero"):
+        assert cm.MLR(C=1e-6, n_components="rank").fit(X, Y).transform(X).shape == (len(X), 1)
 
 
 def test_limits_end_a_solve_with_a_warning_and_the_gap_it_has():

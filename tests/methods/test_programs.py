@@ -159,7 +159,9 @@ def test_the_worst_ranking_is_what_the_risk_is_made_of(ranked):
     problem, solution = ranked
     for M in (solution.M, np.zeros((3, 3)), np.eye(3)):
         batch = problem.worst_rankings(M)
-        violations = [ranking.loss - float(np.vdot(problem.ranking_risk.normal([ranking]), M)) for ranking in batch]
+        violations = [
+            ranking.loss - float(np.vdot(problem.ranking_risk.normal([ranking], np.ones(1)), M)) for ranking in batch
+        ]
         assert problem.C * np.mean(violations) == pytest.approx(problem.risk.value(M), rel=1e-9, abs=1e-9)
         assert problem.worst_ranking(4, M) == batch[4]
         for ranking in batch:

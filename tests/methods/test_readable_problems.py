@@ -19,11 +19,15 @@ def test_text_states_sizes_formula_and_source(name):
     assert all(len(line) <= 110 for line in text.splitlines())
     if isinstance(problem, cm.RankingProblem):
         assert "McFee & Lanckriet 2010" in text
-        assert f"queries   n = {len(problem.rankings)}, ranking a corpus of {len(problem.rankings.X)} points" in text
-        assert "3 x 3" in text
+        assert (
+            f"queries   n = {len(problem.rankings)}, ranking a corpus of {problem.rankings.X.shape[0]} points" in text
+        )
+        assert ("3 weights" if problem.cone.diagonal else "3 x 3") in text
+        assert ("w_q" in text) == (problem.query_weights is not None)
     elif isinstance(problem, cm.TripletProblem):
         assert "large graphs" in text
-        assert f"{problem.count} triplets on 11 points" in text
+        assert f"{problem.count} triplets on {problem.rankings.X.shape[0]} points" in text
+        assert ("weighted" in text) == problem.weighted
         assert ("mean_S1" in text) == (problem.intra > 0)
         assert ("mean_S2" in text) == (problem.inter > 0)
     elif isinstance(problem, cm.CrossModalProblem):
@@ -32,11 +36,13 @@ def test_text_states_sizes_formula_and_source(name):
         assert f"{problem.count} triples in all" in text
     elif isinstance(problem, cm.PairMarginProblem):
         assert "Maurer 2008" in text
-        assert f"{'17' if problem.pairs is not None else 'all 36'} pairs of 9 points" in text
+        listed = "17 pairs of 9" if problem.pairs is not None else "all 36 pairs of 9"
+        assert f"{listed if problem.pair_weights is None else '11 weighted pairs of 12'} points" in text
         assert ("tr A" if problem.norm == "trace" else "||A||_2") in text
     elif isinstance(problem, cm.SimilarityRegressionProblem):
         assert "section 4.1" in text
-        assert "m = 14 pairs of 9 points" in text
+        unweighted = problem.pair_weights is None
+        assert ("m = 14 pairs of 9 points" if unweighted else "11 pairs of weights that add up to m = 17.6") in text
     elif isinstance(problem, cm.LargeMarginProblem):
         assert "Weinberger & Saul 2009" in text
         assert f"{problem.count} triplets" in text

@@ -25,8 +25,11 @@ from convexmetric.plotting import (
     plot_spectrum,
     plot_trails,
     plot_violated_ranking,
+    plot_weight_path,
+    plot_weights,
     plot_worst,
     save_picture,
+    show_pictures,
 )
 from convexmetric.plotting.axes import COLOURS
 from convexmetric.plotting.principal_plane import distance_plane, metric_plane
@@ -508,3 +511,53 @@ def test_an_audit_of_weights_that_violate_hard_margins(tmp_path):
     problem = cm.RelativeComparisonProblem([[0.0, 1.0], [1.0, 0.0], [3.0, 2.0]], [[0, 1, 2]], C=np.inf)
     for w in (np.zeros(2), 1e-3 * np.ones(2)):
         save_picture(plot_audit(problem, cm.audit(problem, w)), tmp_path / "audit.png")
+
+
+def test_bars_are_the_largest_shares_of_the_trace():
+    M = np.diag([1.0, 6.0, 3.0]) + 0.1
+    for metric in (M, np.diag(M)):
+        ax = plot_weights(metric, ["a", "b", "c" * 40], most=2)
+        assert_allclose([bar.get_width() for bar in ax.patches], np.array([6.1, 3.1]) / 10.3)
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "c" * 21 + "..."]
+    assert [bar.get_width() for bar in plot_weights(np.zeros(2), ["a", "b"]).patches] == [0.0, 0.0]
+    with pytest.raises(InputError, match="names must name the 3 features"):
+        plot_weights(M, ["a"])
+
+
+def test_a_path_of_weights_shows_means_deviations_and_the_choice():
+    accuracy = np.array([[0.5, 0.7], [0.9, 0.9], [0.8, 0.6]])
+    path = cm.WeightPath("reg", np.array([1.0, 0.1, 0.01]), accuracy, 0.0 * accuracy, 3, 9, 9, 0.0)
+    ax = plot_weight_path(path)
+    curve, line = ax.containers[0][0], ax.lines[-1]
+    assert_allclose(curve.get_xydata(), np.column_stack([path.values, [0.6, 0.9, 0.7]]))
+    assert line.get_xdata()[0] == 0.1
+    assert ax.get_xlabel() == "reg"
+
+
+def test_without_a_screen_pictures_are_saved(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["folder/script.py"])
+    pyplot.switch_backend("Agg")
+    pyplot.close("all")
+    saved = []
+    for _ in range(2):
+        _figure, ax = pyplot.subplots()
+        ax.plot([0, 1], [0, 1])
+        saved += show_pictures()
+    assert not pyplot.get_fignums()
+    assert len(set(saved)) == 2
+    printed = capsys.readouterr().out
+    for path in saved:
+        assert path.name.startswith("script-")
+        assert pyplot.imread(path).std() > 0
+        assert str(tmp_path / path) in printed
+
+
+def test_with_a_screen_figures_are_shown(monkeypatch, tmp_path):
+    shown = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(matplotlib, "get_backend", lambda: "QtAgg")
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
+    assert show_pictures() == []
+    assert shown == [True]
+    assert not list(tmp_path.iterdir())

@@ -77,7 +77,8 @@ def _comparisons(risk, part, M):
                 loss = risk.loss.C * np.logaddexp(0.0, -s)
             else:
                 assert isinstance(risk, RankingRisk)
-                loss = 2.0 * risk.C / risk.parts / (len(near) * len(far)) * max(0.0, -s)
+                weight = 1.0 if risk.weights is None else risk.weights[part]
+                loss = 2.0 * weight * risk.C / risk.parts / (len(near) * len(far)) * max(0.0, -s)
             rows.append((q, int(i), int(j)))
             losses.append(loss)
     return rows, np.array(losses)

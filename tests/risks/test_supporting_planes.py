@@ -82,13 +82,12 @@ def test_offsets_of_hinges_count_the_violated_whatever_the_witness(name, size):
     risk = instance(name).risk
     M = size * random_element(np.random.default_rng(2), risk.cone)
     if isinstance(risk, PairwiseRisk):
-        margin, weight, s = risk.margin, risk.weights[0], risk.listed().comparisons.forward(M)
-    else:
-        margin, weight, s = risk.loss.margin, risk.loss.C, risk.comparisons.forward(M)
-    violated = np.count_nonzero(s < margin)
-    assert violated
-    offset = risk.separate(M, np.zeros(risk.parts, dtype=np.int64)).offsets[0]
-    assert offset == pytest.approx(weight * margin * violated, rel=1e-12)
+        risk = risk.listed()
+    weights, margins = risk.loss.hinges(risk.parts)
+    violated = risk.comparisons.forward(M) < margins
+    assert violated.any()
+    offset = instance(name).risk.separate(M, np.zeros(instance(name).risk.parts, dtype=np.int64)).offsets[0]
+    assert offset == pytest.approx((weights * margins)[violated].sum(), rel=1e-12)
 
 
 @given(st.integers(0, 10**6), st.sampled_from(SOFT), st.floats(0.0, 1.0))

@@ -90,15 +90,19 @@ def test_no_time_at_all_still_gives_certified_bounds(name):
         assert np.isfinite(solution.gap)
 
 
-def test_an_interrupt_before_there_is_anything_to_return_is_passed_on(monkeypatch):
+def test_an_interrupt_in_the_first_pass_leaves_the_best_simple_metric(monkeypatch):
     problem = instance("ranking from labels")
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(type(problem.risk), "separate", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        cm.solve(problem, solver="cutting-planes")
+    with pytest.warns(GapWarning, match="interrupted"):
+        solution = cm.solve(problem, solver="cutting-planes")
+    assert solution.keyboard_interrupt
+    assert 0.0 <= solution.lower_bound <= problem.objective(solution.M) <= solution.upper_bound < np.inf
+    identity = problem.cone.identity()
+    assert solution.upper_bound <= min(problem.value(t * identity) for t in (0.0, 1e-2, 0.1, 1.0)) * (1.0 + 1e-9)
 
 
 def test_errors_of_a_callback_are_not_swallowed():

@@ -13,9 +13,10 @@ from rich.console import Console
 import convexmetric as cm
 from convexmetric.risks import Reason
 from convexmetric.solvers import forecast
-from convexmetric.solvers.forecast import COARSE, GAPS, Record, legs_within, nearest, pass_seconds, records, some_parts
+from convexmetric.solvers.forecast import COARSE, GAPS, Record, legs_within, nearest, pass_seconds, records
 from convexmetric.solvers.routes import ROUTES, legs
 from convexmetric.solvers.run.display import ProgressBar
+from convexmetric.solvers.run.simple import some_parts
 
 EVERY = [(solver, record) for solver, found in records().items() for record in found]
 

@@ -180,7 +180,7 @@ class CuttingPlanes(Solver):
                 falls = self._slope(problem, metric, cuts, move) <= 0.0
                 alpha = self._adapted(alpha, falls)
             before = monitor.upper_bound
-            monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric))
+            monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric), by_risk=True)
             fell = monitor.upper_bound < before - self.sufficient_fall * abs(before) if np.isfinite(before) else True
             pool.add(metric, cuts)
             if monitor.reached or (monitor.out_of_time and solved):

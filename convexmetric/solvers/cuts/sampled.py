@@ -45,6 +45,7 @@ from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.cuts.master import Master
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.needs import linear_part, quadratic_part
+from convexmetric.solvers.run.simple import SIMPLE_PARTS, best_simple, some_parts
 
 __all__ = ["SampledCuttingPlanes"]
 
@@ -169,12 +170,16 @@ class _Rounds:
             metric, S = monitor.M, self._gradient(monitor.M)
         else:
             metric, S = self._solve(self._uncorrected(), None, settings.first_accuracy, settings.coarse_share)
+            metric, S = self._no_worse_than_simple(metric, S)
+            # No part is negative: the sample's cuts bound the whole from below, should a pass over all take too long.
+            monitor.suggestion = metric
+            self._bound()
         slow, predicted = 0, 0.0
         while True:
             before = monitor.gap
             cuts = self.risk.separate(metric, self.piece)
             here = float(cuts.values.sum()) + self.problem.penalty(metric)
-            monitor.primal(metric, here)
+            monitor.primal(metric, here, by_risk=True)
             self.passes.add(metric, cuts)
             self._bound()
             if monitor.iterate(sample=len(self.queries), sampled_passes=self.sampled_passes) or not norm_of(metric):
@@ -194,6 +199,13 @@ class _Rounds:
             metric, S = self._solve(corrected, self.centre, accuracy, 1.0)
             step = 0.5 * self.rho * norm_of(metric - self.centre) ** 2
             predicted = corrected.value(self.centre) - corrected.value(metric) + step
+
+    def _no_worse_than_simple(self, metric: Array, S: Array) -> tuple[Array, Array]:
+        """The metric, or the best simple one where a few parts say that it is better: time was short on the sample."""
+        some = some_parts(self._uncorrected(), SIMPLE_PARTS)
+        assert some is not None, "risks of queries are taken apart"
+        value, simple = best_simple(some, self.problem.plain_metrics())
+        return (simple, self._gradient(simple)) if simple.any() and value < some.value(metric) else (metric, S)
 
     def _move(self, metric: Array, value: float, normals: Array, predicted: float) -> None:
         """Make a metric the centre unless it is worse, and choose rho by how much of what was predicted it gained."""
@@ -245,9 +257,7 @@ class _Rounds:
         """Offer the lower bound that all cuts in hand prove."""
         passes, pool = self.passes, self.pool
         others = np.flatnonzero(passes.group >= self.taken)
-        normals = passes.normals[others]
-        if pool.count:
-            normals = np.vstack([self.share * pool.normals, normals])
+        normals = np.vstack([part for part in (self.share * pool.normals, passes.normals[others]) if len(part)])
         offsets = np.concatenate([self.share * pool.offsets, passes.offsets[others]])
         groups = np.concatenate([pool.group, passes.group[others] - self.taken + pool.n_groups])
         slacks = np.ones(pool.n_groups + self.settings.pieces - self.taken)

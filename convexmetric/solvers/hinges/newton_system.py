@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.projection import Projection
+from convexmetric.deadline import looking
 from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.run import check_counts, check_positive, check_shares
 from convexmetric.threads import over_rows
@@ -121,7 +122,7 @@ def _conjugate_gradients(
     z = residual / diagonal
     p, square = z.copy(), float(residual @ z)
     target = settings.cg_accuracy**2 * square
-    for _ in range(settings.cg_steps):
+    for _ in looking(range(settings.cg_steps)):
         if square <= target:
             return v, True
         image = product(p)

@@ -337,7 +337,7 @@ class _Run:
         exact = at.here.exact + self.problem.penalty(M)
         positive = self.cone.project(at.Y)
         conjugate = 0.5 * self.cone.inner(positive, positive) / self.reg
-        self.monitor.primal(M, exact)
+        self.monitor.primal(M, exact, by_risk=True)
         bound = self.problem.bound(at.here.point.value, at.here.point.S, M)
         self.monitor.dual(bound, lambda: SmoothedPairs(M, width), at.here.point)
         if self.warm is None or self.monitor.gap > self.settings.warm_gap:
@@ -448,7 +448,7 @@ class _SlopesInteriorPoint:
             M = self.projection.positive / self.sigma
             S = self.others.S + kinks.adjoint(c * s.z)
             value = self.others.value + self.risk.margin * float(c @ s.z)
-            run.monitor.primal(M, run.problem.value(M))
+            run.monitor.primal(M, run.problem.value(M), by_risk=True)
             dual = SmoothedPairs(self.M0, 0.0, self.places, s.z)
             run.monitor.dual(run.problem.bound(value, S, M), partial(_same, dual), DualPoint(value, S))
             self.z = s.z

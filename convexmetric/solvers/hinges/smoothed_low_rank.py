@@ -2,10 +2,11 @@ r"""Newton's method on a factor of low rank for smoothed hinges, whose width goe
 
 .. math:: \min_{M = B^\top B} \; \langle H, M \rangle + \sum_{qij} c_q h_w(t_{qij}), \qquad H = \lambda I + G \succ 0
 
-with hinges smoothed over a width w (:mod:`convexmetric.risks.pairwise`). With a trace the optimum has a low rank, and
-for each width the factor descends and grows as in :mod:`convexmetric.solvers.numerics.factors`; the second derivative
-comes from a systematic sample of the pairs on the kink, some times more of them than entries of the factor. Nothing has
-the size of a matrix of coordinates of the metric, as Newton's method on the metric and the cuts of a master have.
+with hinges smoothed over a width w (:class:`~convexmetric.risks.PairwiseRisk`). With a trace the optimum has a low
+rank, and for each width the factor descends and grows as in :mod:`convexmetric.solvers.numerics.factors`; the second
+derivative comes from a systematic sample of the pairs on the kink, some times more of them than entries of the factor.
+Nothing has the size of a matrix of coordinates of the metric, as Newton's method on the metric and the cuts of a master
+have.
 
 A pass over all queries gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed
 hinges prove as multipliers. The relative gap has two sources, and the larger one says what is done next. S has
@@ -135,6 +136,7 @@ class SmoothedLowRank(Solver):
                 limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
                 inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
                 C, width = _Path(self, smaller, part, inner).follow(C, width)
+                monitor.suggestion = inner.M
         _Path(self, problem, risk, monitor).follow(C, width)
 
 
@@ -176,7 +178,7 @@ class _Path:
         """Offer what a pass proves; the relative gaps that come from eigenvalues above one and from the smoothing."""
         size = float(np.vdot(here.C, here.C))
         M = here.B.T @ here.B
-        self.monitor.primal(M, here.smoothed.exact + self.problem.penalty(M))
+        self.monitor.primal(M, here.smoothed.exact + self.problem.penalty(M), by_risk=True)
         bound = self.problem.bound(here.point.value, here.point.S, M)
         self.monitor.dual(bound, partial(SmoothedPairs, M, self.objective.width), here.point)
         steep = 1.0 - 1.0 / max(1.0, float(np.linalg.eigvalsh(here.S)[-1]))

@@ -158,6 +158,7 @@ class SmoothedNewton(Solver):
             smaller = MetricProblem(part, problem.regularizer, problem.G)
             inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
             state = _Path(self, smaller, part, inner).follow(state)
+            monitor.suggestion = inner.M
         return state
 
     def _left(self, problem: MetricProblem, monitor: Monitor) -> State | None:
@@ -254,7 +255,8 @@ class _Path:
         grid = unit_of(self.risk) * HERE if isinstance(self.risk, PairwiseRisk) else SHARDED
         for t in grid:
             values[t] = self.problem.value(t * identity)
-            if self.monitor.primal(t * identity, values[t]) is False and values[t] > 2.0 * min(values.values()):
+            better = self.monitor.primal(t * identity, values[t], by_risk=True)
+            if not better and values[t] > 2.0 * min(values.values()):
                 break
             if self.monitor.out_of_time:
                 break
@@ -268,7 +270,7 @@ class _Path:
         most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         here = self.passes.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)
-        self.monitor.primal(U, here.exact + self.problem.penalty(U))
+        self.monitor.primal(U, here.exact + self.problem.penalty(U), by_risk=True)
         bound = self.problem.bound(here.point.value, here.point.S, U)
         self.monitor.dual(bound, _dual(U, width), here.point)
         self.left -= 1

@@ -30,6 +30,7 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.deadline import looking
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges, Reason
 from convexmetric.solvers.numerics.newton_system import scaled_rows
@@ -220,7 +221,7 @@ class _Proximal:
         z = residual / diagonal
         p, square = z.copy(), float(residual @ z)
         target = self.settings.cg_accuracy**2 * square
-        for _ in range(self.settings.cg_steps):
+        for _ in looking(range(self.settings.cg_steps)):
             if square <= target:
                 break
             image = self.reg * p + B.T @ (B @ p)

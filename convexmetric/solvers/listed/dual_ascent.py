@@ -78,7 +78,7 @@ class DualAscent(Solver):
 
         def look(u: Array) -> bool:
             M = dual.metric(u)
-            monitor.primal(M, problem.value(M))
+            monitor.primal(M, problem.value(M), by_risk=True)
             monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
             return monitor.iterate()
 

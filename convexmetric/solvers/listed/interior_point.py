@@ -76,7 +76,7 @@ class InteriorPoint(Solver):
         if not hinges.hard:
             # Where the regularizer outweighs everything zero is optimal, and no interior point.
             nothing = problem.cone.zeros()
-            monitor.primal(nothing, problem.value(nothing))
+            monitor.primal(nothing, problem.value(nothing), by_risk=True)
         stopped = False
 
         def watch(found: Callable[[], Outcome]) -> bool:
@@ -84,7 +84,7 @@ class InteriorPoint(Solver):
             best = found()
             M = risk.repair(problem.cone.project(best.U))
             if np.isfinite(M).all():
-                monitor.primal(M, problem.value(M))
+                monitor.primal(M, problem.value(M), by_risk=True)
             monitor.dual(best.lower_bound, lambda: best.a)
             stopped = monitor.iterate()
             return stopped

@@ -11,6 +11,7 @@ import scipy.linalg as la
 from convexmetric.certificates import relative_gap
 from convexmetric.cones.base import Array
 from convexmetric.cones.scaling import longest_step
+from convexmetric.deadline import looking
 from convexmetric.solvers.numerics.newton_system import Direction, NewtonSystem
 from convexmetric.solvers.numerics.program import ConicQP, Iterate
 from convexmetric.solvers.numerics.settings import DEFAULTS, InteriorPointSettings
@@ -92,7 +93,7 @@ def _follow(
         a, bounds = units.value / units.margin * best_a, (units.value * upper, units.value * lower)
         return Outcome(units.metric * best_U, a, *bounds, len(path) - 1, path)
 
-    for _ in range(settings.max_steps + 1):
+    for _ in looking(range(settings.max_steps + 1)):
         U, margins = point.U, qp.times(point.U) - qp.b
         a = qp.feasible_multipliers(point.a)
         value, bound = qp.primal_value(U, margins), qp.dual_value(a, U)

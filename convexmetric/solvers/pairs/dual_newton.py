@@ -28,6 +28,7 @@ import numpy as np
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.cones.base import Array
+from convexmetric.deadline import looking
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import DualPoint, ListedPairs, Reason
@@ -352,7 +353,7 @@ class _System:
     def _diagonal(self) -> Array:
         """Of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
         diagonal, size = np.empty(len(self.i)), self.settings.block_pairs
-        for first in range(0, len(self.i), size):
+        for first in looking(range(0, len(self.i), size)):
             rows = slice(first, first + size)
             near, far = (self._differences(part, rows) ** 2 for part in (self.near, self.far))
             border = np.einsum("tk,tk->t", near, far @ self.phi.T)
@@ -390,7 +391,7 @@ class _System:
         z = residual / scale
         p, square = z.copy(), float(residual @ z)
         target = self.accuracy * self.accuracy * square
-        for _ in range(self.settings.cg_steps):
+        for _ in looking(range(self.settings.cg_steps)):
             if square <= target:
                 break
             image = self.product(p)

@@ -71,6 +71,10 @@ class Monitor:
         self.lower_bound = -np.inf
         #: Whether the metric zero has been offered.
         self.zero_offered = False
+        #: The best metric, with its objective, that the problem's own risk evaluated in this run.
+        self.evaluated: tuple[Array, float] | None = None
+        #: What a sample of the data was solved to, or the caller gave: it counts until one is evaluated on all of them.
+        self.suggestion: Array | None = None
         self._callback = callback
         self._display = display
         self._dual: Callable[[], Any] | None = None
@@ -126,15 +130,26 @@ class Monitor:
         return self.seconds_left == 0.0
 
     @property
+    def cut_short(self) -> bool:
+        """Whether a limit on time or Ctrl-C ended the solve, so that there is little time for what remains."""
+        return self.stopped and (self.status == "max_seconds" or self.keyboard_interrupt)
+
+    @property
     def dual_point(self) -> Any:
         """The dual point of the best lower bound, or None."""
         return None if self._dual is None else self._dual()
 
-    def primal(self, M: Array, value: float) -> bool:
-        """Offer a metric of the cone with its objective; True if it is the best so far."""
+    def primal(self, M: Array, value: float, by_risk: bool = False) -> bool:
+        """Offer a metric of the cone with its objective; True if it is the best so far.
+
+        ``by_risk`` says that the problem's risk was evaluated at this very metric in this run: where no time is left to
+        evaluate it again for the certificate, this value counts.
+        """
         if np.isnan(value):
             self._check_numbers()
         self.zero_offered = self.zero_offered or not M.any()
+        if by_risk and np.isfinite(value) and (self.evaluated is None or value < self.evaluated[1]):
+            self.evaluated = M, value
         if np.isnan(value) or (self.M is not None and not value < self.upper_bound):
             return False
         self.M, self.upper_bound = M, value
@@ -170,10 +185,11 @@ class Monitor:
 
     def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
         """Take what the caller gave to begin from, unless the metric is no better than zero: bounds are made anew."""
+        self.suggestion = M
         value = problem.value(M)
         if not value < problem.value(problem.cone.zeros()):
             return
-        self._begun = self.primal(M, value)
+        self._begun = self.primal(M, value, by_risk=True)
         # Dual points of other data may have another shape, and say nothing here.
         with suppress(DualError):
             if dual is not None:
@@ -193,8 +209,8 @@ class Monitor:
             If the dual point does not fit the problem.
         """
         M = problem.cone.project(state.M) if problem.cone.violation(state.M) > 0.0 else state.M
-        M = problem.risk.repair(M)
-        self.primal(M, problem.value(M))
+        self.suggestion = M = problem.risk.repair(M)
+        self.primal(M, problem.value(M), by_risk=True)
         if state.dual is not None:
             try:
                 bound = problem.dual_bound(state.dual, hint=M)
@@ -215,12 +231,21 @@ class Monitor:
             state = State(self.M, self.dual_point, self.history, self.seconds, self.solver, self.state())
             self._checkpoint.write(state)
 
-    def iterate(self, **details: float) -> bool:
-        """Record one iteration; True if the solver must stop."""
+    def end(self, status: Status) -> None:
+        """What ran was cut short, perhaps in the middle of a pass."""
+        self.status, self.stopped = status, True
+
+    def record(self, **details: float) -> Progress:
+        """An entry of the history."""
         number = self.history[-1].iteration + 1 if self.history else 1
         upper, lower = self.upper_bound + self._constant, self.lower_bound + self._constant
         progress = Progress(number, self.seconds, upper, lower, self.gap, details)
         self.history.append(progress)
+        return progress
+
+    def iterate(self, **details: float) -> bool:
+        """Record one iteration; True if the solver must stop."""
+        progress = self.record(**details)
         if self._display is not None:
             self._display.update(progress)
         if self._checkpoint is not None and self._checkpoint.due:

@@ -15,6 +15,8 @@ __all__ = ["FLOAT", "metric_memory", "pass_memory", "row_width", "stated_entries
 
 #: Bytes of a number.
 FLOAT = 8.0
+#: Rows of all pairs that are held at a time.
+ROWS_BLOCK = 256
 #: Pairs whose differences are held at a time.
 PAIRS_BLOCK = 4_096
 
@@ -35,14 +37,17 @@ def pass_memory(problem: MetricProblem) -> float:
     """Of one evaluation of the risk with a subgradient.
 
     Lists of queries: two blocks of distances, and two images of the points. Listed comparisons of diagonal metrics:
-    their rows, three times while they are made; of full metrics: differences of their points. Any other risk: four
-    matrices with a row and a column for each point, as for all pairs of labelled points.
+    their rows, three times while they are made; of full metrics: differences of their points. All pairs of labelled
+    points: four blocks of rows, and the degrees of 32 groups of them. Any other risk: four matrices with a row and a
+    column for each point.
     """
     risk, cone = problem.risk, problem.cone
     if any(isinstance(points, Extent) for points in risk.points):
         # They are elsewhere, and so are passes over them.
         return 0.0
-    queries, listed = risk.form(QueryRisk), risk.form(SeparableRisk)
+    queries, listed, labelled = risk.form(QueryRisk), risk.form(SeparableRisk), risk.form(LabelledPairRisk)
+    if not isinstance(labelled, Reason):
+        return FLOAT * labelled.parts * (4.0 * ROWS_BLOCK + 32.0 + 2.0 * cone.d)
     if not isinstance(queries, Reason):
         return _rankings_memory(queries.rankings)
     if isinstance(listed, Reason):

@@ -89,7 +89,7 @@ class LowRankNewton(Solver):
         for _ in range(self.max_rounds):
             before, objective_before = monitor.gap, monitor.upper_bound
             M = here.B.T @ here.B
-            monitor.primal(M, here.risk + problem.penalty(M))
+            monitor.primal(M, here.risk + problem.penalty(M), by_risk=True)
             bound = problem.bound(here.point.value, here.point.S, M)
             monitor.dual(bound, partial(tangent_dual, risk, M), here.point)
             if monitor.iterate(rank=len(here.C), products=objective.products):

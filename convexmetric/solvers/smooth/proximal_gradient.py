@@ -91,7 +91,7 @@ class ProximalGradient(Solver):
                 step = self._first_step(risk, point.S, N)
             if number % self.look_every == 0 or monitor.out_of_time:
                 if number == 0:
-                    monitor.primal(M, problem.value(M))
+                    monitor.primal(M, problem.value(M), by_risk=True)
                 bound = problem.bound(point.value, point.S, M)
                 monitor.dual(bound, partial(tangent_dual, risk, N), point)
                 if monitor.iterate(steps=number, step=step):
@@ -109,7 +109,7 @@ class ProximalGradient(Solver):
                 if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:
                     break
                 tried *= self.backtracking
-            monitor.primal(there, ahead + problem.penalty(there))
+            monitor.primal(there, ahead + problem.penalty(there), by_risk=True)
             if cone.inner(N - there, there - M) > 0.0:
                 N, momentum = there, 1.0
             else:

@@ -1,0 +1,209 @@
+"""What ``fit`` does with a table: choose a weight, learn, score held-out rows, and say what the metric is good for."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from convexmetric.cones.base import Array
+from convexmetric.datasets import Dataset, preprocess
+from convexmetric.errors import ConvexMetricError
+from convexmetric.solution import Solution
+
+if TYPE_CHECKING:
+    # Imported where they are used: scikit-learn takes a while.
+    from convexmetric.estimators import HeldOut, WeightPath
+    from convexmetric.estimators.base import MetricEstimator
+
+__all__ = [
+    "DEFAULT_METHOD",
+    "KEEP_LONE",
+    "METHODS",
+    "Fitted",
+    "deviations",
+    "estimator_of",
+    "fit_table",
+    "labels_of",
+    "scaled",
+]
+
+#: What can be learned from points with labels, and the estimator that does.
+METHODS = {
+    "large-margin": "LargeMargin",
+    "mlr": "MLR",
+    "relative": "RelativeComparisonMetric",
+    "projection": "RandomProjectionMetric",
+    "operator": "OperatorMarginMetric",
+}
+#: Of the field's methods the one that most know, with no weight to choose.
+DEFAULT_METHOD = "large-margin"
+#: Of these, those that keep rows without another of their class, to be far from them; the others leave them out and say
+#: so.
+KEEP_LONE = frozenset(["relative", "operator"])
+#: Rows by which a weight is chosen and a metric scored, a stratified sample where there are more; and with a limit.
+ROWS, ROWS_WITH_LIMIT = 2000, 500
+#: Folds and how often rows are dealt out anew.
+FOLDS, REPEATS = 5, 2
+#: Seconds after which no fold is begun where no limit is given.
+PATIENCE = 60.0
+#: Share of a limit for choice and fit, of which the choice has a fifth; the folds have what is left of it all.
+FIT_SHARE = 0.75
+#: k of the nearest neighbours, where the method has none.
+NEIGHBOURS = 3
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learned from a table, and what it is good for."""
+
+    data: Dataset
+    method: str
+    scale: bool
+    #: Parameters that the user set.
+    settings: dict[str, Any]
+    estimator: MetricEstimator
+    #: How the weight was chosen; None where it was given, or there is none.
+    path: WeightPath | None
+    #: None where the scores were not asked for, or could not be had: ``unscored`` says why.
+    held_out: HeldOut | None
+    unscored: str = ""
+    #: Whether Ctrl-C ended the fit or the folds.
+    interrupted: bool = False
+
+    @property
+    def solution(self) -> Solution:
+        """The certified metric."""
+        return self.estimator.solution_
+
+    @cached_property
+    def points(self) -> Array:
+        """Rows as the method saw them."""
+        return scaled(self.data) if self.scale else self.data.X
+
+    @property
+    def deviations(self) -> Array:
+        """By which columns were divided."""
+        return deviations(self.data) if self.scale else np.ones(self.data.X.shape[1])
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """What the user set, and the weight that was chosen."""
+        return self.settings if self.path is None else {**self.settings, self.path.name: self.path.best}
+
+    @property
+    def recommendation(self) -> str:
+        """What the metric is good for, and what to try next where it is not."""
+        if self.held_out is None:
+            return f"Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
+        accuracy, retrieval = (scores.verdict for _, scores in self.held_out.named())
+        other = "mlr" if self.method == "large-margin" else "large-margin"
+        next_ = f"or try --method {other}"
+        euclidean = f"Euclidean distance of the {'scaled ' if self.scale else ''}columns"
+        if self.held_out.folds < 2:
+            advice = "Give it more time"
+        elif "hurts" in (accuracy, retrieval):
+            uses = {"nearest neighbours": accuracy, "retrieval": retrieval}
+            bad = " or ".join(use for use, verdict in uses.items() if verdict == "hurts")
+            advice = f"Do not use it for {bad}: the {euclidean} does better; keep that, {next_}"
+        elif accuracy == "helps":
+            advice = "Use it for nearest neighbours and whatever rests on distances: convexmetric apply transforms rows"
+        elif retrieval == "helps":
+            advice = f"Use it to find rows of the same label; to classify, the {euclidean} may do as well, {next_}"
+        else:
+            advice = f"The {euclidean} does as well and is simpler: keep that, {next_}"
+        return f"{self.held_out.verdict} {advice}."
+
+
+def fit_table(
+    data: Dataset,
+    method: str,
+    settings: dict[str, Any],
+    scale: bool = True,
+    tol: float = 1e-4,
+    max_seconds: float | None = None,
+    score: bool = True,
+    progress: bool = False,
+) -> Fitted:
+    """Choose the weight of a method that has one, unless it is given, learn from all rows, and score held-out rows.
+
+    Ctrl-C in the fit or in the folds keeps what is there.
+
+    Raises
+    ------
+    InputError
+        If a setting is malformed, or the method refuses the table.
+    KeyboardInterrupt
+        At Ctrl-C before there is a metric.
+    """
+    from convexmetric.estimators import WeightSearch, held_out
+    from convexmetric.estimators.weight_search import stratified_sample
+
+    start = time.perf_counter()
+    rows = ROWS if max_seconds is None else ROWS_WITH_LIMIT
+    labels = labels_of(data)
+
+    def learner(limit: float | None, shown: bool) -> Any:
+        estimator = estimator_of(method, settings, tol=tol, max_seconds=limit, verbose=shown)
+        if estimator.weight is None or estimator.weight in settings:
+            return estimator
+        k = getattr(estimator, "n_neighbors", NEIGHBOURS)
+        return WeightSearch(estimator, n_neighbors=k, max_rows=rows, max_seconds=limit, progress=shown)
+
+    whole = learner(None if max_seconds is None else max_seconds * (FIT_SHARE if score else 1.0), progress)
+    try:
+        whole.fit(scaled(data) if scale else data.X, labels)
+    except KeyboardInterrupt:
+        # Fitted all the same, if there was anything to keep.
+        if not hasattr(getattr(whole, "estimator_", whole), "solution_"):
+            raise
+    estimator = getattr(whole, "estimator_", whole)
+    fitted = Fitted(data, method, scale, settings, estimator, getattr(whole, "path_", None), None)
+    if fitted.solution.status == "interrupted":
+        return replace(fitted, interrupted=True)
+    if not score:
+        return fitted
+    left = PATIENCE if max_seconds is None else max_seconds - (time.perf_counter() - start)
+    if left <= 0.0:
+        return replace(fitted, unscored="the limit left no time for scores; raise --max-seconds")
+    part = learner(None if max_seconds is None else left / (FOLDS * REPEATS), False)
+    sample = stratified_sample(labels, rows, 0)
+    try:
+        with warnings.catch_warnings():
+            # What folds leave out, or do not certify in their time, was said of the fit.
+            warnings.simplefilter("ignore")
+            k = getattr(estimator, "n_neighbors", NEIGHBOURS)
+            scores = held_out(part, data.X[sample], labels[sample], FOLDS, REPEATS, k, scale, left, progress)
+    except KeyboardInterrupt:
+        return replace(fitted, unscored="interrupted before a fold was scored", interrupted=True)
+    except ConvexMetricError as error:
+        return replace(fitted, unscored=str(error))
+    return replace(fitted, held_out=scores, interrupted=scores.keyboard_interrupt)
+
+
+def estimator_of(method: str, settings: dict[str, Any], **limits: Any) -> MetricEstimator:
+    """The estimator of a method, with what the user set."""
+    from convexmetric import estimators
+
+    estimator: MetricEstimator = getattr(estimators, METHODS[method])(**limits)
+    return estimator.set_params(**settings)
+
+
+def labels_of(data: Dataset) -> np.ndarray:
+    """The label of every row, as the table has it."""
+    return np.array(data.target_names)[data.y]
+
+
+def deviations(data: Dataset) -> Array:
+    """Of the columns; ones of those that do not vary."""
+    constant = data.X.min(axis=0) == data.X.max(axis=0)
+    return np.where(constant, 1.0, data.X.std(axis=0))
+
+
+def scaled(data: Dataset) -> Array:
+    """Columns of mean 0 and deviation 1."""
+    return np.asarray(preprocess(data.X, ["zscore"]))

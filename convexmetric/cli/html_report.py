@@ -1,0 +1,269 @@
+"""What ``fit`` found, on one page that needs nothing else: no network, no other file, pictures inside."""
+
+from __future__ import annotations
+
+import io
+import platform
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from convexmetric import __version__
+from convexmetric.audit import Reference, WorstPart, audit
+from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
+from convexmetric.cli.reports import digits
+from convexmetric.datasets import sha256
+from convexmetric.estimators.held_out import COLUMNS
+from convexmetric.estimators.weight_search import stratified_sample
+from convexmetric.files import all_or_nothing
+from convexmetric.plotting import plot_embedding, plot_spectrum, plot_weight_path, plot_weights
+
+__all__ = ["write_report"]
+
+#: Points of a map, a stratified sample where there are more; columns and comparisons that are named.
+MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
+#: Inches of a picture; a column of the page is about as wide as that at the size of its text.
+SIZE = (4.7, 3.5)
+#: Colours that follow the page from light to dark.
+INK, PAPER, GRID = "#102030", "#ffffff", "#e5e5e5"
+FOLLOW = {**dict.fromkeys((INK, "#333333", "#000000"), "currentColor"), PAPER: "var(--paper)", GRID: "var(--grid)"}
+INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2327; --soft: #57606a; --paper: #ffffff; --card: #f4f6f8; --grid: #dfe3e7;
+  --helps: #0a7040; --hurts: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --soft: #a3acb5; --paper: #15191d; --card: #1e242a;
+  --grid: #3a424a; --helps: #5fd39b; --hurts: #ff8a80; } }
+body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: var(--ink);
+  background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0 .3rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
+p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption, th { color: var(--soft); }
+.claim { background: var(--card); border-left: 4px solid #0072B2; padding: .7rem 1rem; font-size: 1.08rem; }
+pre { background: var(--card); padding: .8rem 1rem; white-space: pre-wrap; font-size: .82rem; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
+th { font-weight: 600; font-size: .88rem; } .helps { color: var(--helps); } .hurts { color: var(--hurts); }
+.helps, .hurts { font-weight: 600; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1.2rem; }
+figure { margin: 0; max-width: 34rem; } svg { width: 100%; height: auto; display: block; }
+figcaption { font-size: .88rem; }
+code { white-space: nowrap; } dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 0; }
+dt { color: var(--soft); } dd { margin: 0; }
+@media (max-width: 42rem) { thead { display: none; } tr { display: block; padding: .4rem 0; }
+  td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .1rem 0; text-align: right; }
+  td::before { content: attr(data-name); color: var(--soft); text-align: left; flex: none; }
+  tr { border-bottom: 1px solid var(--grid); } }
+"""
+
+
+def write_report(path: Path, fitted: Fitted, command: str) -> None:
+    """Write the page, all or nothing.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    title = f"A metric for {fitted.data.name}"
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n"
+        + "\n".join(_sections(fitted, command))
+        + "\n</body></html>\n"
+    )
+    with all_or_nothing(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
+
+
+def _sections(fitted: Fitted, command: str) -> Iterator[str]:
+    data = fitted.data
+    yield _text(f"{data.X.shape[0]} rows, {data.X.shape[1]} columns, {len(data.target_names)} labels.", "soft")
+    yield _text(fitted.recommendation, "claim")
+    if fitted.held_out is not None:
+        yield _held_out(fitted)
+    yield _certificate(fitted)
+    if fitted.path is not None:
+        yield _weight(fitted)
+    yield _metric(fitted)
+    yield _map(fitted)
+    yield _worst(fitted)
+    yield _reproduce(fitted, command)
+
+
+def _held_out(fitted: Fitted) -> str:
+    scores = fitted.held_out
+    assert scores is not None
+    how = (
+        f"{scores.heading().capitalize()}. Each is scored by Euclidean distance of the columns and by a metric learned "
+        "from the other rows; k-NN accuracy is the share of rows that get their label from their nearest neighbours, "
+        "MAP the mean average precision of ranking the other rows. Standard errors and verdicts are of the corrected "
+        "resampled t-test (Nadeau and Bengio 2003) at 5%."
+    )
+    return _section("Does it help on new rows?", _table(("score", *COLUMNS), scores.cells()) + _text(how, "soft"))
+
+
+def _certificate(fitted: Fitted) -> str:
+    solution = fitted.solution
+    low = digits(solution.lower_bound, solution.gap, ROUND_FLOOR)
+    high = digits(solution.upper_bound, solution.gap, ROUND_CEILING)
+    end = (
+        "" if solution.status == "optimal" else f" The solve ended before the tolerance asked for ({solution.status})."
+    )
+    claim = (
+        f"No metric has an objective below {low}, and this one has {high}: it is within a share of "
+        f"{max(solution.gap, 0.0):.1e} of the best there is. That is proven, and is about the objective below; of new "
+        f"rows only scores of rows held out speak.{end}"
+    )
+    return _section("What is certified", _text(claim) + f"<pre>{escape(str(solution.problem))}</pre>")
+
+
+def _weight(fitted: Fitted) -> str:
+    path = fitted.path
+    assert path is not None
+    caption = (
+        "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the choice."
+    )
+    picture = _picture(lambda ax: plot_weight_path(path, ax), f"Accuracy against {path.name}", caption)
+    table = _table((path.name, f"{path.n_neighbors}-NN accuracy", ""), path.cells())
+    return _section(f"How {path.name} was chosen", _text(path.heading() + ".", "soft") + _side_by_side(picture, table))
+
+
+def _metric(fitted: Fitted) -> str:
+    L = fitted.estimator.components_
+    M = L.T @ L
+    pictures = []
+    if fitted.estimator.embedding_ is None:
+        names = list(fitted.data.extras["columns"])
+        of = "" if len(names) <= MOST_COLUMNS else f" The {MOST_COLUMNS} largest of {len(names)}."
+        caption = (
+            f"Share of each {'scaled ' if fitted.scale else ''}column in the trace of the metric: how much it counts "
+            f"by itself. Of columns that go together one may stand for the others.{of}"
+        )
+        pictures.append(_picture(lambda ax: plot_weights(M, names, ax, MOST_COLUMNS), "Weights of columns", caption))
+    rank = f"{fitted.solution.rank} eigenvalues are above a millionth of the largest; other directions do not count."
+    pictures.append(_picture(lambda ax: plot_spectrum(M, ax), "Eigenvalues of the metric", rank))
+    return _section("What the metric looks at", _side_by_side(*pictures))
+
+
+def _map(fitted: Fitted) -> str:
+    labels = labels_of(fitted.data)
+    rows = stratified_sample(labels, MAP_POINTS, 0)
+    points = fitted.points[rows]
+    pictures = []
+    for name, shown in (("before", points), ("after", fitted.estimator.transform(points))):
+
+        def draw(ax: Axes, shown: np.ndarray = shown, name: str = name) -> None:
+            plot_embedding(shown, labels[rows], None, ax)
+            ax.set_title(f"{name.capitalize()}: {'Euclidean' if name == 'before' else 'learned'} metric")
+
+        pictures.append(_picture(draw, f"Rows {name}", ""))
+    of = "" if len(rows) == len(labels) else f" ({len(rows)} of {len(labels)})"
+    what = (
+        f"Rows{of} on the two principal axes of the columns, and of what the metric makes of them: rows learned from."
+    )
+    return _section("The rows before and after", _text(what, "soft") + _side_by_side(*pictures))
+
+
+def _worst(fitted: Fitted) -> str:
+    solution = fitted.solution
+    found = audit(solution.problem, solution, Reference(solution.lower_bound, solution.upper_bound), WORST).worst
+    if not found:
+        return _section("Costliest comparisons", _text("No comparison costs anything."))
+    rows = [(part.kind, _in_words(part, fitted), f"{part.loss:.4g}") for part in found]
+    text = (
+        "The parts of the objective that cost most, each with its worst comparison: rows worth a look, for a wrong "
+        "label or a wrong number. Lines are those of the file."
+    )
+    return _section("Costliest comparisons", _text(text, "soft") + _table(("part", "worst comparison", "cost"), rows))
+
+
+def _in_words(part: WorstPart, fitted: Fitted) -> str:
+    labels = labels_of(fitted.data)
+    kept = np.arange(len(labels))
+    if fitted.method not in KEEP_LONE:
+        # What is learned from leaves out rows without another of their label.
+        _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        kept = np.flatnonzero(counts[codes] > 1)
+    rows = kept[list(part.rows)]
+    named = [f"line {fitted.data.extras['lines'][row]} ({labels[row]})" for row in rows]
+    if len(named) == 3:
+        return f"{named[0]} should be nearer to {named[1]} than to {named[2]}"
+    return f"{named[0]} should be {'near' if labels[rows[0]] == labels[rows[1]] else 'far from'} {named[1]}"
+
+
+def _reproduce(fitted: Fitted, command: str) -> str:
+    solution = fitted.solution
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
+    versions = f"convexmetric {__version__}, {packages}"
+    settings = ", ".join(f"{name} = {value}" for name, value in fitted.all_settings.items()) or "as it comes"
+    work = f"{solution.iterations} {solution.unit}, {solution.seconds:.2f} s"
+    rows = [
+        ("method", f"{fitted.method}, {settings}"),
+        ("columns", ", ".join(fitted.data.extras["columns"])),
+        ("solver", f"{solution.solver}, {work}, tol {solution.tol:g}"),
+        ("versions", f"{versions}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"),
+        ("data", f"SHA-256 {sha256(fitted.data)}"),
+        ("problem", f"SHA-256 {solution.problem.fingerprint()}"),
+        ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+    ]
+    return _section("To do it again", f"<pre>{escape(command)}</pre>" + _facts(rows))
+
+
+def _picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
+    """A figure of the page: drawn without background, in colours that follow the page."""
+    settings = dict.fromkeys(INKED, INK) | {
+        "axes.facecolor": "none",
+        "figure.facecolor": "none",
+        "font.size": 9.0,
+        "svg.hashsalt": "convexmetric",
+    }
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=SIZE, layout="constrained")
+        draw(figure.add_subplot())
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    drawn = buffer.getvalue()
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", drawn[drawn.index("<svg") :], count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', rf'\1 role="img" aria-label="{escape(title)}"', svg, count=1)
+    for colour, following in FOLLOW.items():
+        svg = svg.replace(colour, following)
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
+
+
+def _side_by_side(*parts: str) -> str:
+    return f'<div class="pictures">{"".join(f"<div>{part}</div>" for part in parts)}</div>'
+
+
+def _text(text: str, kind: str = "") -> str:
+    # Options stay in one piece.
+    marked = re.sub(r"--[a-z-]+ [a-z-]+", lambda option: f"<code>{option[0]}</code>", escape(text))
+    return f'<p class="{kind}">{marked}</p>'
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, whose rows stand one below the other on a narrow screen, each cell with its heading."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in heading)
+    body = "".join(f"<tr>{''.join(map(_cell, heading, row))}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _facts(rows: Sequence[tuple[str, str]]) -> str:
+    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in rows)}</dl>"
+
+
+def _cell(name: str, text: str) -> str:
+    kind = text if text in ("helps", "hurts") else ""
+    return f'<td data-name="{escape(name)}"><span class="{kind}">{escape(text)}</span></td>'

@@ -1,0 +1,94 @@
+"""Metrics that ``fit`` saves: which columns of a table they act on, and what becomes of its rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convexmetric.audit import read_metric
+from convexmetric.cli.fitting import Fitted, deviations
+from convexmetric.cones.base import Array
+from convexmetric.datasets import Dataset
+from convexmetric.errors import InputError
+from convexmetric.files import all_or_nothing, read_arrays, write_arrays
+
+__all__ = ["metric_on_table", "read_components", "save_components", "write_rows"]
+
+
+def save_components(path: Path, fitted: Fitted) -> None:
+    """Components that act on the table as it is, with names of columns, settings and bounds."""
+    solution = fitted.solution
+    arrays = {
+        "components": fitted.estimator.components_ / fitted.deviations,
+        "columns": np.array(fitted.data.extras["columns"]),
+        "method": fitted.method,
+        "settings": json.dumps(fitted.all_settings),
+        "lower_bound": solution.lower_bound,
+        "upper_bound": solution.upper_bound,
+        "gap": solution.gap,
+        "tol": solution.tol,
+        "status": solution.status,
+        "solver": solution.solver,
+    }
+    write_arrays(path, arrays)
+
+
+def read_components(path: Path) -> tuple[Array, list[str] | None]:
+    """Components of a saved metric, and the names of the columns on which they act, where the file knows them.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or holds no components that act on columns.
+    """
+    if path.suffix.lower() != ".npz":
+        raise InputError(f"{path}: a learned metric is read from .npz, as 'fit --save' writes it")
+    arrays = read_arrays(path)
+    if "components" not in arrays or "embedding" in arrays:
+        what = "acts on values of a kernel" if "embedding" in arrays else f"it has {', '.join(arrays) or 'nothing'}"
+        raise InputError(f"{path} holds no components that act on columns ({what}); see 'fit --save'")
+    components = arrays["components"]
+    if components.dtype.kind not in "fiu" or components.ndim != 2 or not np.isfinite(components).all():
+        raise InputError(f"{path}: components must be a finite (rank, columns) array of numbers")
+    if "columns" not in arrays:
+        return components.astype(np.float64), None
+    columns = [str(name) for name in arrays["columns"].ravel()]
+    if len(columns) != components.shape[1]:
+        raise InputError(f"{path} names {len(columns)} columns for components of {components.shape[1]}")
+    return components.astype(np.float64), columns
+
+
+def metric_on_table(path: Path, variable: str | None, data: Dataset, scale: bool) -> NDArray[np.float64]:
+    """A metric on the columns as an objective sees them: what ``fit`` saved, or anybody's as it is.
+
+    Raises
+    ------
+    InputError
+        If the file holds no metric, or one of other columns.
+    """
+    if variable is not None or path.suffix.lower() != ".npz" or "components" not in read_arrays(path):
+        return read_metric(path, variable)
+    components, names = read_components(path)
+    columns = list(data.extras["columns"])
+    if names is not None:
+        if sorted(names) != sorted(columns):
+            other = sorted(set(names) ^ set(columns))
+            raise InputError(
+                f"{path} was learned from other columns than those of {data.name}: {', '.join(map(repr, other))}"
+            )
+        components = components[:, [names.index(name) for name in columns]]
+    L = components * (deviations(data) if scale else 1.0)
+    return np.asarray(L.T @ L)
+
+
+def write_rows(path: Path, rows: Array) -> None:
+    """Write rows as text with names of columns, or as an array, all or nothing."""
+    with all_or_nothing(path) as unfinished, open(unfinished, "xb") as file:
+        if path.suffix.lower() == ".npy":
+            np.save(file, rows)
+        else:
+            names = ",".join(f"component{place}" for place in range(rows.shape[1]))
+            np.savetxt(file, rows, "%.17g", ",", header=names, comments="")

@@ -1,0 +1,335 @@
+r"""What a learned metric is good for: nearest neighbours and retrieval on held-out rows, before and after.
+
+Every fold is scored twice, by Euclidean distance of the features and by Euclidean distance of what a transformer makes
+of them, so that the differences :math:`d_1, \dots, d_J` are paired. Folds share most of the rows they learn from, and
+so differences are not independent; their plain standard error is too small. That of Nadeau & Bengio (Machine Learning
+52, 2003, "corrected resampled t-test"; for repeated cross-validation Bouckaert & Frank, PAKDD 2004) is taken,
+
+.. math:: \mathrm{se}^2 = \Big( \frac1J + \frac{n_\mathrm{test}}{n_\mathrm{train}} \Big)
+   \frac{1}{J - 1} \sum_j (d_j - \bar d)^2, \qquad t = \bar d / \mathrm{se},
+
+with a Student distribution of J - 1 degrees of freedom, two-sided. It is a heuristic, as all tests of a single
+cross-validation are (there is no unbiased estimate of that variance: Bengio & Grandvalet, JMLR 2004), and a careful
+one.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr
+from sklearn.base import clone
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from convexmetric.arguments import check_count, check_flag, check_seconds
+from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.relevance import as_labels
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.cones.base import Array
+from convexmetric.errors import InputError
+from convexmetric.evaluation import knn_error, mean_scores
+from convexmetric.measures import measure_named
+from convexmetric.model_selection import progress_bar
+
+__all__ = ["HeldOut", "PairedScores", "dealt", "held_out", "knn_accuracy"]
+
+#: A difference counts where so large a one, or a larger one, would be rarer than this without any.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class PairedScores:
+    """One score of every fold, before and after.
+
+    Attributes
+    ----------
+    before, after : (J,) array
+        By Euclidean distance of the features, and of the transformed points; between 0 and 1, more is better.
+    ratio : float
+        Rows to score over rows to learn from, mean over folds.
+    """
+
+    before: Array
+    after: Array
+    ratio: float
+
+    @property
+    def difference(self) -> float:
+        """Mean of after - before."""
+        return float(np.mean(self.after - self.before))
+
+    @property
+    def standard_error(self) -> float:
+        """Of the difference, corrected for what folds share (module's formula); not a number for one fold."""
+        J = len(self.before)
+        if J < 2:
+            return float("nan")
+        return float(np.sqrt((1.0 / J + self.ratio) * np.var(self.after - self.before, ddof=1)))
+
+    @property
+    def p_value(self) -> float:
+        """Of the corrected t-test, two-sided; 1 where all folds are equal before and after."""
+        if self.difference == 0.0:
+            return 1.0
+        error = self.standard_error
+        t = abs(self.difference) / error if error > 0.0 else np.nan if np.isnan(error) else np.inf
+        return float(2.0 * stdtr(len(self.before) - 1, -t))
+
+    @property
+    def verdict(self) -> str:
+        """``"helps"``, ``"hurts"`` or ``"no measurable difference"``, at the level of 5%."""
+        if len(self.before) < 2:
+            return "one fold cannot tell"
+        if self.p_value >= LEVEL:
+            return "no measurable difference"
+        return "helps" if self.difference > 0.0 else "hurts"
+
+
+@dataclass(frozen=True, repr=False)
+class HeldOut:
+    """Scores of held-out rows, before and after.
+
+    Attributes
+    ----------
+    accuracy : PairedScores
+        Share of held-out rows whose label the majority of their nearest rows gets right (as :func:`knn_error` counts).
+    retrieval : PairedScores
+        Mean average precision: every held-out row ranks the rows that were learned from, relevant are those of its
+        label. Held-out rows whose label is not among them are left out.
+    n_neighbors : int
+        Of the accuracy.
+    rows : int
+        Rows in all.
+    planned : int
+        Folds asked for; fewer were scored where a limit or Ctrl-C ended it.
+    seconds : float
+        Wall time.
+    keyboard_interrupt : bool
+        Whether Ctrl-C ended it.
+    """
+
+    accuracy: PairedScores
+    retrieval: PairedScores
+    n_neighbors: int
+    rows: int
+    planned: int
+    seconds: float = field(compare=False)
+    keyboard_interrupt: bool = False
+
+    @property
+    def folds(self) -> int:
+        """Number of folds that were scored."""
+        return len(self.accuracy.before)
+
+    def named(self) -> list[tuple[str, PairedScores]]:
+        """The scores, with their names."""
+        return [(f"accuracy, {self.n_neighbors}-NN", self.accuracy), ("retrieval, MAP", self.retrieval)]
+
+    @property
+    def verdict(self) -> str:
+        """Both verdicts in a plain sentence."""
+        if self.folds < 2:
+            return "One fold of held-out rows cannot tell whether the metric helps."
+        words = {"no measurable difference": "makes no measurable difference to"}
+        said = [
+            f"{words.get(scores.verdict, scores.verdict)} {what}"
+            for scores, what in (
+                (self.accuracy, "classification by nearest neighbours"),
+                (self.retrieval, "retrieval"),
+            )
+        ]
+        return f"On held-out rows the metric {said[0]}, and {said[1]}."
+
+    def heading(self) -> str:
+        """What was scored, in a line."""
+        part = "" if self.folds == self.planned else f" of {self.planned}"
+        return f"held-out rows, mean of {self.folds}{part} fold{'s' if self.planned != 1 else ''} ({self.rows} rows)"
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The table: names of scores, and numbers and verdicts as text."""
+        return [
+            (
+                name,
+                f"{scores.before.mean():.4f}",
+                f"{scores.after.mean():.4f}",
+                f"{scores.difference:+.4f}",
+                f"{scores.standard_error:.4f}",
+                scores.verdict,
+            )
+            for name, scores in self.named()
+        ]
+
+    def __repr__(self) -> str:
+        return f"<HeldOut: {'; '.join(f'{name} {s.difference:+.4f}, {s.verdict}' for name, s in self.named())}>"
+
+    def __str__(self) -> str:
+        rows = [(self.heading(), *COLUMNS), *self.cells()]
+        width = max(len(row[0]) for row in rows)
+        lines = ["  ".join([row[0].ljust(width), *(c.rjust(10) for c in row[1:5]), row[5]]).rstrip() for row in rows]
+        return "\n".join([*lines, "", self.verdict])
+
+    def _repr_html_(self) -> str:
+        rows = [(self.heading(), *COLUMNS), *self.cells()]
+        lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<div><strong>{escape(self.verdict)}</strong><table>{lines}</table></div>"
+
+
+#: Headings of what :meth:`HeldOut.cells` gives, after the first.
+COLUMNS = ("Euclidean", "learned", "difference", "std. error", "verdict")
+
+
+def held_out(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    cv: Any = 5,
+    repeats: int = 2,
+    n_neighbors: int = 3,
+    scale: bool = True,
+    max_seconds: float | None = None,
+    progress: bool = False,
+    random_state: int = 0,
+) -> HeldOut:
+    """Cross-validated accuracy of nearest neighbours, and retrieval, before and after a transformer.
+
+    Ctrl-C keeps the folds that are scored, if there is one; the result says so.
+
+    Parameters
+    ----------
+    estimator : transformer
+        Anything with ``fit(X, y)`` and ``transform(X)``; each fold fits a clone. A :class:`WeightSearch` chooses its
+        weight anew in every fold, from the rows it learns from alone, so that the choice does not flatter the score.
+    X, y : (n, d) array and (n,) labels
+    cv : int or splitter
+        Number of folds, stratified by label and shuffled; or a splitter of scikit-learn, as it is.
+    repeats : int
+        How often all rows are dealt out anew, with ``cv`` folds each.
+    n_neighbors : int
+        k of the accuracy.
+    scale : bool
+        Bring columns to mean 0 and deviation 1, by those of the rows learned from, for both.
+    max_seconds : float, optional
+        Begin no fold that would end later, going by the mean of those before. The first is scored in any case.
+    progress : bool
+        Show a progress bar on standard error.
+    random_state : int
+        Seed of the folds.
+
+    Returns
+    -------
+    HeldOut
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or there are fewer classes than two, or too few rows for the folds.
+    KeyboardInterrupt
+        At Ctrl-C before the first fold is scored.
+
+    See Also
+    --------
+    convexmetric.cross_validate : scores over a path of C.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> wine = cm.datasets.load("wine")
+    >>> scores = cm.held_out(cm.MLR(C=10.0, tol=1e-2), wine.X, wine.y)
+    >>> scores.folds, scores.retrieval.verdict
+    (10, 'helps')
+    """
+    points, labels = as_points(X), as_labels(y)
+    check_count(n_neighbors, "n_neighbors")
+    check_flag(scale, "scale")
+    check_seconds(max_seconds, "max_seconds")
+    folds = dealt(points, labels, cv, repeats, random_state)
+    start, interrupted = time.perf_counter(), False
+    scored: list[list[tuple[float, float]]] = []
+    with progress_bar(progress) as bar:
+        task = bar.add_task("held-out folds", total=len(folds))
+        try:
+            for learn, rest in folds:
+                spent = time.perf_counter() - start
+                if scored and max_seconds is not None and spent * (1.0 + 1.0 / len(scored)) > max_seconds:
+                    break
+                scored.append(_scored(estimator, points, labels, learn, rest, n_neighbors, scale))
+                bar.advance(task)
+        except KeyboardInterrupt:
+            if not scored:
+                raise
+            interrupted = True
+    ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
+    # Fold, before or after, score.
+    table = np.array(scored)
+    accuracy, retrieval = (PairedScores(table[:, 0, s], table[:, 1, s], ratio) for s in (0, 1))
+    spent = time.perf_counter() - start
+    return HeldOut(accuracy, retrieval, n_neighbors, len(points), len(folds), spent, interrupted)
+
+
+def knn_accuracy(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int) -> float:
+    """Share of queries that the majority of their k nearest points gets right, by Euclidean distance."""
+    error = knn_error(np.ones(Z.shape[1]), Z, y, queries, labels, min(k, len(Z)))
+    assert isinstance(error, float)
+    return 1.0 - error
+
+
+def dealt(
+    points: Array, labels: np.ndarray, cv: Any, repeats: int, random_state: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows to learn from and rows held out, fold by fold."""
+    if len(labels) != len(points):
+        raise InputError(f"y must have one label a point: X has {len(points)} rows, y has {len(labels)}")
+    counts = np.unique(labels, return_counts=True)[1]
+    if counts.size < 2:
+        raise InputError("y has one class only, so that there is nothing to tell apart")
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return list(cv.split(points, labels))
+    check_count(cv, "cv", " of at least 2, or a splitter of scikit-learn")
+    check_count(repeats, "repeats")
+    if not 2 <= cv <= counts.max():
+        raise InputError(f"cv must be from 2 to {counts.max()}, the rows of the largest class, got {cv}")
+    with warnings.catch_warnings():
+        # A class of fewer rows than folds is in some of them only, which is all that can be done.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=random_state)
+        return list(splitter.split(points, labels))
+
+
+def _scored(
+    estimator: Any,
+    points: Array,
+    labels: np.ndarray,
+    learn: np.ndarray,
+    rest: np.ndarray,
+    n_neighbors: int,
+    scale: bool,
+) -> list[tuple[float, float]]:
+    """Accuracy and mean average precision of a fold, before and after."""
+    A, B = points[learn], points[rest]
+    if scale:
+        scaler = StandardScaler().fit(A)
+        A, B = scaler.transform(A), scaler.transform(B)
+    transformer = clone(estimator).fit(A, labels[learn])
+    images = [as_points(transformer.transform(part), "transform(X)") for part in (A, B)]
+    y, asked = labels[learn], labels[rest]
+    return [
+        (knn_accuracy(Z, y, queries, asked, n_neighbors), _mean_average_precision(Z, y, queries, asked))
+        for Z, queries in ((A, B), images)
+    ]
+
+
+def _mean_average_precision(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray) -> float:
+    known = np.isin(labels, y)
+    if not known.any():
+        raise InputError("no row of a fold has a label that is learned from: let cv stratify by label")
+    rank = Z.shape[1]
+    rankings = Rankings(Z, queries[known], Relevance.between(labels[known], y), NonnegativeDiagonal(rank))
+    return mean_scores(rankings, np.ones(rank), [measure_named("map")])[0]

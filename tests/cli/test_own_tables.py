@@ -1,0 +1,475 @@
+"""fit, apply and audit on tables of one's own: what is said, what is written, and what is refused."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import convexmetric as cm
+from convexmetric.audit import read_metric
+from convexmetric.cli import fitting, html_report
+from convexmetric.cli.fitting import Fitted
+from convexmetric.solvers.run import Monitor
+
+LABELS = np.repeat(["calm", "loud"], 40)
+
+
+def write(path, columns, labels=LABELS, label="kind"):
+    """A table with a column of labels in front."""
+    names = [label, *columns]
+    lines = [
+        ",".join([str(kind), *map(repr, row)])
+        for kind, row in zip(labels, np.column_stack(list(columns.values())).tolist(), strict=True)
+    ]
+    path.write_text("\n".join([",".join(names), *lines]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def helpful(tmp_path):
+    """Two columns tell the labels apart, eight say nothing."""
+    X = np.random.default_rng(0).standard_normal((80, 10))
+    X[:, :2] += 2.0 * (LABELS == "loud")[:, None]
+    return write(tmp_path / "helpful.csv", {f"c{k}": X[:, k] for k in range(10)})
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Few folds."""
+    monkeypatch.setattr(fitting, "FOLDS", 3)
+    monkeypatch.setattr(fitting, "REPEATS", 1)
+
+
+def test_fit_prints_scores_of_held_out_rows_and_what_the_metric_is_good_for(command, tmp_path):
+    X = np.random.default_rng(0).standard_normal((200, 12))
+    labels = np.where(X[:, 0] + X[:, 1] > 0.0, "loud", "calm")
+    table = write(tmp_path / "clear.csv", {f"c{k}": X[:, k] for k in range(12)}, labels)
+    method = ["--method", "mlr", "--set", "measure=auc", "--set", "C=10"]
+    code, out, _ = command("fit", table, "--label", "kind", *method, "--quiet")
+    assert code == 0
+    assert "held-out rows, mean of 10 folds (200 rows)" in out
+    assert re.search(r"accuracy, 3-NN +0\.\d{4} +0\.\d{4} +\+0\.\d{4} +0\.\d{4} +helps", out)
+    assert "helps classification by nearest neighbours, and helps retrieval. Use it" in " ".join(out.split())
+
+
+def test_the_scores_are_those_of_the_library(command, helpful, quick):
+    result = json.loads(command("fit", helpful, "--label", "kind", "--quiet", "--json")[1])
+    data = cm.datasets.read_csv(helpful, "kind")
+    expected = cm.held_out(cm.LargeMargin(), data.X, data.y, cv=3, repeats=1)
+    for name in ("accuracy", "retrieval"):
+        scores, wanted = result["held_out"][name], getattr(expected, name)
+        assert scores["before"] == pytest.approx(wanted.before.tolist())
+        assert scores["after"] == pytest.approx(wanted.after.tolist())
+        assert scores["p_value"] == pytest.approx(wanted.p_value)
+        assert scores["verdict"] == wanted.verdict
+    assert result["held_out"]["folds"] == result["held_out"]["planned_folds"] == 3
+    assert result["weight"] is None
+    assert result["method"] == "large-margin"
+
+
+def test_a_metric_that_hurts_is_not_recommended(helpful):
+    data = cm.datasets.read_csv(helpful, "kind")
+    estimator = cm.LargeMargin().fit(data.X, data.y)
+    worse = cm.PairedScores(np.full(5, 0.9), np.array([0.5, 0.51, 0.5, 0.49, 0.5]), 0.25)
+    same = cm.PairedScores(np.full(5, 0.9), np.full(5, 0.9), 0.25)
+    better = cm.PairedScores(worse.after, worse.before, 0.25)
+
+    def said(accuracy, retrieval, method="large-margin"):
+        scores = cm.HeldOut(accuracy, retrieval, 3, 80, 5, 0.0)
+        return Fitted(data, method, True, {}, estimator, None, scores).recommendation
+
+    assert "Do not use it for nearest neighbours or retrieval" in said(worse, worse)
+    assert "Do not use it for nearest neighbours:" in said(worse, better)
+    assert "Do not use it for retrieval:" in said(better, worse)
+    assert "try --method mlr" in said(worse, same)
+    assert "try --method large-margin" in said(worse, same, "mlr")
+    assert "does as well and is simpler: keep that" in said(same, same)
+    assert "Use it to find rows of the same label" in said(same, better)
+    assert "Use it for nearest neighbours" in said(better, same)
+
+
+def test_labels_that_say_nothing_get_no_recommendation(command, helpful, quick):
+    lines = helpful.read_text().splitlines()
+    order = np.random.default_rng(1).permutation(80)
+    shuffled = [f"{LABELS[k]},{line.split(',', 1)[1]}" for k, line in zip(order, lines[1:], strict=True)]
+    helpful.write_text("\n".join([lines[0], *shuffled]))
+    result = json.loads(command("fit", helpful, "--label", "kind", "--quiet", "--json")[1])
+    assert result["held_out"]["accuracy"]["verdict"] != "helps"
+    assert "Euclidean distance of the scaled columns" in result["recommendation"]
+
+
+def test_the_weight_is_chosen_and_all_that_was_tried_is_said(command, helpful, quick):
+    arguments = ["fit", helpful, "--label", "kind", "--method", "mlr", "--set", "measure=auc", "--quiet"]
+    code, out, _ = command(*arguments, "--no-held-out")
+    assert code == 0
+    assert re.search(r"C = \S+, chosen by 3-NN accuracy in 3 folds \(80 rows\)", out)
+    assert len(re.findall(r"^ \S+ +0\.\d{4} \+- 0\.\d{4}", out, re.MULTILINE)) == 4
+    assert "held-out rows" not in out
+    result = json.loads(command(*arguments, "--json", "--no-held-out")[1])
+    data = cm.datasets.read_csv(helpful, "kind")
+    X = cm.datasets.preprocess(data.X, ["zscore"])
+    path = cm.WeightSearch(cm.MLR(measure="auc")).fit(X, data.y).path_
+    assert result["weight"]["values"] == path.values.tolist()
+    assert np.array(result["weight"]["accuracy"]) == pytest.approx(path.accuracy)
+    assert result["weight"]["chosen"] == result["settings"]["C"] == path.best
+    assert result["held_out"] is None
+
+
+def test_a_weight_that_is_given_is_taken(command, helpful):
+    arguments = ["--method", "mlr", "--set", "measure=auc", "--set", "C=7", "--quiet", "--json", "--no-held-out"]
+    result = json.loads(command("fit", helpful, "--label", "kind", *arguments)[1])
+    assert result["weight"] is None
+    assert result["settings"] == {"measure": "auc", "C": 7}
+
+
+def test_long_tables_are_judged_by_a_sample_and_say_so(command, helpful, monkeypatch, quick):
+    monkeypatch.setattr(fitting, "ROWS", 60)
+    code, out, _ = command("fit", helpful, "--label", "kind", "--method", "relative", "--quiet")
+    assert code == 0
+    assert "(60 rows, a stratified sample of 80)" in out
+    assert "mean of 3 folds (60 rows)" in out
+
+
+def test_a_limit_on_time_is_for_all_of_it(command, tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    labels = np.repeat(list("abcd"), 100)
+    X = rng.standard_normal((400, 12)) + np.repeat(rng.standard_normal((4, 12)), 100, axis=0)
+    table = write(tmp_path / "long.csv", {f"c{k}": X[:, k] for k in range(12)}, labels)
+    command(
+        "fit",
+        table,
+        "--label",
+        "kind",
+        "--method",
+        "mlr",
+        "--quiet",
+        "--no-held-out",
+        "--set",
+        "max_iter=1",
+        "--set",
+        "C=1",
+    )
+    arguments = ["--method", "mlr", "--tol", "1e-12", "--max-seconds", "6", "--quiet", "--json"]
+    code, out, err = command("fit", table, "--label", "kind", *arguments)
+    result = json.loads(out)
+    assert code == 1
+    assert "not certified to tol = 1e-12" in err
+    assert result["seconds"] <= 0.75 * 6 + 1
+    assert result["weight"]["seconds"] <= 0.15 * 6 + 1.5
+    assert result["weight"]["seconds"] + result["seconds"] + result["held_out"]["seconds"] <= 6 + 3
+    assert result["held_out"]["folds"] >= 1
+
+
+@pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
+def test_ctrl_c_in_the_folds_keeps_the_metric_and_the_folds_that_are_there(command, helpful, tmp_path, monkeypatch):
+    iterate, begun = Monitor.iterate, []
+
+    def interrupted(self, **details):
+        if self not in begun:
+            begun.append(self)
+        if len(begun) == 4:
+            raise KeyboardInterrupt
+        return iterate(self, **details)
+
+    monkeypatch.setattr(Monitor, "iterate", interrupted)
+    saved = tmp_path / "metric.npz"
+    code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--json", "--save", saved)
+    result = json.loads(out)
+    assert code == 130
+    assert result["status"] == "optimal"
+    assert (result["held_out"]["folds"], result["held_out"]["planned_folds"]) == (2, 10)
+    assert saved.exists()
+
+
+@pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
+@pytest.mark.parametrize(("at", "kept"), [(1, None), (2, "optimal")])
+def test_ctrl_c_before_the_first_fold_is_scored(command, helpful, monkeypatch, at, kept):
+    iterate, begun = Monitor.iterate, []
+
+    def interrupted(self, **details):
+        if self not in begun:
+            begun.append(self)
+        if len(begun) == at:
+            raise KeyboardInterrupt
+        return iterate(self, **details)
+
+    monkeypatch.setattr(Monitor, "iterate", interrupted)
+    code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--json")
+    assert code == 130
+    if out:
+        result = json.loads(out)
+        assert result["held_out"] is None
+        assert result["status"] == (kept or "interrupted")
+
+
+def test_a_fit_that_takes_all_the_time_leaves_none_for_scores(command, helpful, monkeypatch):
+    clock = iter([0.0, 10.0])
+    monkeypatch.setattr(fitting, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    code, out, _ = command("fit", helpful, "--label", "kind", "--max-seconds", "10", "--quiet")
+    assert code == 0
+    assert "Nothing is known of new rows: the limit left no time for scores; raise --max-seconds." in " ".join(
+        out.split()
+    )
+
+
+def test_folds_that_cannot_be_are_said_and_the_metric_stays(command, tmp_path):
+    labels = [f"k{k}" for k in range(12)] + ["twice", "twice"]
+    X = np.random.default_rng(0).standard_normal((14, 3))
+    table = write(tmp_path / "few.csv", {f"c{k}": X[:, k] for k in range(3)}, labels)
+    code, out, _ = command("fit", table, "--label", "kind", "--method", "operator", "--set", "reg=0.005", "--quiet")
+    assert code == 0
+    assert "Nothing is known of new rows: cv must be from 2 to 2" in out
+
+
+class Page(HTMLParser):
+    """Tags that are open, and addresses that are asked for."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.asked, self.tags, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag not in ("meta", "path", "use", "br"):
+            self.open.append(tag)
+        self.asked += [value for name, value in attributes if name in ("src", "href", "xlink:href") and value[0] != "#"]
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in ("path", "use"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parsed(path):
+    page = Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    assert not page.open
+    return page
+
+
+def test_the_report_is_one_page_that_asks_for_nothing(command, helpful, tmp_path, quick):
+    path = tmp_path / "report.html"
+    options = ["--method", "mlr", "--set", "measure=auc", "--quiet", "--report", path]
+    code, out, err = command("fit", helpful, "--label", "kind", *options)
+    assert code == 0
+    assert f"report: {path}" in err
+    page = parsed(path)
+    assert page.asked == []
+    assert "script" not in page.tags
+    assert page.tags.count("figure") == 5
+    source, text = path.read_text(encoding="utf-8"), " ".join(" ".join(page.text).split())
+    assert "url(http" not in source
+    assert "@import" not in source
+    bound = re.search(r"lower bound +(\S+)", out)[1]
+    for words in (
+        bound,
+        "chosen by 3-NN accuracy",
+        "c0",
+        "SHA-256",
+        "--set measure=auc",
+        f"convexmetric {cm.__version__}",
+    ):
+        assert words in text
+    assert html_report.INK not in source
+
+
+def test_the_costliest_comparisons_name_lines_of_the_file(command, helpful, tmp_path):
+    lines = helpful.read_text().splitlines()
+    wrong = 30
+    lines[wrong] = lines[wrong].replace("calm", "once")
+    helpful.write_text("\n".join(lines))
+    path = tmp_path / "report.html"
+    options = ["--method", "mlr", "--set", "measure=auc", "--set", "C=10", "--no-held-out", "--quiet", "--report", path]
+    assert command("fit", helpful, "--label", "kind", *options)[0] == 0
+    said = re.findall(r"line (\d+) \((\w+)\)", path.read_text(encoding="utf-8"))
+    assert len(said) >= 3
+    for line, label in said:
+        assert lines[int(line) - 1].split(",")[0] == label
+    assert ("31", "once") not in said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--method", "mlr", "--set", "measure=auc", "--set", "kernel=rbf", "--set", "C=1"],
+        ["--method", "mlr", "--set", "measure=auc", "--set", "C=1e-6"],
+        ["--method", "relative", "--set", "C=1"],
+        ["--method", "operator", "--set", "reg=0.005", "--no-scale"],
+        ["--method", "projection", "--set", "reg=auto", "--set", "diagonal=true"],
+    ],
+    ids=["kernel", "zero", "weights", "pairs", "diagonal"],
+)
+def test_every_metric_has_a_report(command, helpful, tmp_path, options):
+    path = tmp_path / "report.html"
+    code, _, _ = command("fit", helpful, "--label", "kind", *options, "--no-held-out", "--quiet", "--report", path)
+    assert code == 0
+    assert "Costliest comparisons" in "".join(parsed(path).text)
+
+
+def test_names_from_the_table_are_text_in_the_report(command, helpful, tmp_path):
+    helpful.write_text(helpful.read_text().replace("loud", "<script>").replace("c0", "<b>&amp;"))
+    path = tmp_path / "report.html"
+    assert command("fit", helpful, "--label", "kind", "--no-held-out", "--quiet", "--report", path)[0] == 0
+    assert "script" not in parsed(path).tags
+    assert "b" not in parsed(path).tags
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--report", "r.pdf"], "r.pdf: a report is written as .html, not as '.pdf'"),
+        (["--report", "none/r.html"], "there is no folder none"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_told_before_the_solve(
+    command, helpful, tmp_path, monkeypatch, options, message
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("convexmetric.cli.commands.fit_table", lambda *_, **__: pytest.fail("it solved"))
+    code, _, err = command("fit", helpful, "--label", "kind", *options)
+    assert code == 2
+    assert message in err
+
+
+@pytest.fixture
+def learned(command, helpful, tmp_path):
+    path = tmp_path / "metric.npz"
+    assert command("fit", helpful, "--label", "kind", "--quiet", "--no-held-out", "--save", path)[0] == 0
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy"])
+def test_apply_writes_rows_whose_distances_are_the_learned_ones(command, helpful, learned, tmp_path, suffix):
+    path = tmp_path / f"out{suffix}"
+    code, _, err = command("apply", learned, helpful, "--save", path)
+    assert code == 0
+    data = cm.datasets.read_csv(helpful, "kind")
+    X = cm.datasets.preprocess(data.X, ["zscore"])
+    images = np.load(path) if suffix == ".npy" else np.loadtxt(path, delimiter=",", skiprows=1)
+    assert f"80 rows, 10 columns transformed to {images.shape[1]}" in err
+    if suffix == ".csv":
+        assert path.read_text().splitlines()[0].split(",") == [f"component{k}" for k in range(images.shape[1])]
+    expected = cm.LargeMargin().fit(X, data.y).pair_distance(X.reshape(40, 2, 10))
+    np.testing.assert_allclose(np.linalg.norm(images[::2] - images[1::2], axis=1), expected, rtol=1e-6)
+
+
+def test_apply_finds_columns_by_name_in_any_order(command, helpful, learned, tmp_path):
+    straight, turned = tmp_path / "a.npy", tmp_path / "b.npy"
+    lines = [line.split(",") for line in helpful.read_text().splitlines()]
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join(",".join(["more" if k == 0 else "text", *line[:0:-1]]) for k, line in enumerate(lines)))
+    assert command("apply", learned, helpful, "--save", straight)[0] == 0
+    assert command("apply", learned, other, "--save", turned)[0] == 0
+    np.testing.assert_array_equal(np.load(straight), np.load(turned))
+
+
+def test_apply_takes_all_columns_where_the_metric_knows_no_names(command, helpful, learned, tmp_path):
+    bare, out = tmp_path / "bare.npz", tmp_path / "out.npy"
+    cm.SimilarityOperator.load(learned).save(bare)
+    code, _, err = command("apply", bare, helpful, "--save", out)
+    assert (code, "'calm', which is no number" in err) == (2, True)
+    assert command("apply", bare, helpful, "--drop", "kind", "--save", out)[0] == 0
+    code, _, err = command("apply", bare, helpful, "--drop", "kind", "--drop", "c3", "--save", out)
+    assert (code, "has 9 columns" in err) == (2, True)
+
+
+def test_apply_refuses_what_it_cannot_use(command, helpful, learned, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    missing, damaged = tmp_path / "missing.csv", tmp_path / "damaged.npz"
+    missing.write_text(helpful.read_text().replace("c7", "c77"))
+    damaged.write_bytes(b"PK\x03\x04 no archive")
+    np.savez("none.npz", M=np.eye(10))
+    np.savez("short.npz", components=np.eye(10), columns=np.array(["c0"]))
+    np.savez("nan.npz", components=np.full((2, 10), np.nan))
+    np.savez("pickled.npz", components=np.array([{}], dtype=object))
+    for arguments, message in (
+        ([learned, missing], "there is no column 'c7'; did you mean 'c77'"),
+        ([learned, "absent.csv"], "there is no such file"),
+        (["absent.npz", helpful], "there is no such file"),
+        ([damaged, helpful], "is damaged or no .npz file"),
+        (["none.npz", helpful], "holds no components that act on columns (it has M)"),
+        (["short.npz", helpful], "names 1 columns for components of 10"),
+        (["nan.npz", helpful], "components must be a finite"),
+        (["pickled.npz", helpful], "never loaded"),
+        (["M.npy", helpful], "is read from .npz"),
+    ):
+        code, out, err = command("apply", *arguments, "--save", "out.csv")
+        assert (code, out) == (2, "")
+        assert message in err
+    code, _, err = command("apply", learned, helpful, "--save", "out.xlsx")
+    assert (code, "rows are written as .csv or .npy" in err) == (2, True)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_audit_judges_a_metric_against_the_optimum_of_a_table(command, helpful, tmp_path):
+    data = cm.datasets.read_csv(helpful, "kind")
+    X = cm.datasets.preprocess(data.X, ["zscore"])
+    problem = cm.RankingProblem.from_labels(X, data.y, "auc", 10.0)
+    optimum = cm.solve(problem)
+    np.save(tmp_path / "eye.npy", np.eye(10))
+    np.save(tmp_path / "best.npy", optimum.M)
+    stated = [
+        helpful,
+        "--label",
+        "kind",
+        "--method",
+        "mlr",
+        "--set",
+        "measure=auc",
+        "--set",
+        "C=10",
+        "--quiet",
+        "--json",
+    ]
+    code, out, _ = command("audit", *stated, "--metric", tmp_path / "eye.npy", "--metric", tmp_path / "best.npy")
+    assert code == 0
+    eye, best = json.loads(out)
+    assert eye["objective"] == pytest.approx(problem.objective(np.eye(10)), rel=1e-10)
+    assert eye["lower_bound"] == pytest.approx(optimum.lower_bound, rel=1e-5)
+    assert best["suboptimality"] <= 3e-6
+    assert command("audit", *stated, tmp_path / "eye.npy", "--tol", "1e-3")[0] == 1
+
+
+@pytest.mark.parametrize("scale", ["--scale", "--no-scale"])
+def test_audit_brings_a_metric_that_fit_saved_to_the_columns_of_the_objective(command, helpful, tmp_path, scale):
+    saved = tmp_path / "metric.npz"
+    stated = [helpful, "--label", "kind", "--quiet", scale]
+    assert command("fit", *stated, "--no-held-out", "--save", saved)[0] == 0
+    code, out, _ = command("audit", *stated, "--metric", saved, "--json", "--tol", "1e-4")
+    assert json.loads(out)["suboptimality"] <= 2.1e-4
+    code, out, _ = command("audit", *stated, "--metric", saved, "--plot", tmp_path / "a.png")
+    assert (code, "large-margin on" in out) == (0, True)
+    code, _, err = command("audit", *stated, "--drop", "c1", "--metric", saved)
+    assert (code, "learned from other columns than those of helpful: 'c1'" in err) == (2, True)
+
+
+def test_audit_of_a_table_needs_its_labels(command, helpful, tmp_path):
+    np.save(tmp_path / "M.npy", np.eye(10))
+    for arguments, message in (
+        ([helpful, tmp_path / "M.npy"], "name its column of labels by --label"),
+        ([helpful], "name its column of labels by --label"),
+        ([helpful, "--label", "sort", tmp_path / "M.npy"], "there is no column 'sort'"),
+        ([helpful, "--label", "kind", "--method", "mrl", tmp_path / "M.npy"], "did you mean 'mlr'"),
+        ([helpful, "--label", "kind", "--set", "C=1", tmp_path / "M.npy"], "known: "),
+    ):
+        code, _, err = command("audit", *arguments)
+        assert code == 2
+        assert message in err
+
+
+def test_a_saved_metric_says_what_was_set(learned):
+    with np.load(learned, allow_pickle=False) as arrays:
+        assert json.loads(str(arrays["settings"])) == {}
+        assert str(arrays["method"]) == "large-margin"
+    assert Path(learned).suffix == ".npz"
+    with pytest.raises(cm.errors.InputError):
+        read_metric(learned)

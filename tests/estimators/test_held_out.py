@@ -1,0 +1,188 @@
+"""What a metric is good for on held-out rows: against scikit-learn's scores, and where the answer is known."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+import convexmetric as cm
+from convexmetric.errors import InputError
+
+#: Two classes that two of ten columns tell apart.
+RNG = np.random.default_rng(0)
+Y = np.repeat(["no", "yes"], 60)
+X = RNG.standard_normal((120, 10)) * np.r_[1.0, 1.0, np.full(8, 5.0)] + 2.0
+X[:, :2] += 2.0 * (Y == "yes")[:, None]
+
+
+class Columns(TransformerMixin, BaseEstimator):
+    """Keeps some columns; counts how often it is fitted, and can be interrupted."""
+
+    fits = 0
+
+    def __init__(self, kept=(0, 1), interrupt_at=None):
+        self.kept = kept
+        self.interrupt_at = interrupt_at
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        if self.interrupt_at == type(self).fits:
+            raise KeyboardInterrupt
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return X[:, list(self.kept)]
+
+
+@pytest.fixture(autouse=True)
+def count_anew():
+    Columns.fits = 0
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_scores_are_those_of_scikit_learn_fold_by_fold(scale):
+    splitter = StratifiedKFold(4, shuffle=True, random_state=1)
+    found = cm.held_out(Columns(), X, Y, cv=splitter, n_neighbors=5, scale=scale)
+    for fold, (learn, rest) in enumerate(splitter.split(X, Y)):
+        scaler = StandardScaler(with_mean=scale, with_std=scale).fit(X[learn])
+        A, B = scaler.transform(X[learn]), scaler.transform(X[rest])
+        for place, columns in (("before", slice(None)), ("after", [0, 1])):
+            Z, queries = A[:, columns], B[:, columns]
+            # Two classes and five neighbours: no vote is a tie.
+            accuracy = KNeighborsClassifier(5).fit(Z, Y[learn]).score(queries, Y[rest])
+            assert getattr(found.accuracy, place)[fold] == pytest.approx(accuracy, abs=1e-12)
+            precisions = [
+                average_precision_score(Y[learn] == label, -np.linalg.norm(Z - query, axis=1))
+                for query, label in zip(queries, Y[rest], strict=True)
+            ]
+            assert getattr(found.retrieval, place)[fold] == pytest.approx(np.mean(precisions), abs=1e-12)
+    assert (found.folds, found.planned, found.rows) == (4, 4, 120)
+
+
+def test_the_test_of_nadeau_and_bengio():
+    rng = np.random.default_rng(5)
+    before, after = rng.random(10), rng.random(10)
+    scores = cm.PairedScores(before, after, 0.25)
+    d = after - before
+    error = np.sqrt((1 / 10 + 0.25) * np.sum((d - d.mean()) ** 2) / 9)
+    assert scores.difference == pytest.approx(d.mean())
+    assert scores.standard_error == pytest.approx(error)
+    assert scores.p_value == pytest.approx(2 * student.sf(abs(d.mean()) / error, 9), rel=1e-9)
+    turned = cm.PairedScores(after, before, 0.25)
+    assert (turned.difference, turned.p_value) == (-scores.difference, scores.p_value)
+
+
+def test_the_verdict_turns_at_five_percent():
+    d = np.array([-0.01, 0.0, 0.01, 0.02])
+    level = student.ppf(0.975, 3) * np.sqrt((1 / 4 + 1 / 3) * d.var(ddof=1))
+    shifted = d - d.mean()
+    for factor, words in ((1.01, "helps"), (0.99, "no measurable difference"), (-1.01, "hurts")):
+        scores = cm.PairedScores(np.full(4, 0.5), 0.5 + shifted + factor * level, 1 / 3)
+        assert scores.verdict == words
+    assert cm.PairedScores(np.ones(1), np.zeros(1), 0.5).verdict == "one fold cannot tell"
+
+
+def test_what_tells_the_classes_apart_helps_and_what_does_not_hurts():
+    helps, hurts = cm.held_out(Columns(), X, Y), cm.held_out(Columns(kept=range(2, 10)), X, Y)
+    assert {scores.verdict for _, scores in helps.named()} == {"helps"}
+    assert {scores.verdict for _, scores in hurts.named()} == {"hurts"}
+    assert "helps classification by nearest neighbours, and helps retrieval" in str(helps)
+    assert "hurts classification" in hurts._repr_html_()
+
+
+def test_all_columns_in_another_order_make_no_difference():
+    same = cm.held_out(Columns(kept=range(9, -1, -1)), X, Y)
+    for _, scores in same.named():
+        np.testing.assert_allclose(scores.after, scores.before, atol=1e-12)
+        assert scores.verdict == "no measurable difference"
+
+
+def test_a_learned_metric_helps_among_columns_of_noise():
+    found = cm.held_out(cm.LargeMargin(), X, Y, repeats=1)
+    assert found.accuracy.verdict == found.retrieval.verdict == "helps"
+
+
+def test_labels_that_say_nothing_are_not_learned():
+    labels = np.random.default_rng(3).permutation(Y)
+    assert cm.held_out(cm.LargeMargin(), X, labels, repeats=1).accuracy.verdict == "no measurable difference"
+
+
+def test_rows_of_labels_that_are_not_learned_from_are_errors_and_no_queries():
+    labels = Y.copy()
+    labels[0] = "once"
+    found = cm.held_out(Columns(), X, labels, cv=5, repeats=1)
+    kept = cm.held_out(Columns(), X, labels, cv=5, repeats=1, n_neighbors=1)
+    assert found.folds == 5
+    assert np.isfinite(found.retrieval.after).all()
+    assert kept.accuracy.after.max() <= 1.0
+
+
+def test_ctrl_c_keeps_the_folds_that_are_scored():
+    found = cm.held_out(Columns(interrupt_at=4), X, Y, cv=5)
+    assert (found.folds, found.planned, found.keyboard_interrupt) == (3, 10, True)
+    assert "mean of 3 of 10 folds" in str(found)
+    whole = cm.held_out(Columns(), X, Y, cv=5)
+    np.testing.assert_array_equal(found.accuracy.after, whole.accuracy.after[:3])
+    Columns.fits = 0
+    with pytest.raises(KeyboardInterrupt):
+        cm.held_out(Columns(interrupt_at=1), X, Y)
+
+
+def test_a_limit_on_time_ends_with_the_first_fold_at_the_latest():
+    found = cm.held_out(Columns(), X, Y, max_seconds=1e-9)
+    assert (found.folds, found.keyboard_interrupt) == (1, False)
+    assert np.isnan(found.accuracy.standard_error)
+    assert "One fold of held-out rows cannot tell" in str(found)
+
+
+def test_folds_repeat_and_the_transformer_stays_as_it_is():
+    transformer = Columns()
+    one, two = (cm.held_out(transformer, X, Y) for _ in range(2))
+    np.testing.assert_array_equal(one.accuracy.before, two.accuracy.before)
+    assert not hasattr(transformer, "fitted_")
+    other = cm.held_out(transformer, X, Y, random_state=1)
+    assert (one.accuracy.before != other.accuracy.before).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": Y[:-1]}, "y must have one label a point"),
+        ({"y": np.zeros(120)}, "one class only"),
+        ({"cv": 1}, "cv must be from 2 to 60"),
+        ({"cv": 61}, "cv must be from 2 to 60"),
+        ({"cv": "five"}, "cv must be a positive integer of at least 2, or a splitter"),
+        ({"repeats": 0}, "repeats must be a positive integer"),
+        ({"n_neighbors": 0}, "n_neighbors must be a positive integer"),
+        ({"scale": 1}, "scale must be True or False"),
+        ({"max_seconds": 0}, "max_seconds must be positive"),
+        ({"X": X * np.nan}, "NaN"),
+    ],
+)
+def test_malformed_arguments_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        cm.held_out(Columns(), **({"X": X, "y": Y} | arguments))
+
+
+def test_folds_of_labels_of_their_own_are_refused():
+    groups = np.unique(Y, return_inverse=True)[1]
+
+    class ByLabel:
+        def split(self, X, y):
+            return GroupKFold(2).split(X, y, groups)
+
+    with pytest.raises(InputError, match="let cv stratify"):
+        cm.held_out(Columns(), X, Y, cv=ByLabel())
+
+
+def test_few_rows_of_a_class_are_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cm.held_out(Columns(), X[:100], np.r_[Y[:97], ["a", "b", "b"]], repeats=1)

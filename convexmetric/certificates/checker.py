@@ -405,9 +405,9 @@ def sizes(problem: kernel.Problem) -> dict[str, int]:
     """What there is of everything."""
     risk, found = problem.risk, {"features": problem.d, "points": len(problem.risk.X)}
     if isinstance(risk, kernel.ListRisk):
-        own = {"points of queries": len(risk.Q)} if risk.own else {}
+        own = {"points of queries": len(risk.Q)} if "queries" in problem.arrays else {}
         return found | {"queries": len(risk.Q)} | own | {"pairs": sum((risk.p * risk.n).tolist())}
-    return found | {"pairs" if risk.k is None else "triplets": len(risk.i)}
+    return found | {"triplets" if risk.triplets else "pairs": len(risk)}
 
 
 def verify(path: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) -> Verdict:

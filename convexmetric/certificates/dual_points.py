@@ -44,7 +44,7 @@ def stored(risk: Risk, said: Described, problem: kernel.Problem) -> tuple[Table,
     """
     stated = problem.risk
     if isinstance(stated, kernel.ListedRisk):
-        low, high = np.array([kernel.LOSSES[term.loss] for term in stated.terms])[stated.kind].T
+        low, high = np.array([kernel.LOSSES[loss][:2] for loss in stated.losses])[stated.kind].T
         return {"kind": "slopes"}, {"slopes": np.clip(said.arrays["slopes"], low, high)}
     rankings: Rankings = risk.rankings  # type: ignore[attr-defined]
     largest = int((stated.p * stated.n).max())
@@ -191,7 +191,7 @@ def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, sp
     if not np.isfinite(S).all():
         spare, S = 1.0, np.zeros_like(S)
     rad = float(np.sqrt(np.sum(np.square(np.broadcast_to(says.S.rad, S.shape)))))
-    if omega.kind == "quadratic form":
+    if isinstance(omega, kernel.QuadraticForm):
         return _z(problem, v, S, hints, spare)
     weight, linear, share = float(omega.weight.lower()), problem.table["linear"], 1.0
     if omega.kind == "squared frobenius":

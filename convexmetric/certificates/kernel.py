@@ -22,13 +22,14 @@ library (exp, log) and of LAPACK are not trusted. The last steps are taken with 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -121,6 +122,9 @@ class Ball:
 
     def __neg__(self) -> Ball:
         return Ball(-self.mid, self.rad)
+
+    def __abs__(self) -> Ball:
+        return Ball(np.abs(self.mid), self.rad)
 
     def __sub__(self, other: Any) -> Ball:
         return self + (-Ball.of(other))
@@ -266,12 +270,12 @@ def log(x: Ball) -> Ball:
     return Ball(guess, up(off / (1.0 - off)))
 
 
-def softplus(s: Array, rad: Any) -> Ball:
-    """``ln(1 + e^-s)`` of floats s that are wrong by at most ``rad``; the slope is at most one."""
-    size = np.minimum(np.abs(s), 690.0)
+def softplus(s: Ball) -> Ball:
+    """``ln(1 + e^-s)``, of which the slope is at most one."""
+    size = np.minimum(np.abs(s.mid), 690.0)
     # Beyond 690 the exponential is positive and below that of -690.
-    value = log(exp(Ball(-size)) + 1.0) + Ball(np.maximum(-s, 0.0))
-    return Ball(value.mid, up(value.rad + rad + np.where(np.abs(s) > 690.0, 1e-290, 0.0)))
+    value = log(exp(Ball(-size)) + 1.0) + Ball(np.maximum(-s.mid, 0.0))
+    return Ball(value.mid, up(value.rad + s.rad + np.where(np.abs(s.mid) > 690.0, 1e-290, 0.0)))
 
 
 def entropy(p: Array) -> Ball:
@@ -394,98 +398,86 @@ class Arrays:
 
 
 class Images:
-    """Images of points under a factor of a metric, and a bound on the error of all distances computed from them.
-
-    A float image z is within ``delta`` of the true one, and ``|z| <= R``. Then the true squared distance of two differs
-    from that of the floats by at most ``2 delta (4 R + 2 delta)``, and rounding adds at most ``4 gamma_(r + 4) R^2``,
-    be it evaluated from inner products or from differences.
-    """
+    """Points, and perhaps queries, under a factor of a metric, and squared distances between them."""
 
     def __init__(self, diagonal: bool, factor: Array, *sets: Array) -> None:
         if diagonal:
             active = np.flatnonzero(factor > 0.0)
-            self.Z = [X[:, active] * np.sqrt(factor[active]) for X in sets]
-            R = _longest(self.Z)
-            # Each entry errs by less than 4 u relative, so that |z| <= |x| and the error follow from the float image.
-            delta = up(4.0 * U * R)
+            self.sets = [Ball(X[:, active]) * Ball(factor[active]).sqrt() for X in sets]
         else:
-            self.Z = [X @ factor.T for X in sets]
-            R = _longest(self.Z)
-            delta = up(gamma(factor.shape[1] + 2) * _longest(sets) * float(norms(factor)))
-        self.norms = [np.einsum("ik,ik->i", Z, Z) for Z in self.Z]
-        self.error = float(up(4.0 * gamma(self.Z[0].shape[1] + 4) * R * R + 2.0 * delta * (4.0 * R + 2.0 * delta)))
+            self.sets = [Ball(X) @ Ball(factor.T) for X in sets]
 
-    def listed(self, i: Array, j: Array) -> Array:
-        """Squared distances of pairs of the first set, each within ``error``."""
-        V = self.Z[0][i] - self.Z[0][j]
-        return np.einsum("ik,ik->i", V, V)
+    def listed(self, i: Array, j: Array) -> Ball:
+        """Squared distances of listed pairs of points."""
+        V = self.sets[0][i] - self.sets[0][j]
+        return (V * V).sum(1)
 
-    def rows(self) -> Iterator[Array]:
-        """Squared distances of every point of the last set to all of the first set, each within ``error``."""
-        Z, Y = self.Z[0], self.Z[-1]
-        step = max(1, BLOCK // len(Z))
-        for some in (slice(at, at + step) for at in range(0, len(Y), step)):
-            yield from (self.norms[0] + self.norms[-1][some][:, None]) - 2.0 * (Y[some] @ Z.T)
-
-
-def _longest(sets: Sequence[Array]) -> float:
-    """The largest norm of a row; not a number if one is not."""
-    return float(np.max([norms(X, 1).max(initial=0.0) for X in sets]))
+    def rows(self) -> Iterator[tuple[Array, float]]:
+        """Squared distances of every query to all points, each row with its largest error."""
+        (Z, Y), T = self.sets, self.sets[0].T
+        norms, step = (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
+        for some in (Y[at : at + step] for at in range(0, len(Y.mid), step)):
+            D = norms + (some * some).sum(1)[:, None] - (some @ T) * 2.0
+            yield from zip(D.mid, D.rad.max(axis=1).tolist(), strict=True)
 
 
 @dataclass
 class Says:
-    """A statement ``R(M) >= value - <S, M>`` for all metrics M."""
+    """A statement ``R(M) >= value - <S, M>`` for all metrics M; those of summands add up."""
 
     value: Ball
     S: Ball
 
+    def __add__(self, other: Says) -> Says:
+        return Says(self.value + other.value, self.S + other.S)
 
-def laplacian(diagonal: bool, Q: Array, X: Array, W: Ball, balanced: bool) -> Ball:
-    """``sum W_qx (q - x)(q - x)^T`` (its diagonal for diagonal metrics); rows of balanced weights sum to zero.
 
-    The true weights are meant, of which ``W`` is a ball: if they are balanced, the term in ``q q^T`` is zero.
-    """
-    columns, cross = (W.T @ Ball(np.ones((len(Q), 1)))), W @ Ball(X)
-    rows = Ball(np.zeros((len(Q), 1))) if balanced else W @ Ball(np.ones((len(X), 1)))
-    if diagonal:
-        S = (Ball(X) * columns * Ball(X)).sum(0) - (Ball(Q) * cross).sum(0) * 2.0
-        return S if balanced else S + (Ball(Q) * rows * Ball(Q)).sum(0)
-    half = Ball(Q.T) @ cross
-    S = Ball(X.T) @ (Ball(X) * columns) - half - half.T
-    return S if balanced else S + Ball(Q.T) @ (Ball(Q) * rows)
+def laplacian(diagonal: bool, Q: Array, X: Array, W: Ball) -> Ball:
+    """``sum W_qx (q - x)(q - x)^T``, its diagonal for diagonal metrics."""
+
+    def product(A: Ball, B: Ball) -> Ball:
+        return (A * B).sum(0) if diagonal else A.T @ B
+
+    ends = [(Ball(X), W.T @ Ball(np.ones((len(Q), 1)))), (Ball(Q), W @ Ball(np.ones((len(X), 1))))]
+    cross = product(Ball(Q), W @ Ball(X))
+    return product(ends[0][0], ends[0][0] * ends[0][1]) + product(ends[1][0], ends[1][0] * ends[1][1]) - cross - cross.T
 
 
 # Risks over lists -----------------------------------------------------------------------------------------------------
 
-#: Measures, and whether they have a k; the largest k where that is not cut to the number of near items.
-MEASURES = {"auc": False, "precision": True, "map": False, "mrr": False, "ndcg": True, "knn": True}
+
+def discounted(i: Array, b: Array, p: int, h: int) -> Ball:
+    """Discounts D(1) = D(2) = 1, ``D(t) = 1 / log2 t = ln 2 / ln t``, over their sum up to h."""
+    D = log(Ball([2.0])) / log(Ball(np.maximum(np.arange(1.0, h + 1.0), 2.0)))
+    return (D / D.sum())[np.minimum(i + b, h).astype(np.int64) - 1] * (1.0 * (i + b <= h))
+
+
+#: Measures: whether they have a k, and g(i, b), what the i-th of p near items, i = 1..p, with b far ones above it adds
+#: to the score; h places count. AUC is a sum of hinges (theorem 1).
+MEASURES: dict[str, tuple[bool, Any]] = {
+    "auc": (False, None),
+    "map": (False, lambda i, b, p, h: Ball(i) / Ball(p * (i + b))),
+    "mrr": (False, lambda i, b, p, h: Ball(1.0 * (i == 1.0)) / Ball(1.0 + b)),
+    "precision": (True, lambda i, b, p, h: Ball(1.0 * (i + b <= h)) / Ball(float(h))),
+    "knn": (True, lambda i, b, p, h: Ball(1.0 * ((i + b <= h) & (i == h // 2 + 1)))),
+    "ndcg": (True, discounted),
+}
+#: The largest k where that is not cut to the number of near items.
 MAX_HEAD = 10**6
 
 
 def gains(measure: str, k: int, cut: bool, p: int, i: Array, b: Array) -> Ball:
-    """``g(i, b)``: what the i-th of p near items, i = 1..p, with b far ones above it adds to the score.
+    """``g(i, b)`` of a query with p near items.
 
-    Of a query with p < k near items the first p places count, or (not ``cut``) the first k. Then the score of the
-    perfect ranking is less than 1, and what is missing is a gain of the first near item, wherever it stands.
+    If p < k the first p places count, or (not ``cut``) the first k. Then the score of the perfect ranking is less than
+    1, and what is missing is a gain of the first near item, wherever it stands.
     """
-    i, b = np.broadcast_arrays(i, b)
-    if measure == "map":
-        return Ball(i) / (Ball(p) * Ball(i + b))
-    first = np.where(i == 1.0, 1.0, 0.0)
-    if measure == "mrr":
-        return Ball(first) / Ball(1.0 + b)
-    head = min(k, p) if cut else k
-    inside = i + b <= head
-    if measure == "precision":
-        return Ball(inside + max(0, head - p) * first) / Ball(head)
-    if measure == "knn":
-        return Ball((inside & (i == head // 2 + 1)) + first * (head // 2 + 1 > p))
-    # Discounts D(1) = D(2) = 1, D(t) = 1 / log2 t = ln 2 / ln t, over their sum up to the end of the head.
-    D = log(Ball([2.0])) / log(Ball(np.maximum(np.arange(1.0, head + 1.0), 2.0)))
-    D = D / D.sum()
-    gain = D[np.minimum(i + b, head).astype(np.int64) - 1] * Ball(1.0 * inside)
-    return gain + D[p:].sum() * Ball(first) if head > p else gain
+    (i, b), gain, h = np.broadcast_arrays(i, b), MEASURES[measure][1], min(k, p) if cut else k
+    found: Ball = gain(i, b, p, h)
+    if h <= p:
+        return found
+    perfect = gain(np.arange(1.0, p + 1.0), np.zeros(p), p, h).sum()
+    return found + (Ball(1.0) - perfect) * (1.0 * (i == 1.0))
 
 
 def worst_ranking(gain: Ball, x: Array, z: Array) -> tuple[float, float]:
@@ -539,48 +531,58 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
 class ListRisk:
     """Pairs of lists, and rankings: queries with near and far items.
 
-    ``units`` is the weight of a pair of every query, c c_q or 2 C c_q / (n p f); of rankings the value of a ranking has
-    the weight ``shares`` = C c_q / n.
+    ``units`` is the weight of a pair of every query, c c_q or 2 C c_q / (n p f), and ``shares`` that of what a query is
+    worth: of rankings C c_q / n, else the same.
     """
 
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
-        self.diagonal, self.loss, self.measure, self.k = diagonal, "hinge", "auc", 0
-        self.X = arrays("points", None, d)
-        self.near, far = self._lists("near", arrays), [] if "itself" in arrays else self._lists("far", arrays)
+        self.diagonal, self.loss, self.measure, self.k = diagonal, "hinge", "auc", 1
+        self.X, self.margin = arrays("points", None, d), Ball(0.5)
+        self.near, N = self._lists("near", arrays), len(self.X)
+        count = len(self.near)
         if "itself" in arrays:
-            for near, row in zip(self.near, arrays("itself", len(self.near), integers=len(self.X) + 1), strict=True):
-                rest = np.ones(len(self.X) + 1, dtype=bool)
-                rest[near] = rest[row] = rest[-1] = False
-                far.append(np.flatnonzero(rest))
-        self.far, count = far, len(self.near)
-        self.own = "queries" in arrays
-        self.Q = arrays("queries", count, d) if self.own else self.X[arrays("anchors", count, integers=len(self.X))]
+            rest = zip(self.near, arrays("itself", count, integers=N + 1), strict=True)
+            self.far = [np.delete(np.arange(N + 1), np.append(near, [row, N])) for near, row in rest]
+        else:
+            self.far = self._lists("far", arrays)
+        own = "queries" in arrays
+        self.Q = arrays("queries", count, d) if own else self.X[arrays("anchors", count, integers=N)]
         self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.near, self.far))
         demand(len(self.far) == count > 0 and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item")
-        own = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
-        demand((own >= 0.0).all(), "query_weights must not be negative")
+        weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
+        demand((weights >= 0.0).all(), "query_weights must not be negative")
         if table["kind"] == "rankings":
             keys(table, "risk", "kind measure C", "k short queries")
             self.measure, self.cut = table["measure"], "short" not in table
             known = isinstance(self.measure, str) and self.measure in MEASURES
-            demand(known and MEASURES[self.measure] == ("k" in table), "risk: no such measure, or k where it has none")
+            demand(
+                known and MEASURES[self.measure][0] == ("k" in table), "risk: no such measure, or k where it has none"
+            )
             self.k = natural(table.get("k", 1), "k", 1)
             printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
             demand(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
             share = positive(table["C"], "C") / natural(table.get("queries", count), "queries", count)
-            self.shares, self.margin = Ball.of(share) * own, Ball(0.5)
-            self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * own
+            self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * weights
+            self.shares = Ball.of(share) * weights if self.ranked else self.units
         else:
             keys(table, "risk", "kind loss weight", "margin")
             self.loss, known = table["loss"], table["loss"] in ("hinge", "logistic")
             demand(known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic")
             self.margin = Ball.of(rational(table.get("margin", "0"), "margin"))
-            self.units = Ball.of(positive(table["weight"], "weight")) * own
+            self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
 
     def _lists(self, name: str, arrays: Arrays) -> list[Array]:
         items, stops = arrays(name, None, integers=len(self.X)), arrays(f"{name}_stops", None, integers=2**40)
         demand(len(stops) and (np.diff(stops) > 0).all() and stops[-1] == len(items), f"the {name} lists are malformed")
         return np.split(items, stops[:-1])
+
+    def __len__(self) -> int:
+        return len(self.near)
+
+    def keep(self, rows: slice) -> None:
+        """Keep some of the queries, whose risks add up."""
+        self.near, self.far, self.Q = self.near[rows], self.far[rows], self.Q[rows]
+        self.p, self.n, self.units, self.shares = self.p[rows], self.n[rows], self.units[rows], self.shares[rows]
 
     @property
     def ranked(self) -> bool:
@@ -589,24 +591,24 @@ class ListRisk:
 
     def value(self, factor: Array) -> Ball:
         """R at a metric."""
-        images, sizes, table = Images(self.diagonal, factor, self.X, self.Q), (0, 0), Ball(0.0)
-        mids, rads = np.zeros((2, len(self.Q)))
-        for q, row in enumerate(images.rows()):
+        mids, rads, table = np.zeros(len(self)), np.zeros(len(self)), Ball(np.zeros((0, 0)))
+        for q, (row, error) in enumerate(Images(self.diagonal, factor, self.X, self.Q).rows()):
             x, z = np.sort(row[self.near[q]]), np.sort(row[self.far[q]])
+            p, n = x.size, z.size
             if self.loss == "logistic":
-                s = z[None, :] - x[:, None]
-                total = softplus(s, up(2.0 * images.error + U * np.abs(s))).sum()
+                total = softplus(Ball(z, error) - Ball(x[:, None], error)).sum()
                 mids[q], rads[q] = total.mid, total.rad
             elif self.ranked:
-                if sizes != (sizes := (x.size, z.size)):
-                    i, b = np.arange(1.0, x.size + 1.0)[:, None], np.arange(z.size + 1.0)
-                    table = gains(self.measure, self.k, self.cut, x.size, i, b)
-                mids[q], error = worst_ranking(table, x, z)
-                rads[q] = error + 4.0 * images.error
+                if table.mid.shape != (p, n + 1):
+                    table = gains(
+                        self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0)
+                    )
+                mids[q], rads[q] = worst_ranking(table, x, z)
+                rads[q] += 4.0 * error
             else:
-                mids[q], error = sum_of_hinges(x, z, self.margin)
-                rads[q] = error + x.size * z.size * 2.0 * images.error
-        return (Ball(mids, up(rads)) * (self.shares if self.ranked else self.units)).sum()
+                mids[q], rads[q] = sum_of_hinges(x, z, self.margin)
+                rads[q] += p * n * 2.0 * error
+        return (Ball(mids, up(rads)) * self.shares).sum()
 
     def dual(self, table: Table, arrays: Arrays) -> Says:
         """What the integers of the file say, all of them over ``2^bits``."""
@@ -614,7 +616,7 @@ class ListRisk:
         one = 2 ** natural(table.get("bits"), "dual: bits", most=41)
         demand(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
         demand(int((self.p * self.n).max()) * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53")
-        W, (mids, rads) = np.zeros((len(self.Q), len(self.X))), np.zeros((2, len(self.Q)))
+        W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
         for q, (r, c, worth) in enumerate(self._slopes(arrays, one) if kind == "slopes" else self._sums(arrays, one)):
             # Integers below 2^53, and so exact.
             W[q] = np.bincount(self.far[q], c, len(self.X)) - np.bincount(self.near[q], r, len(self.X))
@@ -622,17 +624,16 @@ class ListRisk:
         unit = self.units * (1.0 / one)
         rad = up((unit.rad + 2.0 * U * unit.mid) * np.abs(W).max(axis=1))
         W *= unit.mid[:, None]
-        weight = self.shares if self.ranked else self.units if kind == "slopes" else self.units * self.margin
-        S = laplacian(self.diagonal, self.Q, self.X, Ball(W, rad[:, None]), balanced=True)
-        return Says((Ball(mids, rads) * weight).sum(), S)
+        S = laplacian(self.diagonal, self.Q, self.X, Ball(W, rad[:, None]))
+        return Says((Ball(mids, rads) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
         """Of every query the sums of the slopes of its near and far items, and what they are worth (theorem 5)."""
-        slopes, stop = arrays("slopes", sum((self.p * self.n).tolist()), integers=one + 1), 0
-        for p, n in zip(self.p.tolist(), self.n.tolist(), strict=True):
-            start, stop = stop, stop + p * n
-            own = slopes[start:stop].reshape(p, n)
-            yield own.sum(axis=1), own.sum(axis=0), entropy(own / one).sum()
+        sizes = (self.p * self.n).tolist()
+        slopes = np.split(arrays("slopes", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
+        for p, own in zip(self.p, slopes, strict=True):
+            a = own.reshape(p, -1)
+            yield a.sum(axis=1), a.sum(axis=0), entropy(a / one).sum()
 
     def _sums(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
         """The sums of the file, if slopes or rankings have them, and what these are worth (theorems 3 and 4)."""
@@ -642,15 +643,17 @@ class ListRisk:
         if self.ranked:
             steps = arrays("steps", None, int(ends[-1]), integers=int(self.n.max()) + 1)
             weights = arrays("weights", len(steps), None, integers=one + 1)
-            groups = arrays("groups", len(near), integers=weights.shape[1])
+            groups = arrays("groups", len(self), integers=weights.shape[1])
             show((weights.sum(axis=0, dtype=np.float64) <= one).all(), "weights of rankings exceed one in sum")
         for q, (r, c) in enumerate(zip(near, far, strict=True)):
             # Then no sum of them overflows.
-            fit, worth = bool((r <= len(c) * one).all() and (c <= len(r) * one).all()), Ball(float(r.sum()) / one)
+            fit = bool((r <= len(c) * one).all() and (c <= len(r) * one).all())
             if fit and self.ranked:
                 above = np.cumsum(steps[:, ends[q] - len(r) : ends[q]], axis=1)
                 fit, worth = self._of_rankings(r, c, above, weights[:, groups[q]], one)
-            show(fit and (self.ranked or sums_of_slopes(r, c, one)), f"the sums of query {q} are those of no slopes")
+            elif fit:
+                fit, worth = sums_of_slopes(r, c, one), self.margin * (float(r.sum()) / one)
+            show(fit, f"the sums of query {q} are those of no slopes")
             yield r, c, worth
 
     def _of_rankings(self, r: Array, c: Array, above: Array, weights: Array, one: int) -> tuple[bool, Ball]:
@@ -663,49 +666,32 @@ class ListRisk:
         counts = np.bincount(above.ravel(), np.repeat(w, p), n + 1).astype(np.int64)
         fit = majorised(r, (w @ above)[::-1]) and majorised(c, np.cumsum(counts[:0:-1])[::-1])
         gain = gains(self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0), above.astype(np.float64))
-        return fit, ((Ball(1.0) - gain.sum(1)) * Ball(w / one)).sum()
+        return fit, ((Ball(1.0) - gain.sum(1)) * (w / one)).sum()
 
 
 # Risks of listed comparisons, and of all pairs ------------------------------------------------------------------------
 
-#: Losses of one comparison s, and the box of their slopes a: ``l(s) >= v(a) - a s`` (theorem 5).
-LOSSES = {
-    "hinge": (0.0, 1.0), "absolute": (-1.0, 1.0), "squared": (-np.inf, np.inf), "logistic": (0.0, 1.0),
-    "hard": (0.0, np.inf),
-}  # fmt: skip
+
+def hinge(s: Ball, mu: Ball) -> Ball:
+    """``max(0, mu - s)``."""
+    t = mu - s
+    return Ball(np.maximum(t.mid, 0.0), t.rad)
 
 
-class Term:
-    """A loss with its weight, its mu, and the sign of the squared distance in s."""
+def hard(s: Ball, mu: Ball) -> Ball:
+    """Zero, if ``s >= mu``."""
+    show(np.all((mu - s).above() <= 0.0), "a hard margin is not proven to hold")
+    return Ball(np.zeros_like(s.mid))
 
-    def __init__(self, table: Table) -> None:
-        keys(table, "term", "loss weight margin sign")
-        self.loss, sign = table["loss"], table["sign"]
-        known = isinstance(self.loss, str) and self.loss in LOSSES and not isinstance(sign, bool) and sign in (1, -1)
-        demand(known, "term: there is no such loss, or sign is not 1 or -1")
-        weight, mu = positive(table["weight"], "weight"), rational(table["margin"], "margin")
-        demand(self.loss != "hard" or weight == 1, "term: a hard margin has the weight 1")
-        self.weight, self.mu, self.sign = Ball.of(weight), Ball.of(mu), float(sign)
 
-    def values(self, s: Array, error: float, mu: Ball) -> Ball:
-        """``l(s)`` of floats s that are wrong by at most ``error``, without the weight."""
-        if self.loss == "logistic":
-            return softplus(s, error)
-        t = mu - Ball(s, np.full(s.shape, error))
-        if self.loss == "hard":
-            show(np.all(t.above() <= 0.0), "a hard margin is not proven to hold")
-            return Ball(np.zeros_like(s))
-        if self.loss == "hinge":
-            return Ball(np.maximum(t.mid, 0.0), t.rad)
-        return Ball(np.abs(t.mid), t.rad) if self.loss == "absolute" else t * t
-
-    def duals(self, a: Array, mu: Ball) -> Ball:
-        """``v(a)`` of slopes in their box, without the weight."""
-        low, high = LOSSES[self.loss]
-        show((a >= low).all() and (a <= high).all(), "a slope is outside of its box")
-        if self.loss == "logistic":
-            return entropy(a)
-        return mu * Ball(a) - Ball(a) * Ball(a) * 0.25 if self.loss == "squared" else mu * Ball(a)
+#: Losses of a comparison s: the box of their slopes a, l(s), and v(a) with ``l(s) >= v(a) - a s`` (theorem 5).
+LOSSES: dict[str, tuple[float, float, Any, Any]] = {
+    "hinge": (0.0, 1.0, hinge, lambda a, mu: mu * a),
+    "absolute": (-1.0, 1.0, lambda s, mu: abs(mu - s), lambda a, mu: mu * a),
+    "squared": (-np.inf, np.inf, lambda s, mu: (mu - s) * (mu - s), lambda a, mu: mu * a - Ball(a) * a * 0.25),
+    "logistic": (0.0, 1.0, lambda s, mu: softplus(s), lambda a, mu: entropy(a)),
+    "hard": (0.0, np.inf, hard, lambda a, mu: mu * a),
+}
 
 
 class ListedRisk:
@@ -713,83 +699,133 @@ class ListedRisk:
 
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
         keys(table, "risk", "kind terms")
-        demand(
-            isinstance(table["terms"], list) and 1 <= len(table["terms"]) <= 64, "risk: terms must be 1 to 64 losses"
-        )
-        self.terms = [Term(term) for term in table["terms"]]
-        self.diagonal, self.X, self.k = diagonal, arrays("points", None, d), None
+        terms = table["terms"]
+        demand(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
+        for term in terms:
+            keys(term, "term", "loss weight margin sign")
+            known = isinstance(term["loss"], str) and term["loss"] in LOSSES
+            known = known and not isinstance(term["sign"], bool) and term["sign"] in (1, -1)
+            demand(known, "term: there is no such loss, or sign is not 1 or -1")
+            plain = positive(term["weight"], "weight") == 1 or term["loss"] != "hard"
+            demand(plain, "term: a hard margin has the weight 1")
+        self.diagonal, self.X, self.losses = diagonal, arrays("points", None, d), [term["loss"] for term in terms]
         n = len(self.X)
         if table["kind"] == "all pairs":
-            demand(len(self.terms) == 2, "risk: all pairs have two terms, of equal and of different labels")
-            codes = arrays("codes", n, integers=n)
-            self.i, self.j = np.triu_indices(n, 1)
-            self.kind = (codes[self.i] != codes[self.j]).astype(np.int8)
+            demand(len(terms) == 2, "risk: all pairs have two terms, of equal and of different labels")
+            codes, self.items = arrays("codes", n, integers=n), np.column_stack(np.triu_indices(n, 1))
+            self.kind = (codes[self.items[:, 0]] != codes[self.items[:, 1]]).astype(np.int8)
         else:
             name = "triplets" if "triplets" in arrays else "pairs"
-            self.i, self.j, *k = arrays(name, None, 3 if name == "triplets" else 2, integers=n).T
-            self.k = k[0] if k else None
-            self.kind = arrays("terms", len(self.i), integers=len(self.terms))
-        self.targets = arrays("targets", len(self.i)) if "targets" in arrays else None
-        self.weights = arrays("comparison_weights", len(self.i)) if "comparison_weights" in arrays else None
-        demand(self.weights is None or (self.weights >= 0.0).all(), "comparison_weights must not be negative")
+            self.items = arrays(name, None, 3 if name == "triplets" else 2, integers=n)
+            self.kind = arrays("terms", len(self.items), integers=len(terms))
+        self.triplets = self.items.shape[1] == 3
+        self.signs = np.array([float(term["sign"]) for term in terms])[self.kind]
+        weights = arrays("comparison_weights", len(self)) if "comparison_weights" in arrays else np.ones(len(self))
+        demand((weights >= 0.0).all(), "comparison_weights must not be negative")
+        self.weights = Ball.of([positive(term["weight"], "weight") for term in terms])[self.kind] * weights
+        self.mu = Ball.of([rational(term["margin"], "margin") for term in terms])[self.kind]
+        if "targets" in arrays:
+            self.mu = Ball(arrays("targets", len(self)))
 
-    def _by_term(self) -> Iterator[tuple[Term, Array, Ball, Ball]]:
-        """Terms with their comparisons, the mu and the weights of these, a block at a time."""
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def keep(self, rows: slice) -> None:
+        """Keep some of the comparisons, whose risks add up."""
+        self.items, self.kind, self.signs = self.items[rows], self.kind[rows], self.signs[rows]
+        self.weights, self.mu = self.weights[rows], self.mu[rows]
+
+    def _by_loss(self) -> Iterator[tuple[Any, Array]]:
+        """What losses are, and rows of comparisons that have them, a block at a time."""
         step = max(1, BLOCK // max(16, self.X.shape[1]))
-        for number, term in enumerate(self.terms):
+        for number, loss in enumerate(self.losses):
             rows = np.flatnonzero(self.kind == number)
-            for some in (rows[at : at + step] for at in range(0, len(rows), step)):
-                mu = term.mu if self.targets is None else Ball(self.targets[some])
-                weight = Ball(np.ones(len(some)) if self.weights is None else self.weights[some])
-                yield term, some, mu, weight * term.weight
+            yield from ((LOSSES[loss], rows[at : at + step]) for at in range(0, len(rows), step))
 
     def value(self, factor: Array) -> Ball:
         """R at a metric."""
         images, total = Images(self.diagonal, factor, self.X), Ball(0.0)
-        for term, rows, mu, weight in self._by_term():
-            s, error = images.listed(self.i[rows], self.j[rows]), images.error
-            if self.k is not None:
-                s = images.listed(self.i[rows], self.k[rows]) - s
-                error = 2.0 * error + U * float(np.abs(s).max(initial=0.0))
-            total = total + (term.values(term.sign * s, up(error), mu) * weight).sum()
+        for (_, _, loss, _), rows in self._by_loss():
+            i, j, *k = self.items[rows].T
+            s = images.listed(i, k[0]) - images.listed(i, j) if k else images.listed(i, j)
+            total = total + (loss(s * self.signs[rows], self.mu[rows]) * self.weights[rows]).sum()
         return total
 
     def dual(self, table: Table, arrays: Arrays) -> Says:
         """What slopes, each in its box, say."""
         demand(table["kind"] == "slopes" and "bits" not in table, "dual: kind must be 'slopes', without bits")
-        slopes, total, n = arrays("slopes", len(self.i)), Ball(0.0), len(self.X)
-        weights, worst = np.zeros(len(self.i)), np.zeros(())
-        for term, rows, mu, weight in self._by_term():
-            total = total + (term.duals(slopes[rows], mu) * weight).sum()
-            u = Ball(slopes[rows]) * weight * term.sign
-            weights[rows] = u.mid
-            worst = np.maximum(worst, np.max(u.rad, initial=0.0))
-        # An entry sums at most `most` weights, each wrong by at most `worst`.
-        ends, signs = ([self.j], [1.0]) if self.k is None else ([self.j, self.k], [-1.0, 1.0])
-        at = np.concatenate([self.i * n + end for end in ends])
-        parts = np.concatenate([sign * weights for sign in signs])
+        slopes, total, n = arrays("slopes", len(self)), Ball(0.0), len(self.X)
+        for (low, high, _, worth), rows in self._by_loss():
+            a = slopes[rows]
+            show((a >= low).all() and (a <= high).all(), "a slope is outside of its box")
+            total = total + (worth(a, self.mu[rows]) * self.weights[rows]).sum()
+        u = Ball(slopes) * self.weights * self.signs
+        # An entry of W sums at most `most` weights, each wrong by at most the largest radius.
+        (i, *ends), signs = self.items.T, [-1.0, 1.0] if self.triplets else [1.0]
+        at = np.concatenate([i * n + end for end in ends])
+        parts = np.concatenate([sign * u.mid for sign in signs])
         W, counts = (np.bincount(at, numbers, n * n).reshape(n, n) for numbers in (parts, np.ones(len(at))))
         size, most = float(np.bincount(at, np.abs(parts)).max(initial=0.0)), int(counts.max(initial=0.0))
-        rad = np.where(counts > 0.0, up(most * worst + gamma(most) * size), 0.0)
-        return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad), balanced=self.k is not None))
+        rad = np.where(counts > 0.0, up(most * u.rad.max(initial=0.0) + gamma(most) * size), 0.0)
+        return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad)))
 
 
-# Regularizers and bounds ----------------------------------------------------------------------------------------------
+RISKS: dict[str, Any] = {
+    "pairs of lists": ListRisk, "rankings": ListRisk, "listed comparisons": ListedRisk, "all pairs": ListedRisk
+}  # fmt: skip
 
 
-class Regularizer:
-    """``Omega``: its kind and weight; of a quadratic form L, whether it is convex by itself, and its nonzero rows."""
+# Regularizers ---------------------------------------------------------------------------------------------------------
+
+
+class Norm:
+    """A weight times the trace, the Frobenius norm, or half of its square.
+
+    Every regularizer has ``value``: Omega at a factor of a metric, or at weights; ``bound``: below ``v - <A, M> +
+    Omega(M)`` for all metrics M with ``Omega(M) <= most`` (theorems 6 and 7); and ``parameters``: keys that it wants.
+    """
 
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
-        self.kind, self.convex, self.diagonal = table.get("kind"), True, diagonal
-        if self.kind in ("trace", "frobenius", "squared frobenius"):
-            keys(table, "regularizer", "kind weight", "over_root_of")
-            root = Ball(float(natural(table.get("over_root_of", 1), "over_root_of", 1))).sqrt()
-            self.weight = Ball.of(positive(table["weight"], "weight")) / root
-            return
+        keys(table, "regularizer", "kind weight", "over_root_of")
+        root = Ball(float(natural(table.get("over_root_of", 1), "over_root_of", 1))).sqrt()
+        self.weight, self.kind = Ball.of(positive(table["weight"], "weight")) / root, table["kind"]
+        self.diagonal, self.d, self.parameters = diagonal, d, "" if diagonal or self.kind == "trace" else "shift"
+
+    def value(self, B: Ball) -> Ball:
+        if self.kind == "trace":
+            return (B if self.diagonal else B * B).sum() * self.weight
+        M = B if self.diagonal else B @ B.T
+        return M.norm() * self.weight if self.kind == "frobenius" else (M * M).sum() * self.weight * 0.5
+
+    def bound(self, v: Fraction, A: Ball, table: Table, arrays: Arrays, most: Fraction | None) -> Fraction:
+        if self.diagonal:
+            P = Ball(np.maximum(A.above(), 0.0))
+            size = exactly(P.mid.max()) if self.kind == "trace" else P.norm().upper()
+        elif self.kind == "trace":
+            P, size = Ball(np.eye(self.d)) * self.weight, self.weight.lower()
+        else:
+            F, shift = Ball(arrays("cap", None, self.d)), Ball.of(rational(table["shift"], "dual: shift"))
+            P = F.T @ F + Ball(np.eye(self.d)) * shift
+            size = P.norm().upper()
+        if not self.diagonal:
+            semidefinite(P - A, "the cap less the dual matrix")
+        if self.kind == "squared frobenius":
+            return v - size * size / (2 * self.weight.lower())
+        show(
+            size <= self.weight.lower(), "the dual point is not feasible: its cap exceeds the weight of the regularizer"
+        )
+        return v
+
+
+class QuadraticForm:
+    """Half a quadratic form L of diagonal metrics: whether it is convex by itself, and its nonzero rows."""
+
+    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
         keys(table, "regularizer", "kind of")
-        demand(self.kind == "quadratic form" and diagonal, "regularizer: unknown, or a quadratic form on full metrics")
-        if table["of"] == "gram of A":
+        demand(diagonal, "regularizer: a quadratic form on full metrics")
+        self.convex = table["of"] == "gram of A"
+        self.d, self.parameters = d, "" if self.convex else "lack"
+        if self.convex:
             # (A^T A) o (A^T A) is positive semidefinite by Schur's theorem.
             A = Ball(arrays("gram_of", None, d))
             self.L = (A.T @ A) * (A.T @ A)
@@ -798,19 +834,33 @@ class Regularizer:
         given = points if table["of"] == "squared points" else arrays("form", d, d)
         fits = given.shape == (d, d) and (given == given.T).all() and (given is points or (given >= 0.0).all())
         demand(fits, "regularizer: the matrix must be symmetric, without negative entries")
-        self.L = Ball(given) * Ball(given) if given is points else Ball(given)
-        self.convex, self.rows = False, np.flatnonzero(given.any(axis=0))
+        self.L, self.rows = (
+            Ball(given) * Ball(given) if given is points else Ball(given),
+            np.flatnonzero(given.any(axis=0)),
+        )
 
-    def value(self, factor: Array) -> Ball:
-        """``Omega`` at a metric."""
-        B = Ball(factor)
-        if self.kind == "trace":
-            return (B if self.diagonal else B * B).sum() * self.weight
-        if self.kind == "quadratic form":
-            w = Ball(factor[:, None])
-            return (w * (self.L @ w)).sum() * 0.5
-        M = B if self.diagonal else B @ B.T
-        return M.norm() * self.weight if self.kind == "frobenius" else (M * M).sum() * self.weight * 0.5
+    def value(self, B: Ball) -> Ball:
+        w = B[:, None]
+        return (w * (self.L @ w)).sum() * 0.5
+
+    def bound(self, v: Fraction, A: Ball, table: Table, arrays: Arrays, most: Fraction | None) -> Fraction:
+        z = Ball(arrays("z", self.d)[:, None])
+        reach = self.L @ z
+        show(np.all(reach.below()[:, 0] >= A.above()), "z does not have L z >= S - G")
+        left = v - (z * reach).sum().upper() / 2
+        if self.convex:
+            return left
+        lack, diagonal = rational(table["lack"], "dual: lack"), self.L[self.rows, self.rows].below()
+        show(lack >= 0 and most is not None, "a form that may lack convexity wants an upper bound, and no G")
+        semidefinite(self.L + Ball(np.eye(self.d)) * Ball.of(lack), "the quadratic form with what it lacks")
+        show((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
+        least = exactly(diagonal.min(initial=1.0))
+        return left - lack * (2 * (most or 0) / least + z[self.rows].norm().upper() ** 2)
+
+
+REGULARIZERS: dict[str, Any] = {
+    "trace": Norm, "frobenius": Norm, "squared frobenius": Norm, "quadratic form": QuadraticForm
+}  # fmt: skip
 
 
 def semidefinite(K: Ball, what: str) -> None:
@@ -822,12 +872,13 @@ def semidefinite(K: Ball, what: str) -> None:
     e = 4.0 * (d + 8.0) * U * float(norms(K.mid)) + 1.0625 * rad
     shifted, C = K - Ball(e * np.eye(d)), np.full((d, d), np.nan)
     if math.isfinite(e):
-        try:
+        with contextlib.suppress(np.linalg.LinAlgError):
             C = np.linalg.cholesky(0.5 * (shifted.mid + shifted.mid.T))
-        except np.linalg.LinAlgError:
-            show(False, f"{what} is not proven to be positive semidefinite")
     E = shifted - Ball(C) @ Ball(C.T)
     show(norms(np.abs(E.mid) + E.rad) <= e, f"{what} is not proven to be positive semidefinite")
+
+
+# Problems and proofs --------------------------------------------------------------------------------------------------
 
 
 class Problem:
@@ -840,11 +891,9 @@ class Problem:
         demand(known, "problem: cone must be 'psd' or 'diagonal', and linear true or false")
         self.diagonal, self.d = table["cone"] == "diagonal", natural(table["features"], "features", 1)
         self.constant = rational(table.get("constant", "0"), "constant")
-        kind: Any = table["risk"].get("kind") if isinstance(table["risk"], dict) else None
-        demand(isinstance(kind, str) and kind in RISKS, "risk: there is no such kind")
-        demand(isinstance(table["regularizer"], dict), "regularizer must be a table")
-        self.risk = RISKS[kind](table["risk"], arrays, self.diagonal, self.d)
-        self.omega = Regularizer(table["regularizer"], arrays, self.diagonal, self.d, self.risk.X)
+        self.risk = entry(RISKS, table["risk"], "risk")(table["risk"], arrays, self.diagonal, self.d)
+        omega = entry(REGULARIZERS, table["regularizer"], "regularizer")
+        self.omega = omega(table["regularizer"], arrays, self.diagonal, self.d, self.risk.X)
         self.G = np.zeros(self.d if self.diagonal else (self.d, self.d))
         if table["linear"]:
             self.G = arrays("linear", *self.G.shape)
@@ -853,66 +902,35 @@ class Problem:
         self.arrays = {name: arrays.arrays[name] for name in arrays.used}
         self.sha256 = statement_digest(table, self.arrays)
 
-    def upper(self, arrays: Arrays) -> Fraction:
-        """F at the metric of a file, without the constant."""
-        if self.diagonal:
-            factor = arrays("weights_of_metric", self.d)
-            demand((factor >= 0.0).all(), "weights_of_metric must not be negative")
-        else:
-            factor = arrays("factor", None, self.d)
+    def factor(self, arrays: Arrays) -> Array:
+        """Of the metric of a file; on the diagonal its weights."""
+        if not self.diagonal:
+            return arrays("factor", None, self.d)
+        weights = arrays("weights_of_metric", self.d)
+        demand((weights >= 0.0).all(), "weights_of_metric must not be negative")
+        return weights
+
+    def upper(self, risk: Ball, factor: Array) -> Fraction:
+        """F, but for the constant, at the metric of a file, where the risk is known."""
         B = Ball(factor)
         linear = B * Ball(self.G) if self.diagonal else B * (B @ Ball(self.G))
-        return (self.risk.value(factor) + self.omega.value(factor) + linear.sum()).upper()
+        return (risk + self.omega.value(B) + linear.sum()).upper()
 
     def lower(self, says: Says, table: Table, arrays: Arrays, upper: Fraction | None) -> Fraction:
-        """A lower bound on F from a dual point and the cap of a file, without the constant (theorems 6 and 7)."""
-        omega = self.omega
+        """A lower bound on F, but for the constant, from a dual point and what a file proves it by (theorem 6)."""
         share = rational(table["share"], "dual: share")
         show(0 <= share <= 1, "the share is not between 0 and 1")
-        value, A = share * says.value.lower(), says.S * Ball.of(share) - Ball(self.G)
-        if omega.kind == "quadratic form":
-            return value - self._conjugate(A, table, arrays, upper)
-        weight = omega.weight.lower()
-        if self.diagonal:
-            P = np.maximum(A.above(), 0.0)
-            size = exactly(P.max()) if omega.kind == "trace" else Ball(P).norm().upper()
-        elif omega.kind == "trace":
-            size = weight
-            semidefinite(Ball(np.eye(self.d)) * omega.weight - A, "what the trace leaves of the dual matrix")
-        else:
-            F = Ball(arrays("cap", None, self.d))
-            cap = F.T @ F + Ball(np.eye(self.d)) * Ball.of(rational(table["shift"], "dual: shift"))
-            size = cap.norm().upper()
-            semidefinite(cap - A, "the cap less the dual matrix")
-        if omega.kind == "squared frobenius":
-            return value - size * size / (2 * weight)
-        show(size <= weight, "the dual point is not feasible: its cap exceeds the weight of the regularizer")
-        return value
-
-    def _conjugate(self, A: Ball, table: Table, arrays: Arrays, upper: Fraction | None) -> Fraction:
-        """Above ``max_w <A, w> - 1/2 w^T L w``, from z with ``L z >= A`` entry by entry (theorem 7)."""
-        omega, z = self.omega, Ball(arrays("z", self.d)[:, None])
-        reach = omega.L @ z
-        show(np.all(reach.below()[:, 0] >= A.above()), "z does not have L z >= S - G")
-        most = (z * reach).sum().upper() / 2
-        if omega.convex:
-            return most
-        lack, diagonal = rational(table["lack"], "dual: lack"), omega.L[omega.rows, omega.rows].below()
-        show(
-            lack >= 0 and not self.table["linear"] and upper is not None, "a form that may lack convexity: G, no upper"
-        )
-        semidefinite(omega.L + Ball(np.eye(self.d)) * Ball.of(lack), "the quadratic form with what it lacks")
-        show((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
-        least = exactly(diagonal.min(initial=1.0))
-        return most + lack * (2 * max(upper or Fraction(0), Fraction(0)) / least + z[omega.rows].norm().upper() ** 2)
+        # Without G the regularizer is at most F, the risk being nonnegative.
+        most = None if self.table["linear"] or upper is None else max(upper, Fraction(0))
+        A = says.S * Ball.of(share) - Ball(self.G)
+        return self.omega.bound(share * says.value.lower(), A, table, arrays, most)
 
 
-RISKS: dict[str, Callable[..., Any]] = {
-    "pairs of lists": ListRisk, "rankings": ListRisk, "listed comparisons": ListedRisk, "all pairs": ListedRisk
-}  # fmt: skip
-
-
-# Verdicts -------------------------------------------------------------------------------------------------------------
+def entry(known: dict[str, Any], table: Any, what: str) -> Any:
+    """The class of a kind of block."""
+    kind = table.get("kind") if isinstance(table, dict) else None
+    demand(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
+    return known[str(kind)]
 
 
 @dataclass(frozen=True)
@@ -936,10 +954,10 @@ def prove(document: Table, arrays: Mapping[str, Array]) -> Proof:
     given, table, lower, upper, reasons = Arrays(arrays), document["dual"], None, None, []
     with np.errstate(all="ignore"):
         problem = Problem(document, given)
-        shift = not problem.diagonal and problem.omega.kind != "trace"
-        keys(table, "dual", "kind share" + " shift" * shift + " lack" * (not problem.omega.convex), "bits")
+        keys(table, "dual", f"kind share {problem.omega.parameters}", "bits")
         try:
-            upper = problem.upper(given)
+            factor = problem.factor(given)
+            upper = problem.upper(problem.risk.value(factor), factor)
             if claimed[1] < rounded(upper + problem.constant, 1):
                 reasons.append("the upper bound claimed is smaller than the one proven")
         except NotProven as error:

@@ -156,7 +156,8 @@ def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arr
     for nudge in nudges:
         arrays |= _factor(problem, M * (1.0 + nudge))
         try:
-            return stated.upper(kernel.Arrays(arrays))
+            factor = stated.factor(kernel.Arrays(arrays))
+            return stated.upper(stated.risk.value(factor), factor)
         except kernel.NotProven:
             if nudge == nudges[-1]:
                 raise
@@ -188,7 +189,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
     factor = arrays["weights_of_metric" if cone.diagonal else "factor"]
     M = factor if cone.diagonal else factor.T @ factor
     for metric, root in ((cone.identity(), cone.identity()), (M, factor)):
-        omega = float(stated.omega.value(root).mid)
+        omega = float(stated.omega.value(kernel.Ball(root)).mid)
         linear = cone.inner(stated.G, metric)
         sizes = abs(problem.regularizer.value(metric, cone))
         sizes += 0.0 if problem.G is None else float(np.abs(problem.G * metric).sum())

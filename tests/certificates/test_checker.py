@@ -156,7 +156,7 @@ def test_logarithms_contain_the_true_ones(x, share, s):
 def test_logistic_losses_and_entropies_contain_the_true_ones(s, p):
     with localcontext() as context:
         context.prec = 60
-        value = kernel.softplus(np.array([s]), 0.0)
+        value = kernel.softplus(Ball([s]))
         exact = (1 + (-Decimal(s)).exp()).ln()
         assert abs(Decimal(float(value.mid[0])) - exact) <= Decimal(float(value.rad[0]))
         value = kernel.entropy(np.array([p]))
@@ -346,9 +346,10 @@ def test_the_dual_matrix_contains_the_exact_one(tmp_path):
             term = terms[int(risk.kind[t])]
             u = Fraction(min(1.0, max(0.0, float(slope)))) * Fraction(term["weight"])
             value += u * Fraction(term["margin"])
-            D = np.outer(X[risk.i[t]] - X[risk.j[t]], X[risk.i[t]] - X[risk.j[t]])
-            if risk.k is not None:
-                D = np.outer(X[risk.i[t]] - X[risk.k[t]], X[risk.i[t]] - X[risk.k[t]]) - D
+            i, j, *k = risk.items[t]
+            D = np.outer(X[i] - X[j], X[i] - X[j])
+            if k:
+                D = np.outer(X[i] - X[k[0]], X[i] - X[k[0]]) - D
             S = S + u * term["sign"] * D
         assert contains(says.value, [value])
         assert contains(says.S, np.diag(S) if stated.diagonal else S)

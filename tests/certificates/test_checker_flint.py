@@ -72,19 +72,20 @@ def test_objective_dual_and_residual_overlap(name, tmp_path):
     given = kernel.Arrays(arrays)
     stated = kernel.Problem(document, given)
     risk, factor = stated.risk, arrays["factor"]
-    X, B = arrays["points"], matrix(factor)
+    # flint has no matrices of no rows and some columns.
+    X, B = arrays["points"], matrix(factor if len(factor) else np.zeros((1, stated.d)))
     value, dual, weighted = arb(0), arb(0), []
     if isinstance(risk, kernel.ListedRisk):
         table = document["problem"]["risk"]["terms"]
         for t, slope in enumerate(arrays["slopes"]):
             term = table[int(risk.kind[t])]
             c, mu, sign = number(term["weight"]), number(term["margin"]), term["sign"]
-            if risk.targets is not None:
-                c, mu = c * number(float(risk.weights[t])), number(float(risk.targets[t]))
-            near = differences(X, risk.i[t], risk.j[t])
-            far = None if risk.k is None else differences(X, risk.i[t], risk.k[t])
+            if "targets" in arrays:
+                c, mu = c * number(float(arrays["comparison_weights"][t])), number(float(arrays["targets"][t]))
+            i, j, *k = risk.items[t]
+            near, far = differences(X, i, j), differences(X, i, k[0]) if k else None
             s = sign * (square(B, near) if far is None else square(B, far) - square(B, near))
-            low, high = kernel.LOSSES[term["loss"]]
+            low, high = kernel.LOSSES[term["loss"]][:2]
             a = number(float(np.clip(slope, low, high)))
             loss = term["loss"]
             if loss == "hinge":
@@ -99,8 +100,7 @@ def test_objective_dual_and_residual_overlap(name, tmp_path):
                 weighted.append((c * a * sign, far))
     else:
         weight, mu = number(document["problem"]["risk"]["weight"]), number(document["problem"]["risk"]["margin"])
-        for q in range(risk.lists.count):
-            near, far = risk.lists.of(q)
+        for q, (near, far) in enumerate(zip(risk.near, risk.far, strict=True)):
             for i in near:
                 for j in far:
                     t = mu - square(B, differences(X, q, j)) + square(B, differences(X, q, i))

@@ -369,9 +369,9 @@ def _made_feasible(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
         with np.errstate(all="ignore"):
             given = kernel.Arrays(arrays)
             stated = kernel.Problem(document, given)
-            says = stated.risk.dual(document["dual"], given)
+            says, factor = stated.risk.dual(document["dual"], given), stated.factor(given)
             hints = {"hint": arrays.get("weights_of_metric", np.zeros(stated.d))}
-            _, table, cap = feasible(stated, says, hints, stated.upper(given))
+            _, table, cap = feasible(stated, says, hints, stated.upper(stated.risk.value(factor), factor))
     except (kernel.NotProven, kernel.CertificateError, InputError, np.linalg.LinAlgError, ValueError, ArithmeticError):
         d, problem = document["problem"]["features"], document["problem"]
         table, cap, kind = {"share": "0"}, {}, problem["regularizer"]["kind"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +46,7 @@ class Agreement:
         problem, mutation, whole = self.campaign.made(case)
         path, start = self.campaign.folder / f"{case}.npz", time.perf_counter()
         path.write_bytes(whole)
-        said = compare(path, whole, container=whole_of(mutation))
+        said = compare([path], [whole], container=whole_of(mutation))
         if said not in AGREED and self.campaign.keep is not None:
             self.campaign.keep.mkdir(parents=True, exist_ok=True)
             (self.campaign.keep / path.name).write_bytes(whole)
@@ -58,17 +59,17 @@ def whole_of(mutation: str) -> bool:
     return any(mutation.startswith(name) for name in CONTAINERS)
 
 
-def compare(path: Path, whole: bytes, container: bool = False) -> str:
-    """One of :data:`AGREED`, or a disagreement in words."""
+def compare(paths: Sequence[Path], wholes: Sequence[bytes], container: bool = False) -> str:
+    """What both say of a file, or of several together: one of :data:`AGREED`, or a disagreement in words."""
     first, second, why = None, None, ""
     try:
-        first = checker.verify(path)
+        first = checker.verify(*paths)
     except checker.CertificateError as error:
         why = str(error)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            second = second_checker.judge(whole)
+            second = second_checker.judge(*wholes)
     except second_checker.TooLarge:
         return "too large"
     except second_checker.Refused as error:

@@ -23,7 +23,7 @@ import struct
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -281,8 +281,9 @@ def held(rows: float, columns: float) -> None:
         raise CertificateError(f"a matrix of {rows:g} rows and {columns:g} columns has more than {MAX_NUMBERS} numbers")
 
 
-def operations(problem: Any, arrays: Mapping[str, Array]) -> float:
+def operations(document: Any, arrays: Mapping[str, Array]) -> float:
     """About what a proof takes, from shapes and lengths of lists alone; refuses matrices that are too large."""
+    problem, (first, end) = document["problem"], document["dual"].get("rows", (0, None))
     sides = {name: (*array.shape, 1, 1) for name, array in arrays.items()}
     rows = {name: float(side[0]) for name, side in sides.items()}
     d, n, diagonal = float(problem["features"]), rows.get("points", 0.0), problem["cone"] == "diagonal"
@@ -299,11 +300,13 @@ def operations(problem: Any, arrays: Mapping[str, Array]) -> float:
             raise CertificateError(f"there are more than {MAX_LENGTH} pairs of points")
         held(n, max(n, rank))
         logistic = 2.0 * LOGISTIC if any(term["loss"] == "logistic" for term in problem["risk"]["terms"]) else 0.0
+        comparisons = min(comparisons, float("inf") if end is None else end - first)
         each = comparisons * (8.0 * (d if diagonal else rank) + 200.0 + logistic + len(problem["risk"]["terms"]))
         return square + MULTIPLY * n * d * (rank + 3.0 * (n + d)) + each + 50.0 * n * n
     p = np.diff(arrays["near_stops"].astype(np.float64).ravel(), prepend=0.0)
-    queries = float(p.size)
     far = n - p if "itself" in arrays else np.diff(arrays["far_stops"].astype(np.float64).ravel(), prepend=0.0)
+    p, far = p[first:end], far[first:end]
+    queries = float(p.size)
     held(queries, max(n, d))
     held(n + queries, d if diagonal else rank)
     pairs, measure = p * far, problem["risk"].get("measure", "auc")
@@ -410,50 +413,61 @@ def sizes(problem: kernel.Problem) -> dict[str, int]:
     return found | {"triplets" if risk.triplets else "pairs": len(risk)}
 
 
-def verify(path: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) -> Verdict:
-    """Prove bounds from a certificate file and compare them with those it claims.
+def verify(*paths: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) -> Verdict:
+    """Prove bounds from a certificate, a file or its parts, and compare them with those it claims.
 
     Parameters
     ----------
-    path : path
-        A file as ``docs/certificate-format.md`` describes it.
+    *paths : path
+        A file as ``docs/certificate-format.md`` describes it; or all parts of a certificate, of which one at a time is
+        held in memory.
     max_bytes : int
         No file is read that is larger, packed or unpacked.
     max_work : float
-        No proof is done that takes more operations, each about a nanosecond of one core.
+        No file is proven that takes more operations, each about a nanosecond of one core.
 
     Returns
     -------
     Verdict
-        The bounds that were proved, and whether they are those that the file claims.
+        The bounds that were proved, and whether they are those that the file claims. Of parts its reason says which
+        rows are in none of them or in two.
 
     Raises
     ------
     CertificateError
-        If the file is damaged, malformed, too large, or its arrays have other hashes than it says; or if this machine
-        does not compute as the proof assumes.
+        If a file is damaged, malformed, too large, or its arrays have other hashes than it says; if files are no parts
+        of one certificate; or if this machine does not compute as the proof assumes.
     """
-    return judge(*read(Path(path), max_bytes), max_work)
+    return judge((read(Path(path), max_bytes) for path in paths), max_work)
 
 
-def judge(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float = MAX_WORK) -> Verdict:
-    """:func:`verify` of the contents of a file, as :func:`read` returns them."""
-    start, title = time.perf_counter(), document["title"]
+def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdict:
+    """:func:`verify` of the contents of files, as :func:`read` returns them."""
+    start, titles = time.perf_counter(), []
+
+    def titled() -> Iterator[kernel.Contents]:
+        for document, arrays in files:
+            titles.append(title := document["title"])
+            if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
+                raise CertificateError("title must be a line of at most 500 letters")
+            yield document, arrays
+
     with refusals("the problem"):
-        if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
-            raise CertificateError("title must be a line of at most 500 letters")
-        proof = prove(document, arrays, max_work)
-        return as_verdict(proof, title, time.perf_counter() - start)
+        return as_verdict(prove(titled(), max_work), titles[0], time.perf_counter() - start)
 
 
-def prove(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float = MAX_WORK) -> kernel.Proof:
+def prove(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> kernel.Proof:
     """What the kernel proves, on a machine that computes as it assumes, within the limits."""
     arithmetic()
+
+    def limited() -> Iterator[kernel.Contents]:
+        for document, arrays in files:
+            if not operations(document, arrays) <= max_work:
+                raise CertificateError(f"the proof takes more than {max_work:.3g} operations (--max-work)")
+            yield document, arrays
+
     with refusals("the problem"):
-        work = operations(document["problem"], arrays)
-        if not work <= max_work:
-            raise CertificateError(f"the proof takes more than {max_work:.3g} operations (--max-work)")
-        return kernel.prove(document, arrays)
+        return kernel.prove(limited())
 
 
 def as_verdict(proof: kernel.Proof, title: str, seconds: float) -> Verdict:
@@ -468,12 +482,12 @@ def as_verdict(proof: kernel.Proof, title: str, seconds: float) -> Verdict:
 def main(arguments: list[str] | None = None) -> int:
     """Exit code 0: proven; 1: not proven; 2: refused."""
     parser = argparse.ArgumentParser(description="Prove the bounds of a certificate file in exact arithmetic.")
-    parser.add_argument("file", type=Path)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a certificate, or all its parts")
     parser.add_argument("--max-bytes", type=int, default=MAX_BYTES)
     parser.add_argument("--max-work", type=float, default=MAX_WORK)
     said = parser.parse_args(arguments)
     try:
-        verdict = verify(said.file, said.max_bytes, said.max_work)
+        verdict = verify(*said.files, max_bytes=said.max_bytes, max_work=said.max_work)
         with refusals("the verdict"):
             print(verdict, flush=True)
     except CertificateError as error:

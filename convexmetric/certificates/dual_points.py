@@ -8,7 +8,8 @@ the cap that shows so, come from eigenvalues in floats, less what the kernel's o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +24,7 @@ from convexmetric.errors import InputError
 from convexmetric.measures import most_violated_rankings
 from convexmetric.risks import Risk
 
-__all__ = ["feasible", "stored"]
+__all__ = ["feasible", "in_parts", "stored"]
 
 #: Bits of slopes and weights, if the kernel's sums of them stay below 2^53.
 BITS = 36
@@ -67,6 +68,29 @@ def stored(risk: Risk, said: Described, problem: kernel.Problem) -> tuple[Table,
     spare = int(np.bitwise_or.reduce([np.bitwise_or.reduce(array) for array in sums.values()])) | one
     shift = (spare & -spare).bit_length() - 1
     return {"kind": "sums", "bits": bits - shift}, {name: array >> shift for name, array in sums.items()}
+
+
+def in_parts(risk: Any, found: Arrays, cuts: Sequence[int]) -> list[tuple[list[int], Arrays]]:
+    """The arrays of a dual point in parts: of each the first row, the end, and its own arrays.
+
+    Parameters
+    ----------
+    risk : kernel.ListRisk or kernel.ListedRisk
+        Of the statement; its rows are queries, or comparisons.
+    found : dict of arrays
+        As :func:`stored` returns them.
+    cuts : sequence of int
+        Where parts begin and end, from 0 to the number of rows.
+    """
+    lists = isinstance(risk, kernel.ListRisk)
+    sizes = {"slopes": risk.p * risk.n, "near_sums": risk.p, "steps": risk.p, "far_sums": risk.n} if lists else {}
+    ends = {name: np.concatenate([[0], np.cumsum(of)]) for name, of in sizes.items()}
+    made = []
+    for first, end in itertools.pairwise(cuts):
+        places = {name: slice(at[first], at[end]) for name, at in ends.items()}
+        own = {name: array[..., places.get(name, slice(first, end))] for name, array in found.items()}
+        made.append(([first, end], own | ({"weights": found["weights"]} if "weights" in found else {})))
+    return made
 
 
 def whole_weights(weights: Array, one: int) -> np.ndarray:
@@ -179,7 +203,11 @@ def feasible(
     for spare in (*SPARE, 1.0):
         try:
             table, arrays = _cap(problem, float(v), says, hints, spare)
-            return problem.lower(says, table, kernel.Arrays(arrays), upper), table, arrays
+            return (
+                problem.lower(says, problem.given(table, kernel.Arrays(arrays)), upper),
+                table,
+                arrays,
+            )
         except kernel.NotProven as error:
             why = why or str(error)
     raise InputError(f"nothing is proven: lower bound: {why}")

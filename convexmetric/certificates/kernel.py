@@ -23,17 +23,20 @@ library (exp, log) and of LAPACK are not trusted. The last steps are taken with 
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import json
 import math
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +48,8 @@ Table = dict[str, Any]
 Contents = tuple[Table, Mapping[str, Array]]
 
 FORMAT, VERSION = "convexmetric-certificate", 2
+#: Arrays of dual points, of which every part of a certificate has those of its rows.
+OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
 #: Unit roundoff, the safety factor of radii, and what is added to them and to norms because of underflow.
 U, GROW, TINY, FLOOR = 2.0**-53, 1.0 + 2.0**-20, 2.0**-900, 2.0**-480
 #: Integers up to this are floats; numbers held in a block.
@@ -579,10 +584,12 @@ class ListRisk:
     def __len__(self) -> int:
         return len(self.near)
 
-    def keep(self, rows: slice) -> None:
-        """Keep some of the queries, whose risks add up."""
-        self.near, self.far, self.Q = self.near[rows], self.far[rows], self.Q[rows]
-        self.p, self.n, self.units, self.shares = self.p[rows], self.n[rows], self.units[rows], self.shares[rows]
+    def part(self, rows: slice) -> Self:
+        """Some of the queries, whose risks add up."""
+        made = copy.copy(self)
+        made.near, made.far, made.Q = self.near[rows], self.far[rows], self.Q[rows]
+        made.p, made.n, made.units, made.shares = self.p[rows], self.n[rows], self.units[rows], self.shares[rows]
+        return made
 
     @property
     def ranked(self) -> bool:
@@ -730,10 +737,12 @@ class ListedRisk:
     def __len__(self) -> int:
         return len(self.items)
 
-    def keep(self, rows: slice) -> None:
-        """Keep some of the comparisons, whose risks add up."""
-        self.items, self.kind, self.signs = self.items[rows], self.kind[rows], self.signs[rows]
-        self.weights, self.mu = self.weights[rows], self.mu[rows]
+    def part(self, rows: slice) -> Self:
+        """Some of the comparisons, whose risks add up."""
+        made = copy.copy(self)
+        made.items, made.kind, made.signs = self.items[rows], self.kind[rows], self.signs[rows]
+        made.weights, made.mu = self.weights[rows], self.mu[rows]
+        return made
 
     def _by_loss(self) -> Iterator[tuple[Any, Array]]:
         """What losses are, and rows of comparisons that have them, a block at a time."""
@@ -781,8 +790,9 @@ RISKS: dict[str, Any] = {
 class Norm:
     """A weight times the trace, the Frobenius norm, or half of its square.
 
-    Every regularizer has ``value``: Omega at a factor of a metric, or at weights; ``bound``: below ``v - <A, M> +
-    Omega(M)`` for all metrics M with ``Omega(M) <= most`` (theorems 6 and 7); and ``parameters``: keys that it wants.
+    Every regularizer has ``value``, Omega at a factor of a metric, or at weights; ``given``, what a file proves its
+    share by, with the keys ``parameters``; and ``bound``, below ``v - <A, M> + Omega(M)`` for all metrics M of
+    ``Omega(M) <= most`` (theorems 6 and 7).
     """
 
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
@@ -797,23 +807,24 @@ class Norm:
         M = B if self.diagonal else B @ B.T
         return M.norm() * self.weight if self.kind == "frobenius" else (M * M).sum() * self.weight * 0.5
 
-    def bound(self, v: Fraction, A: Ball, table: Table, arrays: Arrays, most: Fraction | None) -> Fraction:
+    def given(self, table: Table, arrays: Arrays) -> Ball | None:
+        if not self.parameters:
+            return None
+        F, shift = Ball(arrays("cap", None, self.d)), Ball.of(rational(table["shift"], "dual: shift"))
+        return F.T @ F + Ball(np.eye(self.d)) * shift
+
+    def bound(self, v: Fraction, A: Ball, given: Ball | None, most: Fraction | None) -> Fraction:
+        weight = self.weight.lower()
         if self.diagonal:
             P = Ball(np.maximum(A.above(), 0.0))
             size = exactly(P.mid.max()) if self.kind == "trace" else P.norm().upper()
-        elif self.kind == "trace":
-            P, size = Ball(np.eye(self.d)) * self.weight, self.weight.lower()
         else:
-            F, shift = Ball(arrays("cap", None, self.d)), Ball.of(rational(table["shift"], "dual: shift"))
-            P = F.T @ F + Ball(np.eye(self.d)) * shift
-            size = P.norm().upper()
-        if not self.diagonal:
+            P = Ball(np.eye(self.d)) * self.weight if given is None else given
+            size = weight if given is None else P.norm().upper()
             semidefinite(P - A, "the cap less the dual matrix")
         if self.kind == "squared frobenius":
-            return v - size * size / (2 * self.weight.lower())
-        show(
-            size <= self.weight.lower(), "the dual point is not feasible: its cap exceeds the weight of the regularizer"
-        )
+            return v - size * size / (2 * weight)
+        show(size <= weight, "the dual point is not feasible: its cap exceeds the weight of the regularizer")
         return v
 
 
@@ -843,16 +854,19 @@ class QuadraticForm:
         w = B[:, None]
         return (w * (self.L @ w)).sum() * 0.5
 
-    def bound(self, v: Fraction, A: Ball, table: Table, arrays: Arrays, most: Fraction | None) -> Fraction:
-        z = Ball(arrays("z", self.d)[:, None])
+    def given(self, table: Table, arrays: Arrays) -> tuple[Ball, Fraction]:
+        return Ball(arrays("z", self.d)[:, None]), Fraction(0) if self.convex else rational(table["lack"], "dual: lack")
+
+    def bound(self, v: Fraction, A: Ball, given: tuple[Ball, Fraction], most: Fraction | None) -> Fraction:
+        z, lack = given
         reach = self.L @ z
         show(np.all(reach.below()[:, 0] >= A.above()), "z does not have L z >= S - G")
         left = v - (z * reach).sum().upper() / 2
         if self.convex:
             return left
-        lack, diagonal = rational(table["lack"], "dual: lack"), self.L[self.rows, self.rows].below()
         show(lack >= 0 and most is not None, "a form that may lack convexity wants an upper bound, and no G")
         semidefinite(self.L + Ball(np.eye(self.d)) * Ball.of(lack), "the quadratic form with what it lacks")
+        diagonal = self.L[self.rows, self.rows].below()
         show((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
         least = exactly(diagonal.min(initial=1.0))
         return left - lack * (2 * (most or 0) / least + z[self.rows].norm().upper() ** 2)
@@ -916,14 +930,17 @@ class Problem:
         linear = B * Ball(self.G) if self.diagonal else B * (B @ Ball(self.G))
         return (risk + self.omega.value(B) + linear.sum()).upper()
 
-    def lower(self, says: Says, table: Table, arrays: Arrays, upper: Fraction | None) -> Fraction:
-        """A lower bound on F, but for the constant, from a dual point and what a file proves it by (theorem 6)."""
-        share = rational(table["share"], "dual: share")
+    def given(self, table: Table, arrays: Arrays) -> tuple[Fraction, Any]:
+        """The share of the dual point that counts, and what the regularizer's part is proven by."""
+        return rational(table["share"], "dual: share"), self.omega.given(table, arrays)
+
+    def lower(self, says: Says, given: tuple[Fraction, Any], upper: Fraction | None) -> Fraction:
+        """A lower bound on F, but for the constant, by what was :meth:`given` (theorem 6)."""
+        share, more = given
         show(0 <= share <= 1, "the share is not between 0 and 1")
         # Without G the regularizer is at most F, the risk being nonnegative.
         most = None if self.table["linear"] or upper is None else max(upper, Fraction(0))
-        A = says.S * Ball.of(share) - Ball(self.G)
-        return self.omega.bound(share * says.value.lower(), A, table, arrays, most)
+        return self.omega.bound(share * says.value.lower(), says.S * Ball.of(share) - Ball(self.G), more, most)
 
 
 def entry(known: dict[str, Any], table: Any, what: str) -> Any:
@@ -947,39 +964,83 @@ class Proof:
     reason: str
 
 
-def prove(document: Table, arrays: Mapping[str, Array]) -> Proof:
-    """Prove the bounds of a certificate, and compare them with those that it claims."""
-    keys(document["claimed"], "claimed", "lower upper")
-    claimed = rational(document["claimed"]["lower"], "lower"), rational(document["claimed"]["upper"], "upper")
-    given, table, lower, upper, reasons = Arrays(arrays), document["dual"], None, None, []
+def prove(files: Iterable[Contents]) -> Proof:
+    """Prove the bounds of a certificate, in one file or in parts (theorem 8), and compare them with its claims."""
+    reasons: dict[str, str] = {}
+
+    def attempt(end: str, step: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return step(*given)
+        except NotProven as error:
+            reasons.setdefault(end, f"{end} bound: {error}")
+
+    problem, common, parts = None, "", []
     with np.errstate(all="ignore"):
-        problem = Problem(document, given)
-        keys(table, "dual", f"kind share {problem.omega.parameters}", "bits")
-        try:
-            factor = problem.factor(given)
-            upper = problem.upper(problem.risk.value(factor), factor)
-            if claimed[1] < rounded(upper + problem.constant, 1):
-                reasons.append("the upper bound claimed is smaller than the one proven")
-        except NotProven as error:
-            reasons.append(f"upper bound: {error}")
-        try:
-            lower = problem.lower(problem.risk.dual(table, given), table, given, upper)
-            if claimed[0] > rounded(lower + problem.constant, -1):
-                reasons.append("the lower bound claimed is larger than the one proven")
-        except NotProven as error:
-            reasons.append(f"lower bound: {error}")
-    unused = ", ".join(sorted(set(arrays) - given.used))
-    demand(not unused or lower is None, f"arrays that nothing speaks of: {unused}")
-    ends = [None if end is None else rounded(end + problem.constant, way) for end, way in ((lower, -1), (upper, 1))]
-    return Proof(problem, ends[0], ends[1], claimed, "; ".join(reasons))
+        for document, arrays in files:
+            of, table, claims = Arrays(arrays), document["dual"], document["claimed"]
+            problem = Problem(document, of)
+            keys(table, "dual", f"kind share {problem.omega.parameters}", "bits rows")
+            keys(claims, "claimed", "lower upper")
+            given, factor = problem.given(table, of), problem.factor(of)
+            claimed = rational(claims["lower"], "lower"), rational(claims["upper"], "upper")
+            before, common = common, shared(document, arrays)
+            demand(before in ("", common), "these are no parts of one certificate: they differ in more than their rows")
+            rows = some_rows(table, len(problem.risk))
+            risk = problem.risk.part(slice(*rows))
+            parts.append((rows, attempt("upper", risk.value, factor), attempt("lower", risk.dual, table, of)))
+            unused = ", ".join(sorted(set(arrays) - of.used))
+            demand(not unused, f"arrays that nothing speaks of: {unused}")
+        assert problem is not None, "there is no file"
+        # In the order of their rows, so that the order of files does not matter.
+        ranges, costs, said = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
+        wrong = misfits(ranges, len(problem.risk))
+        reasons = {"upper": wrong, "lower": wrong} if wrong else reasons
+        upper = None if "upper" in reasons else attempt("upper", problem.upper, reduce(add, costs), factor)
+        lower = None if "lower" in reasons else attempt("lower", problem.lower, reduce(add, said), given, upper)
+    low = None if lower is None else rounded(lower + problem.constant, -1)
+    high = None if upper is None else rounded(upper + problem.constant, 1)
+    if low is not None and claimed[0] > low:
+        reasons["lower"] = "the lower bound claimed is larger than the one proven"
+    if high is not None and claimed[1] < high:
+        reasons["upper"] = "the upper bound claimed is smaller than the one proven"
+    return Proof(problem, low, high, claimed, wrong or "; ".join(reasons.values()))
 
 
-def main(path: str) -> int:
-    """Print bounds and the hash of the statement; exit code 0 if the claims of the file are proven, else 1."""
-    proof = prove(*contents(Path(path)))
+def shared(document: Table, arrays: Mapping[str, Array]) -> Any:
+    """What the parts of a certificate have in common: all but the rows, and the dual point of these."""
+    dual = {key: value for key, value in document["dual"].items() if key not in ("rows", "bits")}
+    hashes = {name: digest(array) for name, array in arrays.items() if name not in OF_ROWS}
+    return json.dumps([document["problem"], document["claimed"], dual, hashes], sort_keys=True)
+
+
+def some_rows(table: Table, count: int) -> tuple[int, int]:
+    """The first row of a file, and the one after its last; all rows where there is no word of it."""
+    rows = table.get("rows", [0, count])
+    demand(isinstance(rows, list) and len(rows) == 2, "dual: rows must be a list of two integers")
+    if "rows" in table:
+        natural(
+            rows[1], "dual: the end of the rows", natural(rows[0], "dual: the first row", most=count) + 1, count + 1
+        )
+    return rows[0], rows[1]
+
+
+def misfits(rows: Iterable[tuple[int, int]], count: int) -> str:
+    """Which rows are not in exactly one part, of parts in order; empty if all are."""
+    at, said = 0, []
+    for first, end in [*rows, (count, count)]:
+        if first != at:
+            where = "no part" if first > at else "more than one part"
+            said.append(f"the rows {min(at, first)} to {(first if first > at else min(at, end)) - 1} are in {where}")
+        at = max(at, end)
+    return "; ".join(said)
+
+
+def main(*paths: str) -> int:
+    """Print bounds and the hash of the statement; exit code 0 if the claims of the files are proven, else 1."""
+    proof = prove(contents(Path(path)) for path in paths)
     print(f"{proof.lower} <= optimum <= {proof.upper}\nstatement: {proof.problem.sha256}\n{proof.reason or 'accepted'}")
     return int(bool(proof.reason))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -7,8 +7,10 @@ statement, so that its value at the metric is held against the problem's own.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
+import operator
 import os
 import zipfile
 from dataclasses import replace
@@ -21,7 +23,7 @@ import numpy as np
 
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
-from convexmetric.certificates.dual_points import feasible, stored
+from convexmetric.certificates.dual_points import feasible, in_parts, stored
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -49,6 +51,7 @@ def write_certificate(
     problem: MetricProblem,
     solution: Certified | Certificate,
     title: str = "",
+    parts: int = 1,
 ) -> checker.Verdict:
     """Write a file that proves bounds on the optimal value of a problem in exact arithmetic.
 
@@ -61,6 +64,9 @@ def write_certificate(
         A metric and a dual point; neither is trusted.
     title : str
         One line for people. Default: the first line of the problem's text.
+    parts : int
+        If more than one, files ``name-1.npz``, ``name-2.npz``, ... are written, of about as many queries or comparisons
+        each, which prove the bounds together: :func:`convexmetric.verify` holds one of them at a time in memory.
 
     Returns
     -------
@@ -71,24 +77,26 @@ def write_certificate(
     ------
     InputError
         If the certificate rests on a conic solver's word, does not fit the problem, or proves nothing; if a block of
-        the problem is not known to certificates, or describes another than it is; if the title is no line of text, or
-        the file cannot be written.
+        the problem is not known to certificates, or describes another than it is; if the title is no line of text,
+        there are more parts than queries or comparisons, or a file cannot be written.
     """
     path = check_solution_path(path, "a certificate")
     certificate = _checked(solution, title)
     start = perf_counter()
     document, arrays = _stated(problem, title)
-    proof = _proven(problem, certificate, document, arrays)
-    document["claimed"] = {"lower": str(proof.lower), "upper": str(proof.upper)}
-    document["sha256"] = {name: kernel.digest(array) for name, array in arrays.items()}
-    _write(path, document, arrays)
-    # What was proven is what is in the file: its hashes are those of the arrays at hand.
-    if checker.read(path)[0] != document:
-        raise InputError(f"{path}: the file does not hold what was written")
+    proof, files = _proven(problem, certificate, document, arrays, parts)
     assert proof.lower is not None
     assert proof.upper is not None
-    claimed = replace(proof, claimed=(proof.lower, proof.upper), reason="")
-    return checker.as_verdict(claimed, document["title"], perf_counter() - start)
+    claimed = {"lower": str(proof.lower), "upper": str(proof.upper)}
+    for number, (table, own) in enumerate(files, 1):
+        table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
+        place = path if parts == 1 else path.with_stem(f"{path.stem}-{number}")
+        _write(place, table, own)
+        # What was proven is what is in the file: its hashes are those of the arrays at hand.
+        if checker.read(place)[0] != table:
+            raise InputError(f"{place}: the file does not hold what was written")
+    proof = replace(proof, claimed=(proof.lower, proof.upper), reason="")
+    return checker.as_verdict(proof, document["title"], perf_counter() - start)
 
 
 def _checked(solution: Certified | Certificate, title: str) -> Certificate:
@@ -121,8 +129,10 @@ def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
 
 
 @np.errstate(all="ignore")
-def _proven(problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays) -> kernel.Proof:
-    """What the kernel proves; the metric's factor and the dual point are added to the document and the arrays."""
+def _proven(
+    problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays, parts: int
+) -> tuple[kernel.Proof, list[tuple[Table, Arrays]]]:
+    """What the kernel proves, and the documents and arrays of the files that it proves it by."""
     risk = problem.risk
     point = risk.dual_point(certificate.dual)
     if point is None:
@@ -132,14 +142,19 @@ def _proven(problem: MetricProblem, certificate: Certificate, document: Table, a
     try:
         stated = kernel.Problem(document, kernel.Arrays(arrays))
         upper = _upper(problem, stated, certificate.M, arrays)
-        document["dual"], found = stored(risk, risk.hints(certificate.dual), stated)
-        arrays |= {name: small(array) for name, array in found.items()}
-        says = stated.risk.dual(document["dual"], kernel.Arrays(arrays))
+        count = len(stated.risk)
+        if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
+            raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
+        table, found = stored(risk, risk.hints(certificate.dual), stated)
+        dual, said = [], []
+        for rows, own in in_parts(stated.risk, found, [count * part // parts for part in range(parts + 1)]):
+            dual.append((table | ({"rows": rows} if parts > 1 else {}), {name: small(of) for name, of in own.items()}))
+            said.append(stated.risk.part(slice(*rows)).dual(dual[-1][0], kernel.Arrays(dual[-1][1])))
         hints = problem.regularizer.hints(point.S, problem.G, certificate.M)
-        _, table, cap = feasible(stated, says, hints, upper)
-        document["dual"] |= table
+        _, share, cap = feasible(stated, functools.reduce(operator.add, said), hints, upper)
         arrays |= {name: plain(array) for name, array in cap.items()}
-        proof = checker.prove(document, arrays)
+        files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
+        proof = checker.prove(files)
     except kernel.NotProven as error:
         raise InputError(f"nothing is proven: {error}") from error
     except checker.CertificateError as error:
@@ -147,7 +162,7 @@ def _proven(problem: MetricProblem, certificate: Certificate, document: Table, a
     if proof.upper is None or proof.lower is None:
         raise InputError(f"nothing is proven: {proof.reason}")
     _compare(problem, stated, arrays, float(proof.upper))
-    return proof
+    return proof, files
 
 
 def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:

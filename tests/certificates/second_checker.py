@@ -6,6 +6,7 @@ logarithms) is enclosed between two of them. A file is refused, or bounds and cl
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -333,6 +334,16 @@ class Lists:
     def ranked(self) -> bool:
         return self.measure != "auc"
 
+    def count(self) -> int:
+        return len(self.near)
+
+    def keep(self, first: int, end: int) -> None:
+        """Only these queries."""
+        self.near, self.far, self.Q = self.near[first:end], self.far[first:end], self.Q[first:end]
+        self.units = self.units[first:end]
+        if self.ranked:
+            self.shares, self.gains = self.shares[first:end], self.gains[first:end]
+
     def value(self, M: Matrix) -> Interval:
         total = NOTHING
         for q, (near, far) in enumerate(zip(self.near, self.far, strict=True)):
@@ -466,6 +477,14 @@ class Listed:
             need(all(c >= 0 for c in own), "negative weights")
             self.weights = [a * b for a, b in zip(self.weights, own, strict=True)]
 
+    def count(self) -> int:
+        return len(self.rows)
+
+    def keep(self, first: int, end: int) -> None:
+        """Only these comparisons."""
+        self.rows, self.losses, self.signs = self.rows[first:end], self.losses[first:end], self.signs[first:end]
+        self.mu, self.weights = self.mu[first:end], self.weights[first:end]
+
     def value(self, M: Matrix) -> Interval:
         total = NOTHING
         for (i, j, *k), loss, sign, mu, weight in zip(
@@ -531,6 +550,19 @@ def rounded(value: Fraction, up: bool) -> Fraction:
 
 
 @dataclass(frozen=True)
+class Says:
+    """``R(M) >= v - <S, M>``."""
+
+    v: Interval
+    S: Matrix
+
+    def plus(self, other: Says) -> Says:
+        """Of rows that differ."""
+        sums = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(self.S, other.S, strict=True)]
+        return Says(self.v + other.v, sums)
+
+
+@dataclass(frozen=True)
 class Judged:
     """Bounds, None where none is proven, and whether the claims are accepted."""
 
@@ -539,8 +571,8 @@ class Judged:
     accepted: bool
 
 
-class Certificate:
-    """A file, with what has to be shown of it."""
+class Part:
+    """A file, which may be one of several, with what has to be shown of it."""
 
     def __init__(self, whole: bytes) -> None:
         self.document, arrays = opened(whole)
@@ -553,14 +585,61 @@ class Certificate:
         need(isinstance(kind, str) and kind in kinds, "kind of risk")
         self.risk = kinds[kind](problem["risk"], self.file, self.d)
         self._regularizer(problem["regularizer"])
-        shape = (self.d,) if self.diagonal else (self.d, self.d)
-        self.G = self.file.array("linear", shape) if problem["linear"] else None
+        d = self.d
+        self.G = self.file.array("linear", (d,) if self.diagonal else (d, d)) if problem["linear"] else None
         need(self.G is None or self.diagonal or [list(row) for row in zip(*self.G, strict=True)] == self.G, "linear")
-        self.dual, self.claimed = self.document["dual"], self.document["claimed"]
+        self.dual, claimed = self.document["dual"], self.document["claimed"]
         shift = not self.diagonal and self.kind != "trace"
         lack = self.kind == "quadratic form" and not self.convex
-        table(self.dual, "kind share" + " shift" * shift + " lack" * lack, "bits")
-        table(self.claimed, "lower upper")
+        table(self.dual, "kind share" + " shift" * shift + " lack" * lack, "bits rows")
+        table(claimed, "lower upper")
+        self.claimed = [rational(claimed[end]) for end in ("lower", "upper")]
+        self.total = self.risk.count()
+        self.first, self.end = 0, self.total
+        if "rows" in self.dual:
+            need(isinstance(self.dual["rows"], list) and len(self.dual["rows"]) == 2, "rows")
+            self.first = integer(self.dual["rows"][0], 0, self.total - 1)
+            self.end = integer(self.dual["rows"][1], self.first + 1, self.total)
+            self.risk.keep(self.first, self.end)
+        # What proves.
+        self.share = rational(self.dual["share"])
+        if self.diagonal:
+            w = self.file.array("weights_of_metric", (d,))
+            need(min(w) >= 0, "negative weights")
+            self.M = [[w[i] if i == j else ZERO for j in range(d)] for i in range(d)]
+        else:
+            B = self.file.array("factor", (None, d))
+            self.M = [[sum((row[i] * row[j] for row in B), ZERO) for j in range(d)] for i in range(d)]
+        if shift:
+            self.cap, self.shift = self.file.array("cap", (None, d)), rational(self.dual["shift"])
+        if self.kind == "quadratic form":
+            self.z, self.lack = self.file.array("z", (d,)), rational(self.dual["lack"]) if lack else ZERO
+
+    def common(self) -> Any:
+        """What parts have in common."""
+        own = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
+        hashes = {name: of for name, of in self.document["sha256"].items() if name not in own}
+        dual = {name: of for name, of in self.dual.items() if name not in ("rows", "bits")}
+        return json.dumps([self.document["problem"], self.document["claimed"], dual, hashes], sort_keys=True)
+
+    def says(self) -> Says | None:
+        """O2 for the rows of this file; None if it is not shown. What a file holds beyond it is refused."""
+        said = None
+        with suppress(Unproven):
+            v, S = self.risk.dual(self.dual, self.file)
+            said = Says(v, [[ZERO] * self.d for _ in range(self.d)])
+            for weight, e in S:
+                for i in range(self.d):
+                    for j in [i] if self.diagonal else range(self.d):
+                        said.S[i][j] += weight * e[i] * e[j]
+        need(set(self.file.arrays) == self.file.asked, "an array that nothing speaks of")
+        return said
+
+    def costs(self) -> Interval | None:
+        """The risk of the rows of this file at the metric; None if a hard margin does not hold."""
+        with suppress(Unproven):
+            return self.risk.value(self.M)
+        return None
 
     def _regularizer(self, said: Any) -> None:
         need(isinstance(said, dict), "regularizer")
@@ -587,18 +666,11 @@ class Certificate:
         self.L = [[entry**2 if said["of"] == "squared points" else entry for entry in row] for row in given]
         self.convex = False
 
-    def upper(self) -> Fraction:
-        """O1: an upper end of F at the metric, without the constant."""
-        d = self.d
-        if self.diagonal:
-            w = self.file.array("weights_of_metric", (d,))
-            need(min(w) >= 0, "negative weights")
-            M = [[w[i] if i == j else ZERO for j in range(d)] for i in range(d)]
-        else:
-            B = self.file.array("factor", (None, d))
-            M = [[sum((row[i] * row[j] for row in B), ZERO) for j in range(d)] for i in range(d)]
+    def upper(self, cost: Interval) -> Fraction:
+        """O1: an upper end of F at the metric, without the constant, where the risk is known."""
+        d, M = self.d, self.M
         if self.kind == "quadratic form":
-            omega = exactly(sum((w[i] * self.L[i][j] * w[j] for i in range(d) for j in range(d)), ZERO) / 2)
+            omega = exactly(sum((M[i][i] * self.L[i][j] * M[j][j] for i in range(d) for j in range(d)), ZERO) / 2)
         elif self.kind == "trace":
             omega = exactly(sum((M[i][i] for i in range(d)), ZERO)).times(self.weight)
         else:
@@ -610,23 +682,18 @@ class Certificate:
             linear = sum(
                 ((G[i] if self.diagonal else G[i][j]) * M[i][j] for i in range(d) for j in range(d) if M[i][j]), ZERO
             )
-        return (self.risk.value(M) + omega).high + linear
+        return (cost + omega).high + linear
 
-    def lower(self, upper: Fraction | None) -> Fraction:
-        """O2 and O3: a lower bound, without the constant."""
-        d, share = self.d, rational(self.dual["share"])
-        v, S = self.risk.dual(self.dual, self.file)
+    def lower(self, says: Says, upper: Fraction | None) -> Fraction:
+        """O3: a lower bound, without the constant."""
+        d, share = self.d, self.share
         shown(0 <= share <= 1, "share")
-        A = [[ZERO] * d for _ in range(d)]
-        for weight, e in S:
-            for i in range(d):
-                for j in [i] if self.diagonal else range(d):
-                    A[i][j] += share * weight * e[i] * e[j]
+        A = [[share * entry for entry in row] for row in says.S]
         if self.G is not None:
             for i in range(d):
                 for j in [i] if self.diagonal else range(d):
                     A[i][j] -= self.G[i] if self.diagonal else self.G[i][j]
-        value = share * v.low
+        value = share * says.v.low
         if self.kind == "quadratic form":
             return value - self._form([A[i][i] for i in range(d)], upper)
         weight = self.weight.low
@@ -638,9 +705,8 @@ class Certificate:
         if self.diagonal:
             square = sum((max(A[i][i], ZERO) ** 2 for i in range(d)), ZERO)
         else:
-            cap, shift = self.file.array("cap", (None, d)), rational(self.dual["shift"])
-            P = [[sum((row[i] * row[j] for row in cap), ZERO) for j in range(d)] for i in range(d)]
-            P = [[P[i][j] + (shift if i == j else 0) for j in range(d)] for i in range(d)]
+            P = [[sum((row[i] * row[j] for row in self.cap), ZERO) for j in range(d)] for i in range(d)]
+            P = [[P[i][j] + (self.shift if i == j else 0) for j in range(d)] for i in range(d)]
             shown(semidefinite([[P[i][j] - A[i][j] for j in range(d)] for i in range(d)]), "the cap")
             square = sum((entry**2 for row in P for entry in row), ZERO)
         if self.kind == "squared frobenius":
@@ -649,13 +715,13 @@ class Certificate:
         return value
 
     def _form(self, A: list[Fraction], upper: Fraction | None) -> Fraction:
-        d, L, z = self.d, self.L, self.file.array("z", (self.d,))
+        d, L, z = self.d, self.L, self.z
         reach = [sum((L[i][j] * z[j] for j in range(d)), ZERO) for i in range(d)]
         shown(all(r >= a for r, a in zip(reach, A, strict=True)), "z")
         most = sum((a * b for a, b in zip(z, reach, strict=True)), ZERO) / 2
         if self.convex:
             return most
-        lack, rows = rational(self.dual["lack"]), [i for i in range(d) if any(L[i])]
+        lack, rows = self.lack, [i for i in range(d) if any(L[i])]
         shown(self.G is None and lack >= 0 and upper is not None, "lack")
         assert upper is not None
         shown(semidefinite([[L[i][j] + (lack if i == j else 0) for j in range(d)] for i in range(d)]), "lack")
@@ -664,37 +730,41 @@ class Certificate:
         return most + lack * (2 * max(upper, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
 
 
-def judge(whole: bytes) -> Judged:
-    """What a file proves.
+def judge(*wholes: bytes) -> Judged:
+    """What a file proves, or all parts of a certificate.
 
     Raises
     ------
     Refused
-        If it is no certificate.
+        If a file is no certificate, or they are no parts of one.
     """
     try:
-        certificate = Certificate(whole)
-        claimed = [rational(certificate.claimed[end]) for end in ("lower", "upper")]
+        parts = [Part(whole) for whole in wholes]
+        need(len({part.common() for part in parts}) == 1, "parts of several certificates")
+        said, costs = [part.says() for part in parts], [part.costs() for part in parts]
     except Refused:
         raise
     except Exception as error:
         raise Refused(f"{type(error).__name__}: {error}") from error
-    upper = lower = None
-    with suppress(Unproven):
-        upper = certificate.upper()
-    with suppress(Unproven):
-        lower = certificate.lower(upper)
-    need(lower is None or set(certificate.file.arrays) == certificate.file.asked, "an array that nothing speaks of")
-    c0 = certificate.constant
+    part, upper, lower = parts[0], None, None
+    rows = sorted(row for one in parts for row in range(one.first, one.end))
+    if rows == list(range(part.total)):
+        if None not in costs:
+            upper = part.upper(sum((cost for cost in costs if cost), NOTHING))
+        with suppress(Unproven):
+            if None not in said:
+                lower = part.lower(functools.reduce(Says.plus, filter(None, said)), upper)
+    c0 = part.constant
     ends = [None if lower is None else rounded(lower + c0, False), None if upper is None else rounded(upper + c0, True)]
-    accepted = ends[0] is not None and ends[1] is not None and claimed[0] <= ends[0] and claimed[1] >= ends[1]
+    accepted = ends[0] is not None and ends[1] is not None
+    accepted = accepted and part.claimed[0] <= ends[0] and part.claimed[1] >= ends[1]
     return Judged(ends[0], ends[1], bool(accepted))
 
 
-def main(path: str) -> int:
+def main(*paths: str) -> int:
     """Exit code 0: accepted; 1: not proven; 2: refused."""
     try:
-        found = judge(Path(path).read_bytes())
+        found = judge(*(Path(path).read_bytes() for path in paths))
     except Refused as error:
         print(f"refused: {error}")
         return 2
@@ -705,4 +775,4 @@ def main(path: str) -> int:
 if __name__ == "__main__":
     import sys
 
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -304,10 +304,10 @@ def test_short_lists_are_part_of_the_statement(name, tmp_path):
     for value in ("cut", 1, "printed "):
         document["problem"]["risk"]["short"] = value
         with pytest.raises(CertificateError, match="short can only be 'printed'"):
-            checker.prove(document, arrays)
+            checker.prove([(document, arrays)])
     document["problem"]["risk"] |= {"short": "printed", "k": 10**7}
     with pytest.raises(CertificateError, match="with a k of at most 1000000"):
-        checker.prove(document, arrays)
+        checker.prove([(document, arrays)])
 
 
 def test_the_upper_bound_of_triplets_is_the_exact_objective(tmp_path):

@@ -12,7 +12,8 @@ true certificate; of changed statements in several unknowns the least of some ex
 proven upper bound is below it, if bounds cross, or if claims beyond the proof are accepted. Other findings are
 tracebacks, exit codes but 0, 1 and 2, control characters in the output, printed bounds better than proven ones, and
 files that take too much memory or time. With ``--agreement`` every file goes through the kernel and through
-``tests/certificates/second_checker.py``, and what the one proves must be within the exact bounds of the other.
+``tests/certificates/second_checker.py``, and what the one proves must be within the exact bounds of the other; the
+first cases are then the files of the corpus, and one in five is a certificate in parts (``campaign/parts.py``).
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def run(campaign: Campaign, cases: Iterable[int], jobs: int) -> list[Record]:
 
 def agreement(campaign: Campaign, cases: Iterable[int], jobs: int) -> int:
     """Both checkers on all cases; how many they disagree about."""
-    found = [case for _, case in in_workers(Agreement(campaign), list(cases), jobs, 2**31, 120.0)]
+    corpus = sorted((Path(__file__).resolve().parents[1] / "tests" / "corpus").glob("*/*.npz"))
+    found = [case for _, case in in_workers(Agreement(campaign, corpus), list(cases), jobs, 2**31, 120.0)]
     lost, found = (
         [case for case in found if isinstance(case, str)],
         [case for case in found if not isinstance(case, str)],

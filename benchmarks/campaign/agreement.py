@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from campaign.judge import Campaign
+from campaign.parts import files
 from convexmetric.certificates import checker
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "certificates"))
@@ -23,6 +26,8 @@ __all__ = ["AGREED", "Agreement", "Comparison"]
 AGREED = ("accepted", "not proven", "refused", "container", "rounding", "too large")
 #: Mutations of archives, headers and JSON text.
 CONTAINERS = ("bytes", "zip headers", "npy headers", "members", "JSON text")
+#: Files of the corpus of which only one of them minds the container.
+CORPUS_CONTAINERS = ("entries", "header-python-2", "packed-4-gib")
 
 
 @dataclass(frozen=True)
@@ -38,20 +43,31 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Cases of a campaign, judged by both."""
+    """Cases of a campaign, judged by both; one in ``every`` is a certificate in parts, and the first are the corpus."""
 
     campaign: Campaign
+    corpus: Sequence[Path] = ()
+    every: int = 5
 
     def __call__(self, case: int) -> Comparison:
-        problem, mutation, whole = self.campaign.made(case)
-        path, start = self.campaign.folder / f"{case}.npz", time.perf_counter()
-        path.write_bytes(whole)
-        said = compare([path], [whole], container=whole_of(mutation))
-        if said not in AGREED and self.campaign.keep is not None:
-            self.campaign.keep.mkdir(parents=True, exist_ok=True)
-            (self.campaign.keep / path.name).write_bytes(whole)
-        path.unlink()
-        return Comparison(case, problem.name, mutation, said, time.perf_counter() - start)
+        start = time.perf_counter()
+        if case < len(self.corpus):
+            name, mutation, wholes = self.corpus[case].stem, "corpus", [self.corpus[case].read_bytes()]
+        else:
+            problem, mutation, whole = self.campaign.made(case)
+            name, wholes = problem.name, [whole]
+            if case % self.every == 0:
+                mutation, wholes = files(np.random.default_rng([self.campaign.seed, 3, case]), problem)
+        paths = [self.campaign.folder / f"{case}-{number}.npz" for number in range(len(wholes))]
+        for path, whole in zip(paths, wholes, strict=True):
+            path.write_bytes(whole)
+        said = compare(paths, wholes, container=whole_of(mutation) or name in CORPUS_CONTAINERS)
+        for path in paths:
+            if said not in AGREED and self.campaign.keep is not None:
+                self.campaign.keep.mkdir(parents=True, exist_ok=True)
+                (self.campaign.keep / path.name).write_bytes(path.read_bytes())
+            path.unlink()
+        return Comparison(case, name, mutation, said, time.perf_counter() - start)
 
 
 def whole_of(mutation: str) -> bool:

@@ -560,9 +560,8 @@ class ListRisk:
             keys(table, "risk", "kind measure C", "k short queries")
             self.measure, self.cut = table["measure"], "short" not in table
             known = isinstance(self.measure, str) and self.measure in MEASURES
-            demand(
-                known and MEASURES[self.measure][0] == ("k" in table), "risk: no such measure, or k where it has none"
-            )
+            known = known and MEASURES[self.measure][0] == ("k" in table)
+            demand(known, "risk: there is no such measure, or a k where it has none, or none where it has one")
             self.k = natural(table.get("k", 1), "k", 1)
             printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
             demand(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
@@ -607,9 +606,8 @@ class ListRisk:
                 mids[q], rads[q] = total.mid, total.rad
             elif self.ranked:
                 if table.mid.shape != (p, n + 1):
-                    table = gains(
-                        self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0)
-                    )
+                    i, b = np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0)
+                    table = gains(self.measure, self.k, self.cut, p, i, b)
                 mids[q], rads[q] = worst_ranking(table, x, z)
                 rads[q] += 4.0 * error
             else:
@@ -713,8 +711,8 @@ class ListedRisk:
             known = isinstance(term["loss"], str) and term["loss"] in LOSSES
             known = known and not isinstance(term["sign"], bool) and term["sign"] in (1, -1)
             demand(known, "term: there is no such loss, or sign is not 1 or -1")
-            plain = positive(term["weight"], "weight") == 1 or term["loss"] != "hard"
-            demand(plain, "term: a hard margin has the weight 1")
+            one = positive(term["weight"], "weight") == 1
+            demand(one or term["loss"] != "hard", "term: a hard margin has the weight 1")
         self.diagonal, self.X, self.losses = diagonal, arrays("points", None, d), [term["loss"] for term in terms]
         n = len(self.X)
         if table["kind"] == "all pairs":
@@ -845,10 +843,8 @@ class QuadraticForm:
         given = points if table["of"] == "squared points" else arrays("form", d, d)
         fits = given.shape == (d, d) and (given == given.T).all() and (given is points or (given >= 0.0).all())
         demand(fits, "regularizer: the matrix must be symmetric, without negative entries")
-        self.L, self.rows = (
-            Ball(given) * Ball(given) if given is points else Ball(given),
-            np.flatnonzero(given.any(axis=0)),
-        )
+        self.L = Ball(given) * given if given is points else Ball(given)
+        self.rows = np.flatnonzero(given.any(axis=0))
 
     def value(self, B: Ball) -> Ball:
         w = B[:, None]
@@ -1018,9 +1014,7 @@ def some_rows(table: Table, count: int) -> tuple[int, int]:
     rows = table.get("rows", [0, count])
     demand(isinstance(rows, list) and len(rows) == 2, "dual: rows must be a list of two integers")
     if "rows" in table:
-        natural(
-            rows[1], "dual: the end of the rows", natural(rows[0], "dual: the first row", most=count) + 1, count + 1
-        )
+        natural(rows[1], "dual: the end of rows", natural(rows[0], "dual: the first row", 0, count) + 1, count + 1)
     return rows[0], rows[1]
 
 

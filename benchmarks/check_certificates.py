@@ -62,11 +62,9 @@ def run(campaign: Campaign, cases: Iterable[int], jobs: int) -> list[Record]:
 def agreement(campaign: Campaign, cases: Iterable[int], jobs: int) -> int:
     """Both checkers on all cases; how many they disagree about."""
     corpus = sorted((Path(__file__).resolve().parents[1] / "tests" / "corpus").glob("*/*.npz"))
-    found = [case for _, case in in_workers(Agreement(campaign, corpus), list(cases), jobs, 2**31, 120.0)]
-    lost, found = (
-        [case for case in found if isinstance(case, str)],
-        [case for case in found if not isinstance(case, str)],
-    )
+    said = dict(in_workers(Agreement(campaign, corpus), list(cases), jobs, 2**31, 120.0))
+    lost = {case: why for case, why in said.items() if isinstance(why, str)}
+    found = [said[case] for case in sorted(said) if case not in lost]
     kinds = sorted({case.mutation for case in found})
     counts = Counter((case.mutation, case.said if case.said in AGREED else "disagree") for case in found)
     rows = [[kind, *(counts[kind, said] for said in (*AGREED, "disagree"))] for kind in kinds]
@@ -75,7 +73,7 @@ def agreement(campaign: Campaign, cases: Iterable[int], jobs: int) -> int:
     for case in found:
         if case.said not in AGREED:
             print(f"{case.case}: {case.problem}; {case.mutation}: {case.said}")
-    print(f"{len(lost)} cases took more than their limits: {Counter(lost)}")
+    print(f"{len(lost)} cases took more than their limits{''.join(f'; {case}: {why}' for case, why in lost.items())}")
     return totals[-1]
 
 

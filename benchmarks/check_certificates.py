@@ -1,6 +1,6 @@
 """The campaign against the checker: files of all families, mutated or extreme; nothing false may be proven.
 
-python benchmarks/check_certificates.py [--cases 2000] [--seed 0] [--jobs 2] [--keep FOLDER] [--only CASE]
+python benchmarks/check_certificates.py [--cases 2000] [--seed 0] [--jobs 2] [--keep FOLDER] [--only CASE] [--agreement]
 
 Half of the cases start from certificates of solved problems of every family, half from extreme problems on a line
 (scales from 1e-150 to 1e150, offsets to 1e8, constant and repeated columns, one query, weights to 1e300), whose optima
@@ -11,7 +11,9 @@ A case is *false* if a proven lower bound exceeds the optimum (the exact one; of
 true certificate; of changed statements in several unknowns the least of some exact values of the objective), if a
 proven upper bound is below it, if bounds cross, or if claims beyond the proof are accepted. Other findings are
 tracebacks, exit codes but 0, 1 and 2, control characters in the output, printed bounds better than proven ones, and
-files that take too much memory or time.
+files that take too much memory or time. With ``--agreement`` every file goes through the kernel and through
+``tests/certificates/second_checker.py``, and what the one proves must be within the exact bounds of the other; the
+first cases are then the files of the corpus, and one in five is a certificate in parts (``campaign/parts.py``).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from campaign.agreement import AGREED, Agreement
 from campaign.judge import Campaign, Record
 from campaign.problems import solved
 from campaign.workers import in_workers
@@ -54,6 +57,24 @@ def run(campaign: Campaign, cases: Iterable[int], jobs: int) -> list[Record]:
             records.append(found)
             progress.advance(task)
     return sorted(records, key=lambda record: record.case)
+
+
+def agreement(campaign: Campaign, cases: Iterable[int], jobs: int) -> int:
+    """Both checkers on all cases; how many they disagree about."""
+    corpus = sorted((Path(__file__).resolve().parents[1] / "tests" / "corpus").glob("*/*.npz"))
+    said = dict(in_workers(Agreement(campaign, corpus), list(cases), jobs, 2**31, 120.0))
+    lost = {case: why for case, why in said.items() if isinstance(why, str)}
+    found = [said[case] for case in sorted(said) if case not in lost]
+    kinds = sorted({case.mutation for case in found})
+    counts = Counter((case.mutation, case.said if case.said in AGREED else "disagree") for case in found)
+    rows = [[kind, *(counts[kind, said] for said in (*AGREED, "disagree"))] for kind in kinds]
+    totals = [sum(counts[kind, said] for kind in kinds) for said in (*AGREED, "disagree")]
+    print(markdown(["mutation", *AGREED, "disagree"], [*rows, ["all", *totals]]))
+    for case in found:
+        if case.said not in AGREED:
+            print(f"{case.case}: {case.problem}; {case.mutation}: {case.said}")
+    print(f"{len(lost)} cases took more than their limits{''.join(f'; {case}: {why}' for case, why in lost.items())}")
+    return totals[-1]
 
 
 def table(records: list[Record], what: str, key: Callable[[Record], str]) -> str:
@@ -88,6 +109,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
     parser.add_argument("--keep", type=Path, help="folder for the files of findings")
+    parser.add_argument("--agreement", action="store_true", help="hold the kernel against the second checker instead")
     parser.add_argument("--only", type=int, help="write the file of one case, and print what becomes of it")
     arguments = parser.parse_args()
     limit_threads(1)
@@ -104,6 +126,8 @@ def main() -> int:
             return 0
         start = time.perf_counter()
         cases = range(arguments.first, arguments.first + arguments.cases)
+        if arguments.agreement:
+            return int(agreement(campaign, cases, arguments.jobs) > 0)
         records = run(campaign, cases, arguments.jobs)
     print(
         f"{len(records)} cases, seed {arguments.seed}, {time.perf_counter() - start:.0f} s, {arguments.jobs} processes"

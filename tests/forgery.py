@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.certificates import checker
+from convexmetric.certificates import checker, kernel
 
 Contents = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 #: Arrays that prove something and state nothing, by what they are.
-HINTS = ("factor", "weights_of_metric", "witnesses", "widths", "weights", "slopes", "exception_slopes", "hint")
+HINTS = ("factor", "weights_of_metric", "near_sums", "far_sums", "steps", "weights", "groups", "slopes", "cap", "z")
 
 
 def opened(path: Path) -> Contents:
@@ -34,7 +34,7 @@ def written(path: Path, contents: Contents, *, honest: bool = True) -> Path:
     """Write a file; an honest one has the hashes of its arrays."""
     document, arrays = copy.deepcopy(contents[0]), contents[1]
     if honest:
-        document["sha256"] = {name: checker.digest(array) for name, array in arrays.items()}
+        document["sha256"] = {name: kernel.digest(array) for name, array in arrays.items()}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("certificate.json", json.dumps(document))
         for name, array in arrays.items():
@@ -55,6 +55,9 @@ def noisy(rng: np.random.Generator, contents: Contents, size: float) -> Contents
     document, arrays = contents[0], dict(contents[1])
     present = [name for name in HINTS if name in arrays and arrays[name].size]
     for name in rng.choice(present, rng.integers(1, len(present) + 1), replace=False):
+        if arrays[name].dtype.kind != "f":
+            arrays[name] = moved(rng, arrays[name]) if size else arrays[name]
+            continue
         array = arrays[name].astype(float)
         scale = max(float(np.abs(array).max()), 1e-300)
         kind = rng.integers(4)
@@ -71,6 +74,19 @@ def noisy(rng: np.random.Generator, contents: Contents, size: float) -> Contents
             array = np.maximum(array, 0.0)
         arrays[name] = np.ascontiguousarray(array)
     return document, arrays
+
+
+def moved(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Integers of which two are exchanged, one is moved to another place, or one is changed."""
+    made, kind = array.astype(np.int64), rng.integers(3)
+    at, other = rng.integers(array.size, size=2)
+    if kind == 0:
+        made.flat[[at, other]] = made.flat[[other, at]]
+    else:
+        by = min(int(made.flat[at]), int(2.0 ** rng.uniform(0, 40)))
+        made.flat[at] -= by
+        made.flat[other] += by if kind == 1 else 0
+    return made
 
 
 # Archives, field by field
@@ -159,7 +175,7 @@ def packed(contents: Contents, honest: bool = True, text: str | None = None) -> 
     """The members of an honest file; ``text`` in place of its description."""
     document, arrays = contents
     if honest:
-        document = document | {"sha256": {name: checker.digest(array) for name, array in arrays.items()}}
+        document = document | {"sha256": {name: kernel.digest(array) for name, array in arrays.items()}}
     text = json.dumps(document) if text is None else text
     members = [Member("certificate.json", text.encode("utf-8", "surrogatepass"))]
     return members + [Member(f"{name}.npy", npy(array)) for name, array in arrays.items()]

@@ -9,7 +9,7 @@ from campaign.judge import Campaign
 from campaign.problems import FEW, on_a_line, solved
 from check_certificates import run
 
-from convexmetric.certificates import checker
+from convexmetric.certificates import checker, kernel
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +28,17 @@ def test_nothing_false_is_proven(campaign):
 
 
 def without_radii(monkeypatch):
-    monkeypatch.setattr(checker, "U", 0.0)
+    monkeypatch.setattr(kernel, "U", 0.0)
 
 
 def a_little_more(monkeypatch):
-    true = checker.lower_bound
-    monkeypatch.setattr(checker, "lower_bound", lambda *given: true(*given) * (1 + Fraction(1, 10**9)))
+    true = kernel.Problem.lower
+    monkeypatch.setattr(kernel.Problem, "lower", lambda *given: true(*given) * (1 + Fraction(1, 10**9)))
 
 
 def rounded_inward(monkeypatch):
-    true = checker.rounded
-    monkeypatch.setattr(checker, "rounded", lambda value, away, digits=17: true(value, -away, 9))
+    true = kernel.rounded
+    monkeypatch.setattr(kernel, "rounded", lambda value, away, digits=17: true(value, -away, 9))
 
 
 def accepting(monkeypatch):

@@ -78,14 +78,14 @@ class Statement:
             raise Unreadable("numbers that are none")
         if sum(a.size for a in arrays.values()) > 20000:
             raise Unreadable("too large")
-        corpus = _points(arrays, "points", self.d)
+        corpus = _fractions(arrays["points"])
         self.rows, self.own = corpus, 0
         risk = table["risk"]
         self.parts: list[Comparison | Query] = []
         if risk["kind"] in ("rankings", "pairs of lists"):
-            if "queries" in arrays or "queries_data" in arrays:
+            if "queries" in arrays:
                 self.own = len(corpus)
-                self.rows = corpus + _points(arrays, "queries", self.d)
+                self.rows = corpus + _fractions(arrays["queries"])
             self._lists(risk)
         else:
             self._listed(risk)
@@ -94,23 +94,26 @@ class Statement:
 
     def _lists(self, risk: dict[str, Any]) -> None:
         arrays, n = self.arrays, self.own or len(self.rows)
-        near, first, last = (arrays[f"near{part}"].tolist() for part in ("", "_start", "_stop"))
-        count = len(first)
-        anchors = arrays["anchors"].tolist() if "anchors" in arrays else list(range(count))
+        near, last = (arrays[f"near{part}"].tolist() for part in ("", "_stops"))
+        count, first = len(last), [0, *last[:-1]]
+        anchors = list(range(count)) if self.own else arrays["anchors"].tolist()
         weights = arrays["query_weights"].tolist() if "query_weights" in arrays else [1] * count
+        self.lists: list[tuple[int, list[int], list[int]]] = []
         for q in range(count):
             relevant = near[first[q] : last[q]]
             if "itself" in arrays:
                 taken = {*relevant, int(arrays["itself"][q])}
                 others = [j for j in range(n) if j not in taken]
             else:
-                others = arrays["far"][int(arrays["far_start"][q]) : int(arrays["far_stop"][q])].tolist()
+                stops = [0, *arrays["far_stops"].tolist()]
+                others = arrays["far"][stops[q] : stops[q + 1]].tolist()
             if not relevant or not others:
                 raise Unreadable("an empty list")
             anchor = self.own + anchors[q]
+            self.lists.append((anchor, relevant, others))
             if risk["kind"] == "rankings":
                 gains, slack = _gains(risk["measure"], risk.get("k", 0), len(relevant), len(others))
-                weight = Fraction(risk["C"]) / count
+                weight = Fraction(risk["C"]) / risk.get("queries", count) * Fraction(weights[q])
                 self.slack += weight * slack
                 self.parts.append(Query(weight, gains, anchor, relevant, others))
                 continue
@@ -472,17 +475,6 @@ def _fractions(array: np.ndarray) -> list[Any]:
     return of(array.tolist())
 
 
-def _points(arrays: dict[str, np.ndarray], name: str, d: int) -> list[list[Fraction]]:
-    if name in arrays:
-        return _fractions(arrays[name])
-    first, columns = arrays[f"{name}_indptr"].tolist(), arrays[f"{name}_indices"].tolist()
-    rows = [[ZERO] * d for _ in first[1:]]
-    for row, begin, end in zip(rows, first, first[1:]):
-        for at in range(begin, end):
-            row[columns[at]] = Fraction(float(arrays[f"{name}_data"][at]))
-    return rows
-
-
 def _gains(measure: str, k: int, p: int, n: int) -> tuple[list[list[Fraction]], Fraction]:
     """``g(i, b)``, i = 1..p, b = 0..n, and the error of a score."""
     places, head = [[(i, b) for b in range(n + 1)] for i in range(1, p + 1)], min(k, p)
@@ -522,6 +514,17 @@ def _worst(gains: list[list[Fraction]], x: Sequence[Fraction], z: Sequence[Fract
             least = cost if least is None else min(least, cost)
             best[b] = least
     return 1 - best[n]
+
+
+def worst_places(gains: list[list[Fraction]], x: Sequence[Fraction], z: Sequence[Fraction]) -> list[int]:
+    """The b of :func:`_worst`, by trying all that do not decrease."""
+    p, n = len(x), len(z)
+
+    def cost(b: tuple[int, ...]) -> Fraction:
+        price = sum((z[j] - x[i] for i in range(p) for j in range(b[i])), ZERO)
+        return sum((gains[i][b[i]] for i in range(p)), ZERO) + Fraction(2, p * n) * price
+
+    return list(min(combinations_with_replacement(range(n + 1), p), key=cost))
 
 
 def _loss(loss: str, mu: Fraction, s: Fraction) -> Interval:

@@ -21,7 +21,7 @@ from campaign.exact import INFINITE, Interval, Statement, Unreadable
 from campaign.mutations import MUTATIONS
 from campaign.problems import Problem, family, on_a_line, regularizer
 from campaign.workers import Ran, command
-from convexmetric.certificates import checker
+from convexmetric.certificates import checker, kernel
 from convexmetric.cli import commands as cli
 
 from forgery import HINTS, Contents  # isort: skip
@@ -217,7 +217,7 @@ def judge(problem: Problem, mutation: str, whole: bytes, verdict: checker.Verdic
 
 
 def _short(value: Any) -> str:
-    return "none" if value is None else str(value) if isinstance(value, float) else str(checker.rounded(value, 1, 20))
+    return "none" if value is None else str(value) if isinstance(value, float) else str(kernel.rounded(value, 1, 20))
 
 
 def _printed(verdict: checker.Verdict, ran: Ran) -> list[str]:
@@ -275,6 +275,6 @@ def interval(problem: Problem, contents: Contents) -> tuple[str, Interval]:
 def _stated(contents: Contents) -> tuple[Any, ...]:
     """The statement, without what proves."""
     document, arrays = contents
-    hints = {*HINTS, "groups", "exceptions"}
+    hints = {*HINTS}
     rows = [(name, a.dtype.str, a.shape, a.tobytes()) for name, a in sorted(arrays.items()) if name not in hints]
     return json.dumps(document["problem"], sort_keys=True), *rows

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from campaign.problems import Problem
-from convexmetric.certificates import checker
+from convexmetric.certificates import kernel
 from convexmetric.measures import MEASURES
 
 from forgery import (  # isort: skip
@@ -66,6 +66,10 @@ def numbers(rng: Generator, problem: Problem) -> bytes:
     name = _hint(rng, arrays)
     if name not in arrays or not arrays[name].size:
         return _honest(problem.contents)
+    if arrays[name].dtype.kind != "f":
+        array = arrays[name].astype(np.int64)
+        array.flat[rng.integers(array.size)] = _chosen(rng, [0, 1, -1, 2**31, 2**53, 2**62, -(2**63), 2**36])
+        return _honest((document, arrays | {name: array if rng.random() < 0.7 else rng.permutation(array)}))
     array = arrays[name].copy()
     kind = int(rng.integers(6))
     if kind < 2:
@@ -84,37 +88,34 @@ def numbers(rng: Generator, problem: Problem) -> bytes:
 _NUMBERS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e200, 1e160, 1e154, 5e-324, 1e-160, -1.0, 0.0, 1.0)
 
 
-def witnesses(rng: Generator, problem: Problem) -> bytes:
-    """Other dual points: more or fewer witnesses, widths, groups, exceptions; random slopes; another factor."""
-    document, arrays = problem.contents[0], dict(problem.contents[1])
-    d = document["problem"]["features"]
-    diagonal = document["problem"]["cone"] == "diagonal"
-    size = 10.0 ** rng.uniform(-8, 4)
-    if "witnesses" in arrays and rng.random() < 0.8:
-        count, parts = int(rng.integers(1, 4)), len(arrays["groups"])
-        groups = int(rng.integers(1, parts + 1))
-        shape = (count, d) if diagonal else (count, d, d)
-        made = rng.standard_normal(shape) * size
-        arrays |= {
-            "witnesses": made if diagonal else made @ made.swapaxes(1, 2),
-            "widths": np.where(rng.random(count) < 0.5, 0.0, 10.0 ** rng.uniform(-9, 3, count)),
-            "weights": rng.random((count, groups)) * _chosen(rng, [1.0, 1.0 / count, 1e-9, 1.0 + 1e-15]),
-            "groups": rng.integers(0, groups, parts),
-        }
-        if rng.random() < 0.5:
-            for name in ("witnesses", "widths", "weights"):
-                arrays[name] = arrays[name][:1]
-            places = rng.integers(0, 2 if rng.random() < 0.8 else 5, (int(rng.integers(0, 6)), 3))
-            places[:, 0] = rng.integers(0, parts, len(places))
-            arrays |= {"exceptions": places, "exception_slopes": rng.standard_normal(len(places))}
-    elif "slopes" in arrays and rng.random() < 0.6:
+def dual_points(rng: Generator, problem: Problem) -> bytes:
+    """Other dual points: random slopes or sums, shares, shifts, bits, weights; another factor."""
+    document, arrays = copy.deepcopy(problem.contents[0]), dict(problem.contents[1])
+    d, dual = document["problem"]["features"], document["dual"]
+    size, kind = 10.0 ** rng.uniform(-8, 4), int(rng.integers(6))
+    if kind == 0:
+        dual["share"] = str(_chosen(rng, ["0", "1", "1/2", "2", "-1", Fraction(dual["share"]) * Fraction(1 + 1e-9)]))
+    elif kind == 1 and "shift" in dual:
+        dual["shift"] = str(Fraction(dual["shift"]) * Fraction(float(10.0 ** rng.uniform(-3, 9))))
+    elif kind == 1 and "lack" in dual:
+        dual["lack"] = str(Fraction(dual["lack"]) * Fraction(float(10.0 ** rng.uniform(-3, 9))))
+    elif kind == 2 and "bits" in dual:
+        dual["bits"] = int(np.clip(dual["bits"] + rng.integers(-2, 3), 0, 41))
+    elif kind == 3 and "near_sums" in arrays:
+        one = 2 ** dual["bits"]
+        for name in ("near_sums", "far_sums"):
+            arrays[name] = rng.integers(0, 3 * one, arrays[name].shape)
+    elif "slopes" in arrays and arrays["slopes"].dtype.kind == "f":
         arrays["slopes"] = rng.standard_normal(arrays["slopes"].shape) * size
-    elif diagonal:
+    elif "slopes" in arrays:
+        arrays["slopes"] = rng.integers(0, 2 ** dual["bits"] + 1, arrays["slopes"].shape)
+    elif "steps" in arrays and kind == 4:
+        rows = rng.integers(0, len(arrays["steps"]), int(rng.integers(0, 4)))
+        arrays["steps"], arrays["weights"] = arrays["steps"][rows], arrays["weights"][rows]
+    elif "weights_of_metric" in arrays:
         arrays["weights_of_metric"] = rng.random(d) * size
     else:
         arrays["factor"] = rng.standard_normal((int(rng.integers(0, 5)), d)) * size
-    if rng.random() < 0.1:
-        arrays["hint"] = rng.standard_normal(d) * size
     return _honest((document, arrays))
 
 
@@ -125,7 +126,7 @@ def claims(rng: Generator, problem: Problem) -> bytes:
     gap = abs(high - low) + abs(high) * Fraction(float(10.0 ** rng.uniform(-17, 0)))
     share = Fraction(float(rng.random())) * gap
     lower, upper = (low + share, high) if rng.random() < 0.5 else (low, high - share)
-    return _honest(claim(contents, checker.rounded(lower, 1, 30), checker.rounded(upper, -1, 30)))
+    return _honest(claim(contents, kernel.rounded(lower, 1, 30), kernel.rounded(upper, -1, 30)))
 
 
 def parameters(rng: Generator, problem: Problem) -> bytes:
@@ -178,7 +179,7 @@ def _another_number(rng: Generator, table: dict[str, Any], names: tuple[str, ...
 def data(rng: Generator, problem: Problem) -> bytes:
     """Other data: points moved by an ulp or far, copied, scaled, shifted; lists, labels, rows, targets, weights."""
     document, arrays = problem.contents[0], dict(problem.contents[1])
-    known = {*HINTS, "groups", "exceptions"}
+    known = {*HINTS}
     for _ in range(int(rng.integers(1, 3))):
         name = str(rng.choice(sorted(set(arrays) - known)))
         array = arrays[name].copy()
@@ -249,7 +250,7 @@ def wrong_arrays(rng: Generator, problem: Problem) -> bytes:
 
 
 def _hashes(arrays: dict[str, np.ndarray]) -> dict[str, str]:
-    return {name: "0" * 64 if a.dtype == object else checker.digest(a) for name, a in arrays.items()}
+    return {name: "0" * 64 if a.dtype == object else kernel.digest(a) for name, a in arrays.items()}
 
 
 def some_bytes(rng: Generator, problem: Problem) -> bytes:
@@ -429,15 +430,15 @@ def json_text(rng: Generator, problem: Problem) -> bytes:
     text, made = json.dumps(document), packed(problem.contents)
     depth = int(_chosen(rng, [100, 3000, 200000]))
     options: list[Callable[[], bytes]] = [
-        lambda: text[:-1].encode() + b', "version": 1}',
+        lambda: text[:-1].encode() + b', "version": 2}',
         lambda: text.replace('"linear"', '"cone": "psd", "linear"').encode(),
         lambda: text[:-1].encode() + b', "deep": ' + b"[" * depth + b"]" * depth + b"}",
         lambda: b"[" * depth,
         lambda: b'{"a":' * depth,
-        lambda: text.replace('"version": 1', '"version": 1.0').encode(),
-        lambda: text.replace('"version": 1', '"version": 1e0').encode(),
-        lambda: text.replace('"version": 1', '"version": NaN').encode(),
-        lambda: text.replace('"version": 1', '"version": ' + "1" * 5000).encode(),
+        lambda: text.replace('"version": 2', '"version": 2.0').encode(),
+        lambda: text.replace('"version": 2', '"version": 2e0').encode(),
+        lambda: text.replace('"version": 2', '"version": NaN').encode(),
+        lambda: text.replace('"version": 2', '"version": ' + "1" * 5000).encode(),
         lambda: text.replace('"features": ', '"features": 0').encode(),
         lambda: text.replace('"features": ', '"features": -').encode(),
         lambda: text.encode("utf-16"),
@@ -476,7 +477,7 @@ MUTATIONS: dict[str, tuple[Callable[[Generator, Problem], bytes], float]] = {
     "none": (none, 2.0),
     "noise on hints": (noise, 2.0),
     "hints: NaN, huge, zero, order, scale": (numbers, 1.0),
-    "hints: other witnesses, slopes, factors": (witnesses, 2.0),
+    "hints: other dual points, factors": (dual_points, 2.0),
     "claims": (claims, 1.0),
     "statement: parameters": (parameters, 2.0),
     "statement: data": (data, 2.0),

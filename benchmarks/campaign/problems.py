@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 
 import convexmetric as cm
-from campaign.exact import INFINITE, Interval, Statement, Unreadable
-from convexmetric.certificates.checker import rounded
+from campaign.exact import INFINITE, Interval, Statement, Unreadable, worst_places
+from convexmetric.certificates import kernel
+from convexmetric.certificates.dual_points import feasible
+from convexmetric.certificates.kernel import rounded
+from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
@@ -107,13 +110,13 @@ def on_a_line(rng: Generator) -> Problem:
     table, linear = _regularizer(rng, scale, diagonal, d, arrays)
     document: dict[str, Any] = {
         "format": "convexmetric-certificate",
-        "version": 1,
+        "version": 2,
         "title": "on a line",
         "problem": {
             "cone": "diagonal" if diagonal else "psd", "features": d, "risk": risk, "regularizer": table,
             "linear": linear,
         },
-        "dual": {"kind": "slopes" if "terms" in risk else "witnesses"},
+        "dual": {},
         "claimed": {"lower": "0", "upper": "1"},
         "sha256": {},
     }  # fmt: skip
@@ -121,7 +124,8 @@ def on_a_line(rng: Generator) -> Problem:
         document["problem"]["constant"] = str(rng.choice(["0", "-1/3", "1000000007", "-1" + "0" * 200]))
     statement = Statement(document, arrays)
     optimum = statement.optimum()
-    arrays |= _hints(statement, rng)
+    arrays |= _hints(statement, rng, document)
+    _made_feasible(document, arrays)
     if abs(optimum[0]) < INFINITE and abs(optimum[1]) < INFINITE:
         slack = Fraction(10.0 ** rng.uniform(-14, -2))
         spread = slack * max(abs(end) for end in optimum) + Fraction(1, 10**290)
@@ -168,40 +172,28 @@ def _line(rng: Generator, n: int, scale: float, d: int) -> np.ndarray:
     return np.outer(t, v) + offset * rng.choice([1.0, 1.0, 0.0, -3.0], d)
 
 
-def _store(rng: Generator, arrays: dict[str, np.ndarray], name: str, X: np.ndarray) -> None:
-    """Dense, or compressed by rows."""
-    if rng.random() < 0.85:
-        arrays[name] = X
-        return
-    kept = X != 0.0
-    arrays[f"{name}_data"] = X[kept]
-    arrays[f"{name}_indices"] = np.nonzero(kept)[1].astype(np.int64)
-    arrays[f"{name}_indptr"] = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-
-
-def _lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> int:
-    """Queries with near and far lists; how many."""
+def _lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> None:
+    """Queries with near and far lists, and weights of them perhaps."""
     n, count = int(rng.integers(4, 7)), int(rng.integers(1, 4))
     own = rng.random() < 0.4
     X = _line(rng, n + count, scale, d)
-    _store(rng, arrays, "points", X[:n])
+    arrays["points"] = X[:n]
     if own:
-        _store(rng, arrays, "queries", X[n:])
-    if not own or rng.random() < 0.3:
-        arrays["anchors"] = rng.integers(0, count if own else n, count)
+        arrays["queries"] = X[n:]
+    else:
+        arrays["anchors"] = rng.integers(0, n, count)
     orders = [rng.permutation(n) for _ in range(count)]
     p = rng.integers(1, 4, count)
     arrays["near"] = np.concatenate([order[:size] for order, size in zip(orders, p)])
-    arrays["near_stop"] = np.cumsum(p)
-    arrays["near_start"] = arrays["near_stop"] - p
+    arrays["near_stops"] = np.cumsum(p)
+    if rng.random() < 0.3:
+        arrays["query_weights"] = rng.random(count) * (rng.random(count) < 0.9)
     if rng.random() < 0.3 and n > 5:
         arrays["itself"] = np.array([order[-1] if rng.random() < 0.5 else n for order in orders], dtype=np.int64)
-        return count
+        return
     m = np.minimum(rng.integers(1, 4, count), n - p)
     arrays["far"] = np.concatenate([order[-size:] for order, size in zip(orders, m)])
-    arrays["far_stop"] = np.cumsum(m)
-    arrays["far_start"] = arrays["far_stop"] - m
-    return count
+    arrays["far_stops"] = np.cumsum(m)
 
 
 def _rankings(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -214,12 +206,10 @@ def _rankings(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray
 
 
 def _pairs_of_lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    count = _lists(rng, scale, d, arrays)
+    _lists(rng, scale, d, arrays)
     risk: dict[str, Any] = {"kind": "pairs of lists", "loss": "logistic", "weight": _weight(rng)}
     if rng.random() < 0.6:
         risk |= {"loss": "hinge", "margin": _margin(rng)}
-    if rng.random() < 0.3:
-        arrays["query_weights"] = rng.random(count) * (rng.random(count) < 0.9)
     return risk
 
 
@@ -238,7 +228,7 @@ def _term(rng: Generator, loss: str | None = None) -> dict[str, Any]:
 
 def _listed(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     n, count = int(rng.integers(3, 7)), int(rng.integers(1, 9))
-    _store(rng, arrays, "points", _line(rng, n, scale, d))
+    arrays["points"] = _line(rng, n, scale, d)
     loss = str(rng.choice(_LOSSES)) if rng.random() < 0.8 else None
     terms = [_term(rng, loss) for _ in range(int(rng.integers(1, 4)))]
     name = str(rng.choice(["pairs", "triplets"]))
@@ -253,7 +243,7 @@ def _listed(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray])
 
 def _all_pairs(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     n = int(rng.integers(2, 7))
-    _store(rng, arrays, "points", _line(rng, n, scale, d))
+    arrays["points"] = _line(rng, n, scale, d)
     arrays["codes"] = rng.integers(0, min(n, 3), n)
     same = _term(rng, str(rng.choice(["hinge", "absolute", "squared", "logistic"]))) | {"sign": -1}
     other = _term(rng, str(rng.choice(["hinge", "absolute", "squared", "logistic"]))) | {"sign": 1}
@@ -290,7 +280,7 @@ def _regularizer(
 # Hints near the best ones ---------------------------------------------------------------------------------------------
 
 
-def _hints(statement: Statement, rng: Generator) -> dict[str, np.ndarray]:
+def _hints(statement: Statement, rng: Generator, document: dict[str, Any]) -> dict[str, np.ndarray]:
     """The best metric in floats, and a dual point at the kink where it stands."""
     v, along = statement.line()
     R, rest, _ = statement.of_one_number()
@@ -307,17 +297,9 @@ def _hints(statement: Statement, rng: Generator) -> dict[str, np.ndarray]:
     falls, rises = R.slopes(near[0], *rest)[1], R.slopes(near[1], *rest)[0]
     share = min(max(-falls / (rises - falls), Fraction(0)), Fraction(1)) if rises > falls else Fraction(1, 2)
     if "near" in statement.arrays:
-        metrics = [_metric(statement, v, at) for at in near]
-        count = len(statement.arrays["near_start"])
-        if statement.diagonal:
-            witnesses = np.array([metric["weights_of_metric"] for metric in metrics])
-        else:
-            witnesses = np.array([metric["factor"].T @ metric["factor"] for metric in metrics])
-        hints |= {
-            "witnesses": witnesses, "widths": np.zeros(2), "weights": np.array([[float(1 - share)], [float(share)]]),
-            "groups": np.zeros(count, dtype=np.int64),
-        }  # fmt: skip
-        return hints
+        document["dual"], found = _integers(statement, document["problem"]["risk"], along, near, share)
+        return hints | found
+    document["dual"] = {"kind": "slopes"}
     slopes = []
     for part in statement.parts:
         rise = sum(sign * (along[a] - along[b]) ** 2 for sign, a, b in part.distances)
@@ -326,6 +308,80 @@ def _hints(statement: Statement, rng: Generator) -> dict[str, np.ndarray]:
     hints["slopes"] = np.array(slopes)
     _push(statement, along, R.slopes(s, *rest)[1], s, hints["slopes"])
     return hints
+
+
+#: Bits of slopes and weights.
+BITS = 30
+
+
+def _integers(
+    statement: Statement, risk: dict[str, Any], along: list[Fraction], near: list[Fraction], share: Fraction
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Slopes or rankings at two metrics, with the weights ``1 - share`` and ``share``, as integers."""
+    one = 2**BITS
+    weights = [one - round(share * one), round(share * one)]
+    lists = list(statement.lists)
+    if risk.get("loss") == "logistic":
+        slopes = [
+            round(sum(w * _slope("logistic", -_rise(along, *pair) * s) for w, s in zip(weights, near)))
+            for anchor, relevant, others in lists
+            for pair in ((anchor, i, j) for i in relevant for j in others)
+        ]
+        return {"kind": "slopes", "bits": BITS}, {"slopes": np.array(slopes)}
+    sums: tuple[list[int], list[int]] = ([], [])
+    steps: list[list[int]] = [[], []]
+    ranked = risk["kind"] == "rankings" and risk["measure"] != "auc"
+    mu = Fraction(risk.get("margin", "1/2"))
+    for number, (anchor, relevant, others) in enumerate(lists):
+        r, c = [0] * len(relevant), [0] * len(others)
+        for at, (w, s) in enumerate(zip(weights, near)):
+            if ranked:
+                x, z = ([s * (along[anchor] - along[i]) ** 2 for i in items] for items in (relevant, others))
+                order, other = sorted(range(len(x)), key=x.__getitem__), sorted(range(len(z)), key=z.__getitem__)
+                above = worst_places(statement.parts[number].gains, sorted(x), sorted(z))
+                steps[at] += np.diff(above, prepend=0).tolist()
+                for place, i in enumerate(order):
+                    r[i] += w * above[place]
+                for place, j in enumerate(other):
+                    c[j] += w * sum(b > place for b in above)
+                continue
+            for i, row in enumerate(relevant):
+                for j, column in enumerate(others):
+                    active = mu - s * _rise(along, anchor, row, column) > 0
+                    r[i], c[j] = r[i] + w * active, c[j] + w * active
+        sums[0].extend(r)
+        sums[1].extend(c)
+    arrays = {"near_sums": np.array(sums[0]), "far_sums": np.array(sums[1])}
+    if not ranked:
+        return {"kind": "sums", "bits": BITS}, arrays
+    more = {"steps": np.array(steps), "weights": np.array(weights)[:, None], "groups": np.zeros(len(lists), dtype=int)}
+    return {"kind": "rankings", "bits": BITS}, arrays | more
+
+
+def _rise(along: list[Fraction], anchor: int, i: int, j: int) -> Fraction:
+    """``d_qj - d_qi`` where the metric is one along the line."""
+    return (along[anchor] - along[j]) ** 2 - (along[anchor] - along[i]) ** 2
+
+
+def _made_feasible(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """The share of the dual point that is feasible, and its cap; none where that is not found."""
+    try:
+        with np.errstate(all="ignore"):
+            given = kernel.Arrays(arrays)
+            stated = kernel.Problem(document, given)
+            says, factor = stated.risk.dual(document["dual"], given), stated.factor(given)
+            hints = {"hint": arrays.get("weights_of_metric", np.zeros(stated.d))}
+            _, table, cap = feasible(stated, says, hints, stated.upper(stated.risk.value(factor), factor))
+    except (kernel.NotProven, kernel.CertificateError, InputError, np.linalg.LinAlgError, ValueError, ArithmeticError):
+        d, problem = document["problem"]["features"], document["problem"]
+        table, cap, kind = {"share": "0"}, {}, problem["regularizer"]["kind"]
+        if kind == "quadratic form":
+            cap = {"z": np.zeros(d)}
+            table |= {"lack": "0"} if problem["regularizer"]["of"] == "matrix" else {}
+        elif problem["cone"] == "psd" and kind != "trace":
+            table, cap = table | {"shift": "0"}, {"cap": np.zeros((1, d))}
+    document["dual"] |= table
+    arrays |= cap
 
 
 def _push(statement: Statement, along: list[Fraction], slope: Fraction, s: Fraction, slopes: np.ndarray) -> None:

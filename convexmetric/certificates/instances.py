@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from convexmetric.certificates import checker
+from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.statement import Table, describe, plain
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
@@ -50,10 +50,10 @@ def difference(
         If the contents state no problem.
     """
     with checker.refusals("the problem"), np.errstate(all="ignore"):
-        stated = checker.Problem(document, checker.Arrays(arrays))
+        stated = kernel.Problem(document, kernel.Arrays(arrays))
     table, made = describe(problem)
     wanted = {name: plain(array) for name, array in made.items()}
-    if stated.sha256 == checker.statement_digest(table, wanted):
+    if stated.sha256 == kernel.statement_digest(table, wanted):
         return Difference("")
     if document["problem"] != table:
         return Difference("the statement or its parameters")
@@ -64,7 +64,7 @@ def difference(
         there = arrays[name]
         if there.shape != here.shape or there.dtype != here.dtype:
             return Difference(f"the array {name}")
-        if checker.digest(there) != checker.digest(here):
+        if kernel.digest(there) != kernel.digest(here):
             off = _deviation(here, there) if here.dtype.kind == "f" else np.inf
             if not 0.0 <= off <= tolerance:
                 return Difference(f"the array {name}", off)
@@ -80,7 +80,7 @@ def _deviation(here: np.ndarray, there: np.ndarray) -> float:
 
 
 def verify_instance(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     problem: MetricProblem,
     tolerance: float = 0.0,
     max_bytes: int = checker.MAX_BYTES,
@@ -94,7 +94,8 @@ def verify_instance(
 
     Parameters
     ----------
-    path : path
+    path : path or sequence of paths
+        A certificate, or all its parts.
     problem : MetricProblem
     tolerance : float
         By how much floats of the statement may differ, relative to the largest of their array. Default: not at all.
@@ -116,10 +117,17 @@ def verify_instance(
     """
     if not 0.0 <= tolerance < 1.0:
         raise InputError(f"the tolerance must be at least 0 and less than 1, got {tolerance!r}")
-    document, arrays = checker.read(Path(path), max_bytes)
-    found = difference(document, arrays, problem, tolerance)
-    if found:
-        near = f", by {found.deviation:.1e} of its largest number" if found.deviation > 0.0 else ""
-        raise checker.CertificateError(f"it is about another problem: what differs is {found.what}{near}")
     made = {name: plain(array) for name, array in describe(problem)[1].items()} if tolerance > 0.0 else {}
-    return checker.judge(document, {**arrays, **made}, max_work), found.deviation
+    deviations = [0.0]
+
+    def compared() -> Iterator[kernel.Contents]:
+        for one in [path] if isinstance(path, str | os.PathLike) else path:
+            document, arrays = checker.read(Path(one), max_bytes)
+            found = difference(document, arrays, problem, tolerance)
+            if found:
+                near = f", by {found.deviation:.1e} of its largest number" if found.deviation > 0.0 else ""
+                raise checker.CertificateError(f"it is about another problem: what differs is {found.what}{near}")
+            deviations.append(found.deviation)
+            yield document, {**arrays, **made}
+
+    return checker.judge(compared(), max_work), max(deviations)

@@ -66,14 +66,70 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
     constant, problem = problem.offset, problem.without_constant()
     cone, risk = description(problem.cone), description(problem.risk)
-    regularizer = description(problem.regularizer, problem.cone, risk.arrays.get("points"))
-    arrays = {**risk.arrays, **regularizer.arrays}
+    own = _listed(_dense(risk.arrays, problem.cone.d))
+    regularizer = description(problem.regularizer, problem.cone, own.get("points"))
+    arrays = {**own, **regularizer.arrays}
     if problem.G is not None:
         arrays["linear"] = problem.G + arrays["linear"] if "linear" in arrays else problem.G
     table = {**cone.table, "risk": risk.table, "regularizer": regularizer.table, "linear": "linear" in arrays}
     if constant:
         table["constant"] = constant
     return _written(table), arrays
+
+
+def _dense(arrays: Arrays, d: int) -> Arrays:
+    """The same with points in rows where they are compressed: files are deflated, and zeros cost nothing."""
+    made = {name: array for name, array in arrays.items() if not name.startswith(("points_", "queries_"))}
+    for name in ("points", "queries"):
+        if f"{name}_indptr" in arrays:
+            data, columns, first = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+            made[name] = np.zeros((len(first) - 1, d))
+            made[name][np.repeat(np.arange(len(first) - 1), np.diff(first)), columns] = data
+    return made
+
+
+def _listed(arrays: Arrays) -> Arrays:
+    """The same with one near and one far list for every query, one after the other, and the point of every query.
+
+    Far lists that hold all that is not near, but perhaps for the query itself, are not written out.
+    """
+    if "near" not in arrays:
+        return arrays
+    made = dict(arrays)
+    near = _slices(made, "near")
+    anchors = made.pop("anchors", np.arange(len(near)))
+    if "queries" in made:
+        made["queries"] = made["queries"][anchors]
+    else:
+        made["anchors"] = anchors
+    made |= {"near": np.concatenate(near), "near_stops": np.cumsum([len(items) for items in near])}
+    if "itself" in made:
+        return made
+    far, n = _slices(made, "far"), len(made["points"])
+    itself = _complements(near, far, n)
+    if itself is not None:
+        return made | {"itself": itself}
+    return made | {"far": np.concatenate(far), "far_stops": np.cumsum([len(items) for items in far])}
+
+
+def _slices(arrays: Arrays, name: str) -> list[np.ndarray]:
+    """The lists of the queries, which leave the arrays."""
+    items, start, stop = (arrays.pop(f"{name}{part}") for part in ("", "_start", "_stop"))
+    return [items[first:last] for first, last in zip(start, stop, strict=True)]
+
+
+def _complements(near: list[np.ndarray], far: list[np.ndarray], n: int) -> np.ndarray | None:
+    """The one row that is neither near nor far to each query, n where there is none; None if there are more."""
+    found = np.full(len(near), n)
+    for q, (one, other) in enumerate(zip(near, far, strict=True)):
+        counts = np.bincount(other, minlength=n)
+        rest = np.ones(n, dtype=bool)
+        rest[one] = rest[other] = False
+        left = np.flatnonzero(rest)
+        if len(left) > 1 or counts.max() > 1 or counts[one].any():
+            return None
+        found[q] = left[0] if len(left) else n
+    return found
 
 
 def _written(said: Any) -> Any:

@@ -7,10 +7,13 @@ statement, so that its value at the metric is held against the problem's own.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
+import operator
 import os
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
@@ -18,8 +21,9 @@ from typing import Protocol
 
 import numpy as np
 
-from convexmetric.certificates import checker
+from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
+from convexmetric.certificates.dual_points import feasible, in_parts, stored
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -47,6 +51,7 @@ def write_certificate(
     problem: MetricProblem,
     solution: Certified | Certificate,
     title: str = "",
+    parts: int = 1,
 ) -> checker.Verdict:
     """Write a file that proves bounds on the optimal value of a problem in exact arithmetic.
 
@@ -59,6 +64,9 @@ def write_certificate(
         A metric and a dual point; neither is trusted.
     title : str
         One line for people. Default: the first line of the problem's text.
+    parts : int
+        If more than one, files ``name-1.npz``, ``name-2.npz``, ... are written, of about as many queries or comparisons
+        each, which prove the bounds together: :func:`convexmetric.verify` holds one of them at a time in memory.
 
     Returns
     -------
@@ -69,25 +77,26 @@ def write_certificate(
     ------
     InputError
         If the certificate rests on a conic solver's word, does not fit the problem, or proves nothing; if a block of
-        the problem is not known to certificates, or describes another than it is; if the title is no line of text, or
-        the file cannot be written.
+        the problem is not known to certificates, or describes another than it is; if the title is no line of text,
+        there are more parts than queries or comparisons, or a file cannot be written.
     """
     path = check_solution_path(path, "a certificate")
     certificate = _checked(solution, title)
     start = perf_counter()
-    document, arrays = _stated(problem, certificate, title)
-    stated, lower, upper = _proven(problem, certificate.M, document, arrays)
-    document["claimed"] = {"lower": str(lower), "upper": str(upper)}
-    document["sha256"] = {name: checker.digest(array) for name, array in arrays.items()}
-    _write(path, document, arrays)
-    # What was proven is what is in the file: its hashes are those of the arrays at hand.
-    if checker.read(path)[0] != document:
-        raise InputError(f"{path}: the file does not hold what was written")
-    seconds = perf_counter() - start
-    return checker.Verdict(
-        True, lower, upper, (lower, upper), "", document["title"], stated.words, seconds, document["problem"],
-        stated.sizes, stated.sha256,
-    )  # fmt: skip
+    document, arrays = _stated(problem, title)
+    proof, files = _proven(problem, certificate, document, arrays, parts)
+    assert proof.lower is not None
+    assert proof.upper is not None
+    claimed = {"lower": str(proof.lower), "upper": str(proof.upper)}
+    for number, (table, own) in enumerate(files, 1):
+        table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
+        place = path if parts == 1 else path.with_stem(f"{path.stem}-{number}")
+        _write(place, table, own)
+        # What was proven is what is in the file: its hashes are those of the arrays at hand.
+        if checker.read(place)[0] != table:
+            raise InputError(f"{place}: the file does not hold what was written")
+    proof = replace(proof, claimed=(proof.lower, proof.upper), reason="")
+    return checker.as_verdict(proof, document["title"], perf_counter() - start)
 
 
 def _checked(solution: Certified | Certificate, title: str) -> Certificate:
@@ -104,47 +113,79 @@ def _checked(solution: Certified | Certificate, title: str) -> Certificate:
     return certificate
 
 
-def _stated(problem: MetricProblem, certificate: Certificate, title: str) -> tuple[Table, Arrays]:
-    """The document, without claims, and all arrays but the metric."""
+def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
+    """The document and the arrays of the statement, without what proves."""
     table, arrays = describe(problem)
-    bare = problem.without_constant()
-    risk, regularizer = bare.risk, bare.regularizer
-    point = risk.dual_point(certificate.dual)
-    if point is None:
-        raise InputError("the dual point has NaN or infinite entries and proves nothing")
-    if not np.isfinite(point.S).all():
-        raise InputError("nothing is proven: what the dual point says is not finite")
-    hints = risk.hints(certificate.dual)
-    arrays = {**arrays, **hints.arrays, **regularizer.hints(point.S, bare.G, certificate.M)}
     document: Table = {
-        "format": checker.FORMAT,
-        "version": checker.VERSION,
+        "format": kernel.FORMAT,
+        "version": kernel.VERSION,
         "title": title or str(problem).partition("\n")[0],
         "problem": table,
-        "dual": hints.table,
+        "dual": {},
         "claimed": {"lower": "0", "upper": "0"},
         "sha256": {},
     }
     return document, {name: plain(array) for name, array in arrays.items()}
 
 
+@np.errstate(all="ignore")
 def _proven(
-    problem: MetricProblem, M: Array, document: Table, arrays: Arrays
-) -> tuple[checker.Problem, Fraction, Fraction]:
-    """The problem as it is stated, with the bounds that are proven; the metric's factor is added to the arrays."""
-    upper = lower = None
-    for nudge in NUDGES if problem.risk.hard else NUDGES[:1]:
+    problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays, parts: int
+) -> tuple[kernel.Proof, list[tuple[Table, Arrays]]]:
+    """What the kernel proves, and the documents and arrays of the files that it proves it by."""
+    risk = problem.risk
+    point = risk.dual_point(certificate.dual)
+    if point is None:
+        raise InputError("the dual point has NaN or infinite entries and proves nothing")
+    if not np.isfinite(point.S).all():
+        raise InputError("nothing is proven: what the dual point says is not finite")
+    try:
+        stated = kernel.Problem(document, kernel.Arrays(arrays))
+        upper = _upper(problem, stated, certificate.M, arrays)
+        count = len(stated.risk)
+        if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
+            raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
+        table, found = stored(risk, risk.hints(certificate.dual), stated)
+        dual, said = [], []
+        for rows, own in in_parts(stated.risk, found, [count * part // parts for part in range(parts + 1)]):
+            dual.append((table | ({"rows": rows} if parts > 1 else {}), {name: small(of) for name, of in own.items()}))
+            said.append(stated.risk.part(slice(*rows)).dual(dual[-1][0], kernel.Arrays(dual[-1][1])))
+        bare = problem.without_constant()
+        hints = bare.regularizer.hints(point.S, bare.G, certificate.M)
+        _, share, cap = feasible(stated, functools.reduce(operator.add, said), hints, upper)
+        arrays |= {name: plain(array) for name, array in cap.items()}
+        files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
+        proof = checker.prove(files)
+    except kernel.NotProven as error:
+        raise InputError(f"nothing is proven: {error}") from error
+    except checker.CertificateError as error:
+        raise InputError(f"the certificate does not describe its problem: {error}") from error
+    if proof.upper is None or proof.lower is None:
+        raise InputError(f"nothing is proven: {proof.reason}")
+    _compare(problem, stated, arrays, float(proof.upper))
+    return proof, files
+
+
+def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
+    """The upper bound, whose metric is added to the arrays: scaled up a little where hard margins ask for it."""
+    nudges = NUDGES if problem.risk.hard else NUDGES[:1]
+    for nudge in nudges:
         arrays |= _factor(problem, M * (1.0 + nudge))
         try:
-            stated, lower, upper, reason = checker.prove(document, arrays)
-        except checker.CertificateError as error:
-            raise InputError(f"the certificate does not describe its problem: {error}") from error
-        if upper is not None:
-            break
-    if upper is None or lower is None:
-        raise InputError(f"nothing is proven: {reason}")
-    _compare(problem, stated, arrays, float(upper))
-    return stated, lower, upper
+            factor = stated.factor(kernel.Arrays(arrays))
+            return stated.upper(stated.risk.value(factor), factor)
+        except kernel.NotProven:
+            if nudge == nudges[-1]:
+                raise
+    raise AssertionError
+
+
+def small(array: np.ndarray) -> np.ndarray:
+    """Integers in the shortest type of files that holds them."""
+    if array.dtype.kind == "f":
+        return plain(array)
+    most = int(array.max(initial=0))
+    return np.ascontiguousarray(array, dtype="|u1" if most < 2**8 else "<i4" if most < 2**31 else "<i8")
 
 
 def _factor(problem: MetricProblem, M: Array) -> Arrays:
@@ -154,7 +195,7 @@ def _factor(problem: MetricProblem, M: Array) -> Arrays:
 
 
 @np.errstate(all="ignore")
-def _compare(problem: MetricProblem, stated: checker.Problem, arrays: Arrays, upper: float) -> None:
+def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upper: float) -> None:
     """Raise unless what the blocks stated is worth what they are, at the metric of the file.
 
     Blocks describe themselves, and of one that describes another the bounds would be those of another problem. The
@@ -164,8 +205,8 @@ def _compare(problem: MetricProblem, stated: checker.Problem, arrays: Arrays, up
     factor = arrays["weights_of_metric" if cone.diagonal else "factor"]
     M = factor if cone.diagonal else factor.T @ factor
     for metric, root in ((cone.identity(), cone.identity()), (M, factor)):
-        omega = float(stated.regularizer.value(cone.diagonal, root).mid)
-        linear = 0.0 if stated.G is None else cone.inner(stated.G, metric)
+        omega = float(stated.omega.value(kernel.Ball(root)).mid)
+        linear = cone.inner(stated.G, metric)
         sizes = abs(bare.regularizer.value(metric, cone))
         sizes += 0.0 if bare.G is None else float(np.abs(bare.G * metric).sum())
         _agree("the penalty", omega + linear, bare.penalty(metric), AGREEMENT * sizes)

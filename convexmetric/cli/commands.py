@@ -36,7 +36,7 @@ from convexmetric.audit import (
 from convexmetric.audit import audit as audit_metric
 from convexmetric.benchmark import RUNS_FILE, Instance, Run, benchmark, list_problems, load_instance, read_runs
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
-from convexmetric.certificates import verify as verify_file
+from convexmetric.certificates import verify as verify_files
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
 from convexmetric.cli.adapting import adapt as adapt_vectors
 from convexmetric.cli.adapting import adapt_record, read_collection, read_vectors, save_adapter
@@ -415,7 +415,9 @@ def audit(
 
 @app.command()
 def verify(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate: .npz.", show_default=False)],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="A certificate, .npz, or all its parts.", show_default=False)
+    ],
     instance: Annotated[
         str | None,
         typer.Option(
@@ -437,7 +439,7 @@ def verify(
         float, typer.Option(help="Do no proof that takes more operations, each about a nanosecond.")
     ] = MAX_WORK,
 ) -> None:
-    """Prove the bounds of a certificate in exact arithmetic.
+    """Prove the bounds of a certificate in exact arithmetic, from its file or from those of its parts.
 
     Exit code 0: proven; 1: not proven; 2: refused, no certificate or one about another problem.
     """
@@ -446,13 +448,13 @@ def verify(
     deviation = None
     try:
         if instance is None:
-            verdict = verify_file(file, max_bytes, max_work)
+            verdict = verify_files(*files, max_bytes=max_bytes, max_work=max_work)
         else:
             problem = load_instance(instance).problem()
-            verdict, deviation = verify_instance(file, problem, instance_tolerance, max_bytes, max_work)
+            verdict, deviation = verify_instance(files, problem, instance_tolerance, max_bytes, max_work)
         with refusals("the verdict"):
             if as_json:
-                _print_json(verdict_record(str(file), verdict, instance, deviation))
+                _print_json(verdict_record(files, verdict, instance, deviation))
             else:
                 print(verdict)
                 if instance is not None:

@@ -20,6 +20,8 @@ from convexmetric.solution import Solution
 from convexmetric.solvers import Explanation
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from convexmetric.cli.fitting import Fitted
     from convexmetric.estimators import AdapterPath, HeldOut, HeldOutQueries, PairedScores, WeightPath
 
@@ -212,14 +214,16 @@ def audit_table(verdict: Audit) -> Table:
     return table
 
 
-def verdict_record(file: str, verdict: Verdict, instance: str | None, deviation: float | None) -> dict[str, Any]:
+def verdict_record(
+    files: Sequence[Path], verdict: Verdict, instance: str | None, deviation: float | None
+) -> dict[str, Any]:
     """What ``verify --json`` prints: bounds as rationals in text, null where nothing is proven.
 
     Decimals are texts rounded outward, so that they are bounds too.
     """
     lower, upper = verdict.lower, verdict.upper
     return {
-        "file": file,
+        "files": [str(file) for file in files],
         "accepted": verdict.accepted,
         "reason": verdict.reason,
         "lower": None if lower is None else str(lower),

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from samples import instance
 
 import convexmetric as cm
-from convexmetric.certificates import CertificateError, checker
+from convexmetric.certificates import CertificateError, checker, kernel
 
 NAMES = ("ranking from labels", "psd triplets, trace, G", "relative, rbf, soft", "map")
 
@@ -132,23 +132,22 @@ def test_bombs_are_refused_whatever_they_say_of_their_size(certificates, tmp_pat
         cm.verify(tmp_path)
 
 
-def queries_that_share_a_list(contents, count, length):
-    """So many queries, each with the same list of so many near and the same single far item."""
+def long_lists(contents, count, length):
+    """So many queries, with so many near and as many far items together."""
     document, arrays = contents[0], dict(contents[1])
-    arrays["near"], arrays["far"] = np.arange(length) % 11, np.array([11])
-    for name, end in (("near", length), ("far", 1)):
-        arrays[f"{name}_start"], arrays[f"{name}_stop"] = np.zeros(count, dtype=int), np.full(count, end)
-    arrays["anchors"], arrays["groups"] = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
-    hidden = ("itself", "exceptions", "exception_slopes")
+    arrays["near"], arrays["far"] = np.arange(length) % 11, np.full(length, 11)
+    for name in ("near", "far"):
+        arrays[f"{name}_stops"] = length // count * np.arange(1, count + 1)
+    arrays["anchors"] = arrays["groups"] = np.zeros(count, dtype=int)
+    hidden = ("itself",)
     return document, {name: array for name, array in arrays.items() if name not in hidden}
 
 
 def many_points(contents, n):
     """Queries with one near item each, all others being far."""
     document, arrays = contents[0], dict(contents[1])
-    arrays |= {"points": np.zeros((n, 3)), "near": np.zeros(1, dtype=int), "itself": np.full(n, n)}
-    arrays |= {"near_start": np.zeros(n, dtype=int), "near_stop": np.ones(n, dtype=int)}
-    arrays["groups"] = np.zeros(n, dtype=int)
+    arrays |= {"points": np.zeros((n, 3)), "near": np.zeros(n, dtype=int), "itself": np.full(n, n)}
+    arrays |= {"near_stops": np.arange(1, n + 1), "anchors": np.arange(n), "groups": np.zeros(n, dtype=int)}
     return document, {name: array for name, array in arrays.items() if not name.startswith("far")}
 
 
@@ -157,12 +156,12 @@ def other(c, table=None, **arrays):
 
 
 BOMBS = {
-    "shared lists": ("ranking from labels", lambda c: queries_that_share_a_list(c, 10**6, 10**6), "operations"),
-    "a large table": ("map", lambda c: queries_that_share_a_list(c, 1, 2**24), "operations"),
+    "many queries": ("ranking from labels", lambda c: long_lists(c, 10**6, 10**6), "operations"),
+    "a large table": ("map", lambda c: long_lists(c, 1, 2**14), "written out"),
     "a large factor": ("ranking from labels", lambda c: other(c, factor=np.zeros((2**14, 3))), "matrix"),
     "points": ("map", lambda c: many_points(c, 12_000), "matrix"),
     "features": ("ranking from labels", lambda c: other(c, {"features": 2**14}), "matrix"),
-    "groups": ("map", lambda c: other(c, weights=np.zeros((len(c[1]["widths"]), 2**22))), "operations"),
+    "witnesses": ("map", lambda c: other(c, steps=np.zeros((2**20, len(c[1]["near"])), dtype=np.uint8)), "operations"),
 }
 
 
@@ -186,9 +185,11 @@ def test_work_is_limited(certificates):
 def run_alone(tmp_path, *arguments, before="", **environment):
     """The checker in a process of its own, with NumPy and the standard library only."""
     alone = tmp_path / "checker.py"
-    alone.write_text(Path(checker.__file__).read_text())
+    for module in (checker, kernel):
+        (tmp_path / Path(module.__file__).name).write_text(Path(module.__file__).read_text())
     blocked = "import sys; sys.modules['convexmetric'] = sys.modules['scipy'] = sys.modules['numba'] = None; "
-    code = blocked + before + "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    script = "import runpy; sys.argv = sys.argv[1:]; sys.path.insert(0, '.'); "
+    code = blocked + before + script + "runpy.run_path(sys.argv[0], run_name='__main__')"
     done = subprocess.run(
         [sys.executable, "-c", code, str(alone), *map(str, arguments)],
         capture_output=True,
@@ -200,11 +201,27 @@ def run_alone(tmp_path, *arguments, before="", **environment):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_the_checker_imports_numpy_and_the_standard_library():
-    tree = ast.parse(Path(checker.__file__).read_text())
+def imported(module):
+    """The packages that a module imports."""
+    tree = ast.parse(Path(module.__file__).read_text())
     named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     named |= {f"{'.' * node.level}{node.module}" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {name.partition(".")[0] for name in named} - sys.stdlib_module_names == {"numpy"}
+    return {name if name.startswith("convexmetric") else name.partition(".")[0] for name in named}
+
+
+def test_the_kernel_imports_numpy_and_the_standard_library():
+    assert imported(kernel) - sys.stdlib_module_names == {"numpy"}
+    assert imported(checker) - sys.stdlib_module_names == {"numpy", "kernel", "convexmetric.certificates"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_kernel_reads_by_itself_what_the_checker_reads(name, certificates):
+    path, verdict = certificates[name]
+    done = subprocess.run([sys.executable, kernel.__file__, path], capture_output=True, text=True, timeout=60)
+    bounds, statement, said = done.stdout.splitlines()
+    assert (done.returncode, said) == (0, "accepted")
+    assert bounds == f"{verdict.lower} <= optimum <= {verdict.upper}"
+    assert statement == f"statement: {verdict.sha256}"
 
 
 def test_the_checker_runs_alone(certificates, tmp_path):

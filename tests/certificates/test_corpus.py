@@ -20,7 +20,7 @@ MEMORY, SECONDS = 2 * 2**30, 20.0
 COMMANDS = {"checker": (checker.main, []), "convexmetric verify": (package, ["verify"])}
 #: Some ten seconds, by the estimate of the checker; and files that are refused with the limits as they are.
 WORK = "--max-work=1e10"
-BOMBS = ("bz2-bomb", "deflate-bomb-lying", "sparse-columns", "sparse-rows", "wide", "tall", "shared-lists")
+BOMBS = ("bz2-bomb", "deflate-bomb-lying", "features", "wide", "tall", "crowded")
 WAYS = [(name, encoding) for name in COMMANDS for encoding in ("ascii", "utf-8")]
 
 

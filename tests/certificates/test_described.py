@@ -9,7 +9,7 @@ import pytest
 from samples import instance
 
 import convexmetric as cm
-from convexmetric.certificates import checker, describe
+from convexmetric.certificates import describe, kernel
 from convexmetric.comparisons import Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.described import Described, description
@@ -210,6 +210,6 @@ def test_dual_points_are_read_back_as_they_were_written():
 def test_floats_of_tables_are_rationals_in_files():
     stated = instance("psd triplets, trace")
     table, arrays = describe(stated)
-    assert checker.statement_digest(table, arrays)
+    assert kernel.statement_digest(table, arrays)
     assert {type(value) for value in table["regularizer"].values()} == {str}
     assert {type(value) for value in table["risk"]["terms"][0].values()} == {str, int}

@@ -33,10 +33,10 @@ def document(problem: dict[str, Any], dual: str, lower: str, upper: str, title: 
     """The description of a certificate of one feature."""
     return {
         "format": "convexmetric-certificate",
-        "version": 1,
+        "version": 2,
         "title": title,
         "problem": {"cone": "psd", "features": 1, "linear": False} | problem,
-        "dual": {"kind": dual},
+        "dual": {"kind": dual, "share": "1"},
         "claimed": {"lower": lower, "upper": upper},
         "sha256": {},
     }
@@ -52,7 +52,7 @@ def triplet(**arrays: np.ndarray) -> Contents:
         "triplets": np.array([[0, 1, 2]]),
         "terms": np.zeros(1, dtype=np.int64),
         "factor": np.array([[0.125**0.5]]),
-        "slopes": np.array([1 / 16]),
+        "slopes": np.array([0.06]),
     }
     return document(problem, "slopes", "1/17", "1/15"), given | arrays
 
@@ -64,23 +64,28 @@ def ranking(C: str = "1", measure: str = "map", k: int | None = None, title: str
     """
     risk: dict[str, Any] = {"kind": "rankings", "measure": measure, "C": C} | ({} if k is None else {"k": k})
     problem = {"risk": risk, "regularizer": {"kind": "trace", "weight": "1/2"}}
+    # The ranking that puts the far item above the near one, with the weight 1 / (32 C), less a little for rounding.
+    weight = int(2**36 / 32 / float(C) * (1 - 2.0**-30))
     arrays = {
         "points": np.array([[0.0], [1.0], [3.0]]),
         "anchors": np.zeros(1, dtype=np.int64),
-        "groups": np.zeros(1, dtype=np.int64),
-        "witnesses": np.array([[[0.03]]]),
-        "widths": np.zeros(1),
-        "weights": np.array([[1 / 32 / float(C)]]),
         "factor": np.array([[0.03125**0.5]]),
+        "near_sums": np.array([weight]),
+        "far_sums": np.array([weight]),
     }
     for name, item in (("near", 1), ("far", 2)):
-        arrays |= {name: np.array([item]), f"{name}_start": np.array([0]), f"{name}_stop": np.array([1])}
-    return document(problem, "witnesses", "1/65", "1/63", title), arrays
+        arrays |= {name: np.array([item]), f"{name}_stops": np.array([1])}
+    if measure != "auc":
+        arrays |= {"steps": np.ones((1, 1), dtype=np.int64), "groups": np.zeros(1, dtype=np.int64)}
+        arrays["weights"] = np.array([[weight]])
+    table = document(problem, "sums" if measure == "auc" else "rankings", "1/65", "1/63", title)
+    table["dual"]["bits"] = 36
+    return table, arrays
 
 
 def shifted(by: float) -> Contents:
     """The triplet, its points moved: distances are the same."""
-    return triplet(points=np.array([[0.0], [1.0], [3.0]]) + by)
+    return without_dual(triplet(points=np.array([[0.0], [1.0], [3.0]]) + by))
 
 
 def tiny() -> Contents:
@@ -92,12 +97,14 @@ def tiny() -> Contents:
 def huge() -> Contents:
     """The triplet scaled by 2^300: the optimum is 2^-600 / 16."""
     points, factor = np.array([[0.0], [1.0], [3.0]]) * 2.0**300, np.array([[0.125**0.5 * 2.0**-300]])
-    return claiming(triplet(points=points, factor=factor, slopes=np.array([2.0**-604])), "0", "1/1000")
+    return claiming(
+        without_dual(triplet(points=points, factor=factor, slopes=np.array([0.9 * 2.0**-604]))), "0", "1/1000"
+    )
 
 
 def nothing_to_pay() -> Contents:
     """A margin of zero: the optimum is zero, at zero."""
-    contents = changed(triplet(factor=np.zeros((1, 1))), terms(margin="0"))
+    contents = without_dual(changed(triplet(factor=np.zeros((1, 1))), terms(margin="0")))
     return claiming(contents, "0", f"1/{10**200}")
 
 
@@ -125,6 +132,11 @@ def problem(**values: Any) -> Callable[[dict[str, Any]], Any]:
 
 def top(**values: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda table: table.update(values)
+
+
+def without_dual(contents: Contents) -> Contents:
+    """A share of nothing, which proves that the optimum is at least zero."""
+    return changed(contents, lambda table: table["dual"].update(share="0"))
 
 
 def claiming(contents: Contents, lower: Any, upper: Any) -> Contents:
@@ -202,45 +214,21 @@ def tall(n: int = 12_000) -> bytes:
     arrays |= {
         "points": np.zeros((n, 1)),
         "near": np.zeros(n // 2, dtype=np.uint8),
-        "near_stop": np.array([n // 2]),
+        "near_stops": np.array([n // 2]),
         "far": np.zeros(n // 2, dtype=np.uint8),
-        "far_stop": np.array([n // 2]),
+        "far_stops": np.array([n // 2]),
     }
     return deflate((document, arrays))
 
 
-def shared(queries: int = 10**6) -> bytes:
-    """A million queries that share one near and one far list of a million: 10^18 pairs."""
+def crowded(queries: int = 10_000) -> bytes:
+    """10,000 queries of one near and one far item each, with as many points."""
     document, arrays = ranking(measure="auc")
-    zeros, ends = np.zeros(queries, dtype=np.uint8), np.full(queries, queries, dtype=np.int32)
-    arrays |= {"anchors": zeros, "groups": zeros}
+    zeros, stops = np.zeros(queries, dtype=np.uint8), np.arange(1, queries + 1, dtype=np.int32)
+    arrays |= {"anchors": zeros, "points": np.zeros((queries, 1)), "near_sums": zeros, "far_sums": zeros}
     for name in ("near", "far"):
-        arrays |= {name: zeros, f"{name}_start": zeros, f"{name}_stop": ends}
+        arrays |= {name: zeros, f"{name}_stops": stops}
     return deflate((document, arrays))
-
-
-def sparse(rows: int, d: int) -> bytes:
-    """Rows and columns without an entry, which are large when they are dense."""
-    document, arrays = triplet(factor=np.zeros((0, d)))
-    del arrays["points"]
-    arrays |= {
-        "points_data": np.zeros(0),
-        "points_indices": np.zeros(0, dtype=np.int64),
-        "points_indptr": np.zeros(rows + 1, dtype=np.uint8),
-    }
-    return deflate(changed((document, arrays), problem(features=d)))
-
-
-def columns(indices: list[int], indptr: list[int]) -> Contents:
-    """Points compressed by rows."""
-    document, arrays = triplet()
-    del arrays["points"]
-    arrays |= {
-        "points_data": np.array([1.0, 3.0]),
-        "points_indices": np.array(indices),
-        "points_indptr": np.array(indptr),
-    }
-    return document, arrays
 
 
 def many_slopes() -> bytes:
@@ -252,23 +240,19 @@ def many_slopes() -> bytes:
     return deflate((document, arrays | {"codes": np.zeros(20_000, dtype=np.uint8)}))
 
 
-def many_witnesses() -> bytes:
-    """100,000 witnesses, each of which would be applied to the points."""
+def many_rankings() -> bytes:
+    """Four million rankings of one query."""
     document, arrays = ranking()
-    count = 10**5
-    arrays |= {"witnesses": np.zeros((count, 1, 1)), "widths": np.zeros(count), "weights": np.full((count, 1), 1e-9)}
+    count = 2**22
+    arrays |= {"steps": np.zeros((count, 1), dtype=np.uint8), "weights": np.zeros((count, 1), dtype=np.uint8)}
     return deflate((document, arrays))
 
 
-def many_groups() -> bytes:
-    """A thousand witnesses and groups whose weights sum to more than one, to be made smaller with fractions."""
-    document, arrays = ranking()
-    arrays |= {
-        "witnesses": np.zeros((1000, 1, 1)),
-        "widths": np.zeros(1000),
-        "weights": np.repeat(10.0 ** -np.arange(1000.0), 1000).reshape(1000, 1000),
-    }
-    return deflate((document, arrays))
+def summed(near: int, far: int) -> Contents:
+    """AUC of the same with sums over 2^36, ``max(0, 1 - 16 m) + m / 2``: the optimum is 1/32 at m = 1/16."""
+    document, arrays = ranking(measure="auc")
+    sums = {"near_sums": np.array([near]), "far_sums": np.array([far]), "factor": np.array([[0.25]])}
+    return claiming((document, arrays | sums), "1/33", "1/31")
 
 
 # The table ------------------------------------------------------------------------------------------------------------
@@ -315,7 +299,8 @@ def hard_margin() -> Contents:
 
 def quadratic(form: list[list[float]]) -> Contents:
     d = len(form)
-    contents = triplet(form=np.array(form), weights_of_metric=np.full(d, 0.1), points=np.zeros((3, d)))
+    contents = triplet(form=np.array(form), weights_of_metric=np.full(d, 0.1), points=np.zeros((3, d)), z=np.zeros(d))
+    contents[0]["dual"]["lack"] = "1/1000"
     table = {"regularizer": {"kind": "quadratic form", "of": "matrix"}, "cone": "diagonal", "features": d}
     del contents[1]["factor"]
     return claiming(changed(contents, problem(**table)), "0", "100")
@@ -361,18 +346,7 @@ ATTACKS = [
     Attack(A, "offset-1e8", "points that stand far from the origin", lambda: claiming(shifted(1e8), "0", "20")),
     Attack(A, "tiny-scale", "squares of points below 1e-300", tiny),
     Attack(A, "huge-scale", "squares of points above 1e180", huge),
-    Attack(
-        A,
-        "large-slopes",
-        "slopes outside of their box, which are clipped",
-        lambda: claiming(triplet(slopes=np.array([1e308])), "0", "1"),
-    ),
-    Attack(
-        A,
-        "weights-above-one",
-        "weights of witnesses that sum to more than one",
-        lambda: (lambda d, a: claiming((d, a | {"weights": np.array([[7.0]])}), "0", "1"))(*ranking()),
-    ),
+    Attack(A, "auc", "nothing: AUC of one query, by sums of slopes", lambda: summed(2**31 - 9, 2**31 - 9)),
     Attack(
         A,
         "denominator",
@@ -407,6 +381,32 @@ ATTACKS = [
         "a quadratic form with a zero on its diagonal",
         lambda: quadratic([[0.0, 1.0], [1.0, 0.0]]),
     ),
+    Attack(N, "large-slopes", "slopes outside of their box", lambda: triplet(slopes=np.array([1e308]))),
+    Attack(N, "sums-differ", "sums of slopes of near and far items that differ", lambda: summed(2**31, 2**31 - 1)),
+    Attack(N, "sums-above-one", "sums that exceed what slopes of one give", lambda: summed(2**37, 2**37)),
+    Attack(
+        N,
+        "sums-overflow",
+        "sums that would overflow, were they added up",
+        lambda: summed(2**52, 2**52),
+    ),
+    Attack(
+        N,
+        "rankings-differ",
+        "sums that are not those of the rankings",
+        lambda: (lambda d, a: (d, a | {"far_sums": a["far_sums"] + 1}))(*ranking()),
+    ),
+    Attack(
+        N,
+        "rankings-without-sums",
+        "sums that leave a ranking out",
+        lambda: (lambda d, a: (d, a | {"weights": 2 * a["weights"], "near_sums": 0 * a["near_sums"]}))(*ranking()),
+    ),
+    Attack(N, "many-rankings", "four million rankings of one query", many_rankings),
+    Attack(N, "share-above-one", "a share of two", lambda: changed(triplet(), lambda t: t["dual"].update(share="2"))),
+    Attack(
+        N, "share-negative", "a share below zero", lambda: changed(triplet(), lambda t: t["dual"].update(share="-1"))
+    ),
     Attack(N, "linear-of-any-size", "a linear term that overflows with the points", lambda: linear(1e308)),
     Attack(R, "bz2-bomb", "1 GiB in a bz2 member that says it is short", bz2_bomb),
     Attack(
@@ -419,12 +419,9 @@ ATTACKS = [
     Attack(R, "json-bomb", "a description of 2 MiB, deflated", lambda: text_with(lambda text: text + " " * 2**21)),
     Attack(R, "wide", "a factor of 16,000 columns", wide),
     Attack(R, "tall", "MAP on 12,000 points", tall),
-    Attack(R, "shared-lists", "a million queries that share two lists of a million", shared),
-    Attack(R, "sparse-rows", "a million rows of a thousand columns without an entry", lambda: sparse(10**6, 1000)),
-    Attack(R, "sparse-columns", "2^38 columns without an entry", lambda: sparse(3, 2**38)),
+    Attack(R, "crowded", "10,000 queries among as many points", crowded),
+    Attack(R, "features", "2^38 columns", lambda: changed(triplet(), problem(features=2**38))),
     Attack(R, "all-pairs", "all pairs of 20,000 points", many_slopes),
-    Attack(R, "many-witnesses", "100,000 witnesses", many_witnesses),
-    Attack(R, "many-groups", "a thousand witnesses in a thousand groups", many_groups),
     Attack(R, "lzma", "an LZMA member", lambda: lzma_member(False)),
     Attack(R, "lzma-corrupt", "a corrupt LZMA member, whose error is of a class of its own", lambda: lzma_member(True)),
     Attack(R, "method-unknown", "an unknown compression", lambda: lying(method=99)),
@@ -536,13 +533,13 @@ ATTACKS = [
         R,
         "lists-backwards",
         "a list that ends before it begins",
-        lambda: (lambda d, a: (d, a | {"near_start": np.array([1]), "near_stop": np.array([0])}))(*ranking()),
+        lambda: (lambda d, a: (d, a | {"near": np.array([1, 1]), "near_stops": np.array([2, 1])}))(*ranking()),
     ),
     Attack(
         R,
         "list-empty",
         "a query without far items",
-        lambda: (lambda d, a: (d, a | {"far_stop": np.array([0])}))(*ranking()),
+        lambda: (lambda d, a: (d, a | {"far_stops": np.array([0])}))(*ranking()),
     ),
     Attack(
         R,
@@ -550,17 +547,7 @@ ATTACKS = [
         "a group that has no weight",
         lambda: (lambda d, a: (d, a | {"groups": np.array([1])}))(*ranking()),
     ),
-    Attack(
-        R,
-        "witnesses-and-exceptions",
-        "an exception outside of its list",
-        lambda: (lambda d, a: (d, a | {"exceptions": np.array([[0, 5, 0]]), "exception_slopes": np.ones(1)}))(
-            *ranking(measure="auc")
-        ),
-    ),
-    Attack(R, "sparse-outside", "a column that is not there", lambda: columns([0, 1], [0, 0, 1, 2])),
-    Attack(R, "sparse-backwards", "rows that end before they begin", lambda: columns([0, 0], [0, 2, 1, 2])),
-    Attack(R, "sparse-twice", "an entry twice", lambda: columns([0, 0], [0, 0, 2, 2])),
+    Attack(R, "bits", "slopes over 2^60", lambda: changed(ranking(), lambda table: table["dual"].update(bits=60))),
     Attack(
         R,
         "denominator-zero",
@@ -621,7 +608,7 @@ ATTACKS = [
         R,
         "key-twice",
         "a key twice",
-        lambda: text_with(lambda text: text.replace('"version": 1', '"version": 1, "version": 1')),
+        lambda: text_with(lambda text: text.replace('"version": 2', '"version": 2, "version": 2')),
     ),
     Attack(R, "key-unknown", "an unknown key", lambda: changed(triplet(), problem(note="x"))),
     Attack(
@@ -686,7 +673,8 @@ ATTACKS = [
     ),
     Attack(R, "text-after", "text after the description", lambda: text_with(lambda text: text + "{}")),
     Attack(R, "other-format", "a file of another format", lambda: changed(triplet(), top(format="other"))),
-    Attack(R, "other-version", "a file of a later version", lambda: changed(triplet(), top(version=2))),
+    Attack(R, "first-version", "a file of the first version", lambda: changed(triplet(), top(version=1))),
+    Attack(R, "other-version", "a file of a later version", lambda: changed(triplet(), top(version=3))),
 ]
 
 

@@ -1,0 +1,780 @@
+"""A second checker, written from ``docs/certificate-format.md`` alone: exact rationals, slow, for small files.
+
+It shares no code with the kernel. NumPy only loads arrays; every number is a fraction, and what is irrational (roots,
+logarithms) is enclosed between two of them. A file is refused, or bounds and claims are judged.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ZERO, ONE = Fraction(0), Fraction(1)
+#: Enclosures of irrational numbers are about this wide, relative or absolute.
+FINE = Fraction(1, 2**120)
+#: Numbers of a file.
+MOST = 20_000
+Matrix = list[list[Fraction]]
+
+
+class Refused(Exception):  # noqa: N818 - as the specification calls it
+    """The file is no certificate."""
+
+
+class TooLarge(Refused):
+    """More than this checker does."""
+
+
+class Unproven(Exception):  # noqa: N818
+    """A bound is not proven."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number between two fractions."""
+
+    low: Fraction
+    high: Fraction
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def times(self, weight: Interval) -> Interval:
+        """By a number that is not negative."""
+        ends = [a * b for a in (self.low, self.high) for b in (weight.low, weight.high)]
+        return Interval(min(ends), max(ends))
+
+
+def exactly(value: Fraction) -> Interval:
+    return Interval(value, value)
+
+
+NOTHING = exactly(ZERO)
+
+
+def need(holds: Any, what: str) -> None:
+    if not holds:
+        raise Refused(what)
+
+
+def shown(holds: Any, what: str) -> None:
+    if not holds:
+        raise Unproven(what)
+
+
+# Irrational numbers
+
+
+def root(value: Fraction) -> Interval:
+    """Of a number that is not negative."""
+    if value == 0:
+        return NOTHING
+    scale = 2 ** max(0, 160 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2)
+    whole = isqrt(value.numerator * scale * scale // value.denominator)
+    return Interval(Fraction(whole, scale), Fraction(whole + 1, scale))
+
+
+def short(value: Fraction, up: bool) -> Fraction:
+    """A fraction of few bits above or below."""
+    if value == 0:
+        return value
+    shift = 200 - (abs(value.numerator).bit_length() - value.denominator.bit_length())
+    scaled = value * Fraction(2) ** shift
+    whole = scaled.numerator // scaled.denominator + (up and scaled.denominator != 1)
+    return Fraction(whole) / Fraction(2) ** shift
+
+
+def logarithm(value: Fraction) -> Interval:
+    """``ln(2^k m) = k ln 2 + 2 artanh((m - 1) / (m + 1))``, m between 2/3 and 4/3."""
+    k = value.numerator.bit_length() - value.denominator.bit_length()
+    while value / Fraction(2) ** k > Fraction(4, 3):
+        k += 1
+    while value / Fraction(2) ** k < Fraction(2, 3):
+        k -= 1
+    own, two = _artanh((value / Fraction(2) ** k - 1) / (value / Fraction(2) ** k + 1)), _artanh(Fraction(1, 3))
+    ends = [own.low + k * two.low, own.low + k * two.high, own.high + k * two.low, own.high + k * two.high]
+    return Interval(2 * min(ends), 2 * max(ends))
+
+
+def _artanh(u: Fraction) -> Interval:
+    """``sum u^(2 j + 1) / (2 j + 1)`` of \\|u\\| <= 1/3, u rounded to 200 bits; the rest is below the last term."""
+    near, total, j = short(u, False), ZERO, 0
+    power, square = near, short(near * near, False)
+    while abs(power) > FINE / 2**20:
+        total += power / (2 * j + 1)
+        power, j = short(power * square, False), j + 1
+    return Interval(total - FINE, total + FINE)
+
+
+def exponential(value: Fraction) -> Interval:
+    """``e^x`` of x <= 0, by squaring ``e^(x / 2^h)``; beyond -300 between zero and 2^-400."""
+    if value < -300:
+        return Interval(ZERO, Fraction(1, 2**400))
+    h = 12
+    r, term, total = short(value / 2**h, False), ONE, ONE
+    for j in range(1, 40):
+        term = short(term * r / j, False)
+        total += term
+    low, high = total - FINE / 2**30, total + FINE / 2**30
+    for _ in range(h):
+        low, high = short(low * low, False), short(high * high, True)
+    return Interval(low, high)
+
+
+def softplus(s: Fraction) -> Interval:
+    """``ln(1 + e^-s) = max(0, -s) + ln(1 + e^-|s|)``."""
+    tail = exponential(-abs(s))
+    base = max(ZERO, -s)
+    return Interval(base + logarithm(1 + tail.low).low, base + logarithm(1 + tail.high).high)
+
+
+def entropy(a: Fraction) -> Interval:
+    if a in (0, 1):
+        return NOTHING
+    parts = [(p, logarithm(p)) for p in (a, 1 - a)]
+    return Interval(-sum((p * ln.high for p, ln in parts), ZERO), -sum((p * ln.low for p, ln in parts), ZERO))
+
+
+# Files
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    need(len({key for key, _ in pairs}) == len(pairs), "a key twice")
+    return dict(pairs)
+
+
+def _none(text: str) -> Any:
+    raise Refused(f"the number {text}")
+
+
+def opened(whole: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The JSON and the arrays of a file."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        names = archive.namelist()
+        need(len(set(names)) == len(names) and "certificate.json" in names, "members")
+        infos = archive.infolist()
+        need(all(info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos), "compression")
+        need(archive.getinfo("certificate.json").file_size <= 2**20, "more than 1 MiB of JSON")
+        text = archive.read("certificate.json").decode("utf-8")
+        document = json.loads(text, object_pairs_hook=_once, parse_float=_none, parse_constant=_none)
+        arrays = {}
+        for name in names:
+            if name != "certificate.json":
+                need(re.fullmatch(r"[a-z][a-z_]{0,40}\.npy", name), "a member that is no array")
+                if archive.getinfo(name).file_size > 16 * MOST:
+                    raise TooLarge("a member of more bytes than this checker reads")
+                data = archive.read(name)
+                need(data[:8] in (b"\x93NUMPY\x01\x00", b"\x93NUMPY\x02\x00"), "version of the npy format")
+                arrays[name[:-4]] = np.load(io.BytesIO(data), allow_pickle=False)
+    if sum(array.size for array in arrays.values()) > MOST:
+        raise TooLarge(f"more than {MOST} numbers")
+    table(document, "format version title problem dual claimed sha256")
+    need(document["format"] == "convexmetric-certificate" and document["version"] == 2, "format")
+    title = document["title"]
+    need(isinstance(title, str) and len(title) <= 500 and title.isprintable(), "title")
+    need(isinstance(document["sha256"], dict) and set(document["sha256"]) == set(arrays), "hashes")
+    for name, array in arrays.items():
+        need(array.dtype.str in ("<f8", "<i8", "<i4", "|u1") and array.ndim <= 3, "type of an array")
+        text = f"{array.dtype.str} {array.shape};".encode() + np.ascontiguousarray(array).tobytes()
+        need(hashlib.sha256(text).hexdigest() == document["sha256"][name], "hash")
+        need(array.dtype.kind != "f" or np.isfinite(array).all(), "floats that are no numbers")
+    return document, arrays
+
+
+def table(value: Any, wanted: str, allowed: str = "") -> None:
+    need(isinstance(value, dict), "a table is wanted")
+    need(set(wanted.split()) <= set(value) <= set(wanted.split()) | set(allowed.split()), "keys")
+
+
+def rational(text: Any) -> Fraction:
+    written = isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,400}(/0*[1-9][0-9]{0,399})?", text)
+    need(written, "no rational")
+    value = Fraction(text)
+    need(abs(value) <= 10**300, "a rational beyond 1e300")
+    return value
+
+
+def positive(text: Any) -> Fraction:
+    value = rational(text)
+    need(Fraction(1, 10**200) < value < 10**200, "not positive")
+    return value
+
+
+def integer(value: Any, least: int, most: float = float("inf")) -> int:
+    need(isinstance(value, int) and not isinstance(value, bool) and least <= value <= most, "no such integer")
+    return int(value)
+
+
+class File:
+    """Arrays by name, as lists of fractions or integers; which were asked for is known."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self.arrays, self.asked = arrays, set[str]()
+
+    def array(self, name: str, shape: tuple[int | None, ...], below: int | None = None) -> Any:
+        need(name in self.arrays, f"no array {name}")
+        self.asked.add(name)
+        found = self.arrays[name]
+        need(len(shape) == found.ndim, f"{name} has another shape")
+        need(all(a is None or a == b for a, b in zip(shape, found.shape, strict=True)), f"{name} has another shape")
+        need((found.dtype.kind == "f") == (below is None), f"{name} has another type")
+        if below is not None:
+            need(not found.size or (found.min() >= 0 and found.max() < below), f"{name} is out of range")
+            return found.tolist()
+        return _fractions(found.tolist())
+
+
+def _fractions(value: Any) -> Any:
+    return [_fractions(part) for part in value] if isinstance(value, list) else Fraction(value)
+
+
+# Statements
+
+
+def gain(measure: str, k: int, short_lists: bool, p: int, f: int) -> Callable[[int, int], Interval]:
+    """``g(i, b)`` of section 2.1."""
+    h = k if short_lists else min(k, p)
+    if measure == "map":
+        return lambda i, b: exactly(Fraction(i, p * (i + b)))
+    if measure == "mrr":
+        return lambda i, b: exactly(Fraction(int(i == 1), 1 + b))
+    plain: Callable[[int, int], Interval]
+    if measure == "precision":
+        plain = lambda i, b: exactly(Fraction(int(i + b <= h), h))  # noqa: E731
+    elif measure == "knn":
+        plain = lambda i, b: exactly(Fraction(int(i == h // 2 + 1 and i + b <= h)))  # noqa: E731
+    else:
+        need(h <= 10_000, "too many places for this checker")
+        two = logarithm(Fraction(2))
+        # D(t) = 1 up to the place ones, of the two discounts.
+        ones, shift = (1, 1) if measure == "ndcg-log2" else (2, 0)
+        logs = [logarithm(Fraction(t + shift)) for t in range(ones + 1, h + 1)]
+        D = [exactly(ONE)] * min(h, ones) + [Interval(two.low / ln.high, two.high / ln.low) for ln in logs]
+        low, high = sum((d.low for d in D), ZERO), sum((d.high for d in D), ZERO)
+        share = [Interval(d.low / high, d.high / low) for d in D]
+        plain = lambda i, b: share[i + b - 1] if i + b <= h else NOTHING  # noqa: E731
+    if not short_lists:
+        return plain
+    perfect = [plain(i, 0) for i in range(1, p + 1)]
+    lack = Interval(1 - sum((g.high for g in perfect), ZERO), 1 - sum((g.low for g in perfect), ZERO))
+    return lambda i, b: plain(i, b) + (lack if i == 1 else NOTHING)
+
+
+def distance(M: Matrix, a: list[Fraction], b: list[Fraction]) -> Fraction:
+    v = [s - t for s, t in zip(a, b, strict=True)]
+    return sum((v[i] * M[i][j] * v[j] for i in range(len(v)) for j in range(len(v)) if M[i][j]), ZERO)
+
+
+class Lists:
+    """Section 2.1."""
+
+    def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
+        self.X = file.array("points", (None, d))
+        N = len(self.X)
+        self.near = self._lists("near", file, N)
+        count = len(self.near)
+        if "itself" in file.arrays:
+            rows = file.array("itself", (count,), N + 1)
+            self.far = [
+                [j for j in range(N) if j not in near and j != row] for near, row in zip(self.near, rows, strict=True)
+            ]
+            need(all(self.far), "no far item")
+        else:
+            self.far = self._lists("far", file, N)
+        need(len(self.far) == count, "far lists")
+        if "queries" in file.arrays:
+            self.Q = file.array("queries", (count, d))
+        else:
+            self.Q = [self.X[row] for row in file.array("anchors", (count,), N)]
+        self.loss, self.measure, self.mu = "hinge", "auc", Fraction(1, 2)
+        own = file.array("query_weights", (count,)) if "query_weights" in file.arrays else [ONE] * count
+        need(min(own) >= 0, "negative weights")
+        if risk["kind"] == "rankings":
+            table(risk, "kind measure C", "k short queries")
+            self.measure = risk["measure"]
+            need(self.measure in ("auc", "map", "mrr", "precision", "knn", "ndcg", "ndcg-log2"), "measure")
+            need(("k" in risk) == (self.measure in ("precision", "knn", "ndcg", "ndcg-log2")), "k")
+            k = integer(risk["k"], 1, 2**40 - 1) if "k" in risk else 1
+            need("short" not in risk or (risk["short"] == "printed" and "k" in risk and k <= 10**6), "short")
+            share = positive(risk["C"]) / integer(risk.get("queries", count), count)
+            sizes = [(len(near), len(far)) for near, far in zip(self.near, self.far, strict=True)]
+            self.shares = [share * c for c in own]
+            self.units = [2 * s / (p * f) for s, (p, f) in zip(self.shares, sizes, strict=True)]
+            if self.measure != "auc":
+                known = {(p, f): gain(self.measure, k, "short" in risk, p, f) for p, f in set(sizes)}
+                self.gains = [known[size] for size in sizes]
+        else:
+            table(risk, "kind loss weight", "margin")
+            self.loss = risk["loss"]
+            need(self.loss in ("hinge", "logistic") and ("margin" in risk) == (self.loss == "hinge"), "loss")
+            self.mu = rational(risk.get("margin", "0"))
+            weight = positive(risk["weight"])
+            self.units = [weight * c for c in own]
+
+    @staticmethod
+    def _lists(name: str, file: File, N: int) -> list[list[int]]:
+        items, stops = file.array(name, (None,), N), file.array(f"{name}_stops", (None,), 2**40)
+        starts = [0, *stops[:-1]]
+        need(stops and all(a < b for a, b in zip(starts, stops, strict=True)), "lists")
+        need(stops[-1] == len(items), "lists")
+        return [items[a:b] for a, b in zip(starts, stops, strict=True)]
+
+    @property
+    def ranked(self) -> bool:
+        return self.measure != "auc"
+
+    def count(self) -> int:
+        return len(self.near)
+
+    def keep(self, first: int, end: int) -> None:
+        """Only these queries."""
+        self.near, self.far, self.Q = self.near[first:end], self.far[first:end], self.Q[first:end]
+        self.units = self.units[first:end]
+        if self.ranked:
+            self.shares, self.gains = self.shares[first:end], self.gains[first:end]
+
+    def value(self, M: Matrix) -> Interval:
+        total = NOTHING
+        for q, (near, far) in enumerate(zip(self.near, self.far, strict=True)):
+            x, z = ([distance(M, self.Q[q], self.X[i]) for i in items] for items in (near, far))
+            if self.ranked:
+                total += self._worst(q, sorted(x), sorted(z)).times(exactly(self.shares[q]))
+                continue
+            for a in x:
+                for b in z:
+                    loss = softplus(b - a) if self.loss == "logistic" else exactly(max(ZERO, self.mu - b + a))
+                    total += loss.times(exactly(self.units[q]))
+        return total
+
+    def _worst(self, q: int, x: list[Fraction], z: list[Fraction]) -> Interval:
+        """Theorem 2, for the lower and for the upper ends of the gains."""
+        p, f, ends = len(x), len(z), []
+        table = [[self.gains[q](i, b) for b in range(f + 1)] for i in range(1, p + 1)]
+        for end in ("high", "low"):
+            V = [ZERO] * (f + 1)
+            for i in range(p):
+                cost, least = ZERO, None
+                for b in range(f + 1):
+                    cost += z[b - 1] - x[i] if b else ZERO
+                    here = getattr(table[i][b], end) + Fraction(2, p * f) * cost + V[b]
+                    least = here if least is None else min(least, here)
+                    V[b] = least
+            ends.append(1 - V[f])
+        return Interval(*ends)
+
+    def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
+        """v, and S as weights of differences."""
+        kind = "slopes" if self.loss == "logistic" else "rankings" if self.ranked else "sums"
+        need(dual["kind"] == kind, "kind of dual point")
+        one = 2 ** integer(dual.get("bits"), 0, 40)
+        sizes = [(len(near), len(far)) for near, far in zip(self.near, self.far, strict=True)]
+        need(all(one * p * f <= 2**53 for p, f in sizes), "too many bits")
+        P, F = sum(p for p, _ in sizes), sum(f for _, f in sizes)
+        if kind == "slopes":
+            slopes = file.array("slopes", (sum(p * f for p, f in sizes),), one + 1)
+        else:
+            near, far = file.array("near_sums", (P,), 2**53), file.array("far_sums", (F,), 2**53)
+        if kind == "rankings":
+            steps = file.array("steps", (None, P), max(f for _, f in sizes) + 1)
+            weights = file.array("weights", (len(steps), None), one + 1)
+            columns = file.arrays["weights"].shape[1]
+            groups = file.array("groups", (len(sizes),), columns)
+            shown(all(sum(row[g] for row in weights) <= one for g in range(columns)), "weights above one")
+        v, S, at, to, pair = NOTHING, [], 0, 0, 0
+        for q, (p, f) in enumerate(sizes):
+            if kind == "slopes":
+                a = [slopes[pair + i * f : pair + (i + 1) * f] for i in range(p)]
+                pair += p * f
+                r, c = [sum(row) for row in a], [sum(column) for column in zip(*a, strict=True)]
+                for row in a:
+                    for entry in row:
+                        v += entropy(Fraction(entry, one)).times(exactly(self.units[q]))
+            else:
+                r, c = near[at : at + p], far[to : to + f]
+            if kind == "sums":
+                shown(sum(r) == sum(c), "sums differ")
+                for k in range(1, p + 1):
+                    most = sum(min(entry, k * one) for entry in c)
+                    shown(sum(sorted(r)[-k:]) <= most, "no slopes have these sums")
+                v += exactly(self.units[q] * self.mu * Fraction(sum(r), one))
+            if kind == "rankings":
+                v += self._rankings(
+                    q, r, c, [row[at : at + p] for row in steps], [row[groups[q]] for row in weights], one
+                )
+            at, to = at + p, to + f
+            for entry, item in zip(c, self.far[q], strict=True):
+                S.append((self.units[q] * Fraction(entry, one), _minus(self.Q[q], self.X[item])))
+            for entry, item in zip(r, self.near[q], strict=True):
+                S.append((-self.units[q] * Fraction(entry, one), _minus(self.Q[q], self.X[item])))
+        return v, S
+
+    def _rankings(self, q: int, r: list[int], c: list[int], steps: Any, weights: list[int], one: int) -> Interval:
+        p, f, v = len(r), len(c), NOTHING
+        own, other = [0] * p, [0] * f
+        for w, row in zip(weights, steps, strict=True):
+            if not w:
+                continue
+            b = [sum(row[: i + 1]) for i in range(p)]
+            shown(b[-1] <= f, "more far items than there are")
+            own = [s + w * t for s, t in zip(own, b, strict=True)]
+            other = [s + w * sum(t > j for t in b) for j, s in enumerate(other)]
+            score = [self.gains[q](i + 1, b[i]) for i in range(p)]
+            loss = Interval(1 - sum((g.high for g in score), ZERO), 1 - sum((g.low for g in score), ZERO))
+            v += loss.times(exactly(self.shares[q] * Fraction(w, one)))
+        for part, whole in ((r, own), (c, other)):
+            shown(sum(part) == sum(whole), "sums are not those of the rankings")
+            for k in range(1, len(part)):
+                shown(sum(sorted(part)[-k:]) <= sum(sorted(whole)[-k:]), "sums are not those of the rankings")
+        return v
+
+
+def _minus(a: list[Fraction], b: list[Fraction]) -> list[Fraction]:
+    return [s - t for s, t in zip(a, b, strict=True)]
+
+
+class Listed:
+    """Section 2.2."""
+
+    def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
+        table(risk, "kind terms")
+        need(isinstance(risk["terms"], list) and 1 <= len(risk["terms"]) <= 64, "terms")
+        for term in risk["terms"]:
+            table(term, "loss weight margin sign")
+            need(term["loss"] in ("hinge", "absolute", "squared", "logistic", "hard"), "loss")
+            need(term["sign"] in (1, -1) and not isinstance(term["sign"], bool), "sign")
+            need(positive(term["weight"]) == 1 or term["loss"] != "hard", "weight of a hard margin")
+            rational(term["margin"])
+        self.X = file.array("points", (None, d))
+        N = len(self.X)
+        if risk["kind"] == "all pairs":
+            need(len(risk["terms"]) == 2, "two terms")
+            codes = file.array("codes", (N,), N)
+            rows = [[i, j] for i in range(N) for j in range(i + 1, N)]
+            kinds = [int(codes[i] != codes[j]) for i, j in rows]
+        else:
+            name, width = ("triplets", 3) if "triplets" in file.arrays else ("pairs", 2)
+            rows = file.array(name, (None, width), N)
+            kinds = file.array("terms", (len(rows),), len(risk["terms"]))
+        terms = [risk["terms"][kind] for kind in kinds]
+        self.rows, self.losses, self.signs = rows, [t["loss"] for t in terms], [t["sign"] for t in terms]
+        self.mu = [rational(t["margin"]) for t in terms]
+        self.weights = [rational(t["weight"]) for t in terms]
+        if "targets" in file.arrays:
+            self.mu = file.array("targets", (len(rows),))
+        if "comparison_weights" in file.arrays:
+            own = file.array("comparison_weights", (len(rows),))
+            need(all(c >= 0 for c in own), "negative weights")
+            self.weights = [a * b for a, b in zip(self.weights, own, strict=True)]
+
+    def count(self) -> int:
+        return len(self.rows)
+
+    def keep(self, first: int, end: int) -> None:
+        """Only these comparisons."""
+        self.rows, self.losses, self.signs = self.rows[first:end], self.losses[first:end], self.signs[first:end]
+        self.mu, self.weights = self.mu[first:end], self.weights[first:end]
+
+    def value(self, M: Matrix) -> Interval:
+        total = NOTHING
+        for (i, j, *k), loss, sign, mu, weight in zip(
+            self.rows, self.losses, self.signs, self.mu, self.weights, strict=True
+        ):
+            d = distance(M, self.X[i], self.X[j])
+            s = sign * (distance(M, self.X[i], self.X[k[0]]) - d if k else d)
+            if loss == "hard":
+                shown(s >= mu, "a hard margin does not hold")
+                continue
+            known = {"hinge": max(ZERO, mu - s), "absolute": abs(mu - s), "squared": (mu - s) ** 2}
+            total += (softplus(s) if loss == "logistic" else exactly(known[loss])).times(exactly(weight))
+        return total
+
+    def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
+        need(dual["kind"] == "slopes" and "bits" not in dual, "kind of dual point")
+        v, S = NOTHING, []
+        for a, (i, j, *k), loss, sign, mu, weight in zip(
+            file.array("slopes", (len(self.rows),)), self.rows, self.losses, self.signs, self.mu, self.weights,
+            strict=True,
+        ):  # fmt: skip
+            low = -1 if loss == "absolute" else 0
+            inside = loss == "squared" or (a >= low and (a <= 1 or loss == "hard"))
+            shown(inside, "a slope outside of its box")
+            worth = entropy(a) if loss == "logistic" else exactly(mu * a - (a * a / 4 if loss == "squared" else 0))
+            v += worth.times(exactly(weight))
+            u = weight * a * sign
+            S.append((-u if k else u, _minus(self.X[i], self.X[j])))
+            if k:
+                S.append((u, _minus(self.X[i], self.X[k[0]])))
+        return v, S
+
+
+# Obligations
+
+
+def semidefinite(K: Matrix) -> bool:
+    """By exact pivots: a zero pivot needs a row of zeros."""
+    K, d = [row[:] for row in K], len(K)
+    for i in range(d):
+        if K[i][i] < 0 or (K[i][i] == 0 and any(K[i][j] for j in range(i, d))):
+            return False
+        if K[i][i]:
+            for a in range(i + 1, d):
+                share = K[a][i] / K[i][i]
+                for b in range(i + 1, d):
+                    K[a][b] -= share * K[i][b]
+    return True
+
+
+def rounded(value: Fraction, up: bool) -> Fraction:
+    """Section 6."""
+    if value == 0:
+        return value
+    e = -400
+    while abs(value) >= Fraction(10) ** (e + 17):
+        e += 100 if abs(value) >= Fraction(10) ** (e + 117) else 1
+    while abs(value) < Fraction(10) ** (e + 16):
+        e -= 1
+    scaled = value / Fraction(10) ** e
+    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
+    return whole * Fraction(10) ** e
+
+
+@dataclass(frozen=True)
+class Says:
+    """``R(M) >= v - <S, M>``."""
+
+    v: Interval
+    S: Matrix
+
+    def plus(self, other: Says) -> Says:
+        """Of rows that differ."""
+        sums = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(self.S, other.S, strict=True)]
+        return Says(self.v + other.v, sums)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Bounds, None where none is proven, and whether the claims are accepted."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+    accepted: bool
+
+
+class Part:
+    """A file, which may be one of several, with what has to be shown of it."""
+
+    def __init__(self, whole: bytes) -> None:
+        self.document, arrays = opened(whole)
+        self.file, problem = File(arrays), self.document["problem"]
+        table(problem, "cone features risk regularizer linear", "constant")
+        need(problem["cone"] in ("psd", "diagonal") and isinstance(problem["linear"], bool), "cone")
+        self.diagonal, self.d = problem["cone"] == "diagonal", integer(problem["features"], 1, 2**40 - 1)
+        self.constant, kind = rational(problem.get("constant", "0")), problem["risk"].get("kind")
+        kinds = {"pairs of lists": Lists, "rankings": Lists, "listed comparisons": Listed, "all pairs": Listed}
+        need(isinstance(kind, str) and kind in kinds, "kind of risk")
+        self.risk = kinds[kind](problem["risk"], self.file, self.d)
+        self._regularizer(problem["regularizer"])
+        d = self.d
+        self.G = self.file.array("linear", (d,) if self.diagonal else (d, d)) if problem["linear"] else None
+        need(self.G is None or self.diagonal or [list(row) for row in zip(*self.G, strict=True)] == self.G, "linear")
+        self.dual, claimed = self.document["dual"], self.document["claimed"]
+        shift = not self.diagonal and self.kind != "trace"
+        lack = self.kind == "quadratic form" and not self.convex
+        table(self.dual, "kind share" + " shift" * shift + " lack" * lack, "bits rows")
+        table(claimed, "lower upper")
+        self.claimed = [rational(claimed[end]) for end in ("lower", "upper")]
+        self.total = self.risk.count()
+        self.first, self.end = 0, self.total
+        if "rows" in self.dual:
+            need(isinstance(self.dual["rows"], list) and len(self.dual["rows"]) == 2, "rows")
+            self.first = integer(self.dual["rows"][0], 0, self.total - 1)
+            self.end = integer(self.dual["rows"][1], self.first + 1, self.total)
+            self.risk.keep(self.first, self.end)
+        # What proves.
+        self.share = rational(self.dual["share"])
+        if self.diagonal:
+            w = self.file.array("weights_of_metric", (d,))
+            need(min(w) >= 0, "negative weights")
+            self.M = [[w[i] if i == j else ZERO for j in range(d)] for i in range(d)]
+        else:
+            B = self.file.array("factor", (None, d))
+            self.M = [[sum((row[i] * row[j] for row in B), ZERO) for j in range(d)] for i in range(d)]
+        if shift:
+            self.cap, self.shift = self.file.array("cap", (None, d)), rational(self.dual["shift"])
+        if self.kind == "quadratic form":
+            self.z, self.lack = self.file.array("z", (d,)), rational(self.dual["lack"]) if lack else ZERO
+
+    def common(self) -> Any:
+        """What parts have in common."""
+        own = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
+        hashes = {name: of for name, of in self.document["sha256"].items() if name not in own}
+        dual = {name: of for name, of in self.dual.items() if name not in ("rows", "bits")}
+        return json.dumps([self.document["problem"], self.document["claimed"], dual, hashes], sort_keys=True)
+
+    def says(self) -> Says | None:
+        """O2 for the rows of this file; None if it is not shown. What a file holds beyond it is refused."""
+        said = None
+        with suppress(Unproven):
+            v, S = self.risk.dual(self.dual, self.file)
+            said = Says(v, [[ZERO] * self.d for _ in range(self.d)])
+            for weight, e in S:
+                for i in range(self.d):
+                    for j in [i] if self.diagonal else range(self.d):
+                        said.S[i][j] += weight * e[i] * e[j]
+        need(set(self.file.arrays) == self.file.asked, "an array that nothing speaks of")
+        return said
+
+    def costs(self) -> Interval | None:
+        """The risk of the rows of this file at the metric; None if a hard margin does not hold."""
+        with suppress(Unproven):
+            return self.risk.value(self.M)
+        return None
+
+    def _regularizer(self, said: Any) -> None:
+        need(isinstance(said, dict), "regularizer")
+        self.kind, self.convex, d = said.get("kind"), True, self.d
+        if self.kind in ("trace", "frobenius", "squared frobenius"):
+            table(said, "kind weight", "over_root_of")
+            over = root(Fraction(integer(said.get("over_root_of", 1), 1, 2**40 - 1)))
+            exact = isqrt(integer(said.get("over_root_of", 1), 1)) ** 2 == said.get("over_root_of", 1)
+            weight = positive(said["weight"])
+            if exact:
+                over = exactly(Fraction(isqrt(said.get("over_root_of", 1))))
+            self.weight = Interval(weight / over.high, weight / over.low)
+            return
+        table(said, "kind of")
+        need(self.kind == "quadratic form" and self.diagonal, "regularizer")
+        if said["of"] == "gram of A":
+            A = self.file.array("gram_of", (None, d))
+            self.L = [[sum((row[i] * row[j] for row in A), ZERO) ** 2 for j in range(d)] for i in range(d)]
+            return
+        need(said["of"] in ("squared points", "matrix"), "form")
+        given = self.risk.X if said["of"] == "squared points" else self.file.array("form", (d, d))
+        need(len(given) == d and all(given[i][j] == given[j][i] for i in range(d) for j in range(d)), "form")
+        need(said["of"] == "squared points" or min(map(min, given)) >= 0, "form")
+        self.L = [[entry**2 if said["of"] == "squared points" else entry for entry in row] for row in given]
+        self.convex = False
+
+    def upper(self, cost: Interval) -> Fraction:
+        """O1: an upper end of F at the metric, without the constant, where the risk is known."""
+        d, M = self.d, self.M
+        if self.kind == "quadratic form":
+            omega = exactly(sum((M[i][i] * self.L[i][j] * M[j][j] for i in range(d) for j in range(d)), ZERO) / 2)
+        elif self.kind == "trace":
+            omega = exactly(sum((M[i][i] for i in range(d)), ZERO)).times(self.weight)
+        else:
+            square = sum((entry**2 for row in M for entry in row), ZERO)
+            omega = (root(square) if self.kind == "frobenius" else exactly(square / 2)).times(self.weight)
+        linear = ZERO
+        if self.G is not None:
+            G = self.G
+            linear = sum(
+                ((G[i] if self.diagonal else G[i][j]) * M[i][j] for i in range(d) for j in range(d) if M[i][j]), ZERO
+            )
+        return (cost + omega).high + linear
+
+    def lower(self, says: Says, upper: Fraction | None) -> Fraction:
+        """O3: a lower bound, without the constant."""
+        d, share = self.d, self.share
+        shown(0 <= share <= 1, "share")
+        A = [[share * entry for entry in row] for row in says.S]
+        if self.G is not None:
+            for i in range(d):
+                for j in [i] if self.diagonal else range(d):
+                    A[i][j] -= self.G[i] if self.diagonal else self.G[i][j]
+        value = share * says.v.low
+        if self.kind == "quadratic form":
+            return value - self._form([A[i][i] for i in range(d)], upper)
+        weight = self.weight.low
+        if self.kind == "trace":
+            room = [[(weight if i == j else ZERO) - A[i][j] for j in range(d)] for i in range(d)]
+            fits = min(room[i][i] for i in range(d)) >= 0 if self.diagonal else semidefinite(room)
+            shown(fits, "not feasible")
+            return value
+        if self.diagonal:
+            square = sum((max(A[i][i], ZERO) ** 2 for i in range(d)), ZERO)
+        else:
+            P = [[sum((row[i] * row[j] for row in self.cap), ZERO) for j in range(d)] for i in range(d)]
+            P = [[P[i][j] + (self.shift if i == j else 0) for j in range(d)] for i in range(d)]
+            shown(semidefinite([[P[i][j] - A[i][j] for j in range(d)] for i in range(d)]), "the cap")
+            square = sum((entry**2 for row in P for entry in row), ZERO)
+        if self.kind == "squared frobenius":
+            return value - square / (2 * weight)
+        shown(square <= weight**2, "not feasible")
+        return value
+
+    def _form(self, A: list[Fraction], upper: Fraction | None) -> Fraction:
+        d, L, z = self.d, self.L, self.z
+        reach = [sum((L[i][j] * z[j] for j in range(d)), ZERO) for i in range(d)]
+        shown(all(r >= a for r, a in zip(reach, A, strict=True)), "z")
+        most = sum((a * b for a, b in zip(z, reach, strict=True)), ZERO) / 2
+        if self.convex:
+            return most
+        lack, rows = self.lack, [i for i in range(d) if any(L[i])]
+        shown(self.G is None and lack >= 0 and upper is not None, "lack")
+        assert upper is not None
+        shown(semidefinite([[L[i][j] + (lack if i == j else 0) for j in range(d)] for i in range(d)]), "lack")
+        shown(all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
+        least = min((L[i][i] for i in rows), default=ONE)
+        return most + lack * (2 * max(upper, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
+
+
+def judge(*wholes: bytes) -> Judged:
+    """What a file proves, or all parts of a certificate.
+
+    Raises
+    ------
+    Refused
+        If a file is no certificate, or they are no parts of one.
+    """
+    try:
+        parts = [Part(whole) for whole in wholes]
+        need(len({part.common() for part in parts}) == 1, "parts of several certificates")
+        said, costs = [part.says() for part in parts], [part.costs() for part in parts]
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"{type(error).__name__}: {error}") from error
+    part, upper, lower = parts[0], None, None
+    rows = sorted(row for one in parts for row in range(one.first, one.end))
+    if rows == list(range(part.total)):
+        if None not in costs:
+            upper = part.upper(sum((cost for cost in costs if cost), NOTHING))
+        with suppress(Unproven):
+            if None not in said:
+                lower = part.lower(functools.reduce(Says.plus, filter(None, said)), upper)
+    c0 = part.constant
+    ends = [None if lower is None else rounded(lower + c0, False), None if upper is None else rounded(upper + c0, True)]
+    accepted = ends[0] is not None and ends[1] is not None
+    accepted = accepted and part.claimed[0] <= ends[0] and part.claimed[1] >= ends[1]
+    return Judged(ends[0], ends[1], bool(accepted))
+
+
+def main(*paths: str) -> int:
+    """Exit code 0: accepted; 1: not proven; 2: refused."""
+    try:
+        found = judge(*(Path(path).read_bytes() for path in paths))
+    except Refused as error:
+        print(f"refused: {error}")
+        return 2
+    print(f"{found.lower} <= optimum <= {found.upper}: {'accepted' if found.accepted else 'not accepted'}")
+    return int(not found.accepted)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.exit(main(*sys.argv[1:]))

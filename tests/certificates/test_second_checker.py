@@ -1,0 +1,52 @@
+"""The kernel and the second checker, which share no code but the specification, agree on true and on mutated files."""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import e, log
+
+import pytest
+import second_checker
+from campaign.agreement import AGREED, Agreement, compare
+from campaign.judge import Campaign
+from campaign.problems import FEW, solved
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import EVERYTHING, instance
+
+import convexmetric as cm
+from convexmetric.certificates import checker
+
+
+@pytest.mark.parametrize("name", sorted(EVERYTHING)[::9])
+def test_both_accept_what_is_written(name, tmp_path):
+    problem, path = instance(name), tmp_path / "c.npz"
+    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-6))
+    assert compare([path], [path.read_bytes()]) == "accepted"
+
+
+def test_they_agree_on_mutated_files(tmp_path):
+    found = [Agreement(Campaign(solved(FEW), 1, tmp_path))(case) for case in range(80)]
+    assert [case for case in found if case.said not in AGREED] == []
+    assert {"accepted", "not proven", "refused"} <= {case.said for case in found}
+
+
+def test_disagreement_is_noticed(tmp_path, monkeypatch):
+    problem, path = instance("psd triplets, trace"), tmp_path / "c.npz"
+    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-6))
+    true = checker.verify(path)
+    for end, by in (("lower", 1), ("upper", -1)):
+        moved = getattr(true, end) * (1 + by * Fraction(1, 10**9))
+        monkeypatch.setattr(checker, "verify", lambda *paths, end=end, moved=moved: replace(true, **{end: moved}))
+        assert "exact one" in compare([path], [path.read_bytes()])
+
+
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=10**6))
+def test_its_enclosures_are_narrow_and_hold(value):
+    found = second_checker.logarithm(value)
+    assert 0 <= found.high - found.low < Fraction(1, 10**30)
+    assert float(found.low) == pytest.approx(log(value), rel=1e-12, abs=1e-15)
+    power = second_checker.exponential(-min(value, Fraction(200)))
+    assert 0 < power.low <= power.high <= power.low * (1 + Fraction(1, 10**30))
+    assert float(power.low) == pytest.approx(e ** -float(min(value, 200)), rel=1e-12)
+    square = second_checker.root(value)
+    assert square.low**2 <= value <= square.high**2

@@ -27,7 +27,7 @@ from convexmetric.threads import _controller, one_thread, over_rows, shared_core
 
 
 def blas_threads():
-    """Of the libraries that there were when it was first asked: a later one, such as that of FAISS, does no work here."""
+    """Of the libraries that there were at first: one that came later, such as that of FAISS, does no work here."""
     own = {library.filepath for library in _controller().lib_controllers}
     return max(info["num_threads"] for info in threadpool_info() if info["filepath"] in own)
 

@@ -68,9 +68,17 @@ class Frobenius(WeightedRegularizer):
         least = norm_of(cone.project(-G))
         if least <= self.reg:
             return theta * (self.reg - least) / (norm - least)
-        # The feasible theta do not reach down to 0, but a step of twice the length may be among them.
-        theta = max(0.0, theta - 2.0 * (norm - self.reg) * norm / slope) if slope > 0.0 else 0.0
-        return theta if norm_of(cone.project(theta * S - G)) <= self.reg else None
+        # The feasible theta do not reach down to 0, but longer and longer steps may come among them.
+        if slope <= 0.0:
+            return None
+        step = max(norm - self.reg, np.finfo(float).eps * norm) * norm / slope
+        for doublings in range(1, STEPS + 1):
+            shorter = theta - 2.0**doublings * step
+            if shorter < 0.0:
+                break
+            if norm_of(cone.project(shorter * S - G)) <= self.reg:
+                return shorter
+        return None
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg * ||M||_F``."""

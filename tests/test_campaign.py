@@ -58,11 +58,11 @@ def test_a_broken_checker_is_found(broken, campaign, monkeypatch):
 
 
 def test_what_ends_a_process_is_found(campaign, monkeypatch):
-    def late(*given):
+    def late(*given, **limits):
         while True:
             pass
 
-    def large(*given):
+    def large(*given, **limits):
         return np.ones(2**28)
 
     quick = Campaign(campaign.solved, 0, campaign.folder, seconds=0.3, memory=2**28)
@@ -70,7 +70,7 @@ def test_what_ends_a_process_is_found(campaign, monkeypatch):
     assert all("late" in record.findings for record in run(quick, range(1, 3), 1))
     monkeypatch.setattr(checker, "verify", large)
     assert all("MemoryError" in record.findings[0] for record in run(quick, range(1, 3), 1))
-    monkeypatch.setattr(checker, "verify", lambda *given: 1 / 0)
+    monkeypatch.setattr(checker, "verify", lambda *given, **limits: 1 / 0)
     assert all("traceback" in record.findings[0] for record in run(quick, range(1, 3), 1))
 
 

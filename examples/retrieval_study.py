@@ -47,7 +47,7 @@ except ImportError:
 
 MEASURES = ("nDCG@10", "AP")
 LOSSES = ("AUC", "AP", "nDCG@10")
-WEIGHTS = (1e3, 1e4)
+WEIGHTS = (10.0, 1e2, 1e3, 1e4)
 FOLDS, SEEDS, HELD = 3, 5, 1.0 / 3.0
 RATES, EPOCHS = (1e-3, 1e-2), (1, 3, 10)
 #: An epoch is so many batches at most, each pair with so many random irrelevant documents.

@@ -158,10 +158,10 @@ class CuttingPlanes(Solver):
             width, master = float(cone.d**2), 32.0 * cuts * cone.d
         return 2.0 * FLOAT * cuts * width + max(pass_memory(problem), FLOAT * master)
 
-    def _master(self, problem: MetricProblem) -> Master | ConicMaster | DualMaster:
+    def _master(self, problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster:
         if self.master == "conic" or (self.master is None and problem.quadratic() is None):
             return ConicMaster(problem)
-        return DualMaster(problem) if near_a_prior(problem) else Master(problem)
+        return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """The same from the cuts of an earlier solve; the pool is left with those of this one."""
@@ -219,7 +219,7 @@ class CuttingPlanes(Solver):
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return
-                master, fresh = self._master(pool.above), True
+                master, fresh = self._master(pool.above, again=True), True
             elif improved:
                 fresh = False
             # Only while the bound rises: otherwise what is dropped now comes back next.

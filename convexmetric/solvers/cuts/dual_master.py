@@ -13,6 +13,9 @@ projection onto the cone is not expansive
 
 with equality where no eigenvalue is cut off. So the maximum of the right side is taken again and again, a quadratic
 program that :func:`simplex_qp` solves, from points that are extrapolated (Nesterov) as long as that helps.
+
+Far from the prior, where the multipliers are large and many eigenvalues are cut off, the steps become many: the first
+master that is not solved by :data:`STEPS` of them, and all that follow, are left to :class:`Master`.
 """
 
 from __future__ import annotations
@@ -26,12 +29,12 @@ from convexmetric.certificates import relative_gap
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint
-from convexmetric.solvers.cuts.master import MasterPoint, works_in_subspace
+from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subspace
 
 __all__ = ["DualMaster", "near_a_prior", "simplex_qp"]
 
-#: Steps of a master at most.
-STEPS = 300
+#: Steps of a master at most. Near a prior they are 2 to 30.
+STEPS = 100
 #: Eigenvalues above this share of the largest count for the rank of a prior, and the share of all that is many.
 COUNTS, MANY = 0.01, 0.25
 #: Of an interior-point step: how far of the way to the boundary, and by how much mu falls.
@@ -64,6 +67,8 @@ class DualMaster:
         self.reg = curvature
         self.known: dict[tuple[float, int, bytes], int] = {}
         self.gram, self.a = np.empty((0, 0)), np.empty(0)
+        #: What takes over where metrics are far from the prior.
+        self.successor: Master | None = None
 
     def start(self) -> Array:
         """At the prior."""
@@ -78,6 +83,8 @@ class DualMaster:
         self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
     ) -> MasterPoint:
         """Solve with the cuts ``offsets - <normals, M>`` to relative gap ``tol``, or as far as float64 carries."""
+        if self.successor is not None:
+            return self.successor.solve(normals, offsets, group, C, tol, stop)
         cone, shape = self.problem.cone, self.problem.cone.shape
         H, a = self._carried_over(normals, offsets, group)
         y, momentum, best = a, 1.0, None
@@ -112,6 +119,9 @@ class DualMaster:
             a, momentum = following, longer
             # Every other point is looked at as it is: of these the bounds are made.
             y = a if step % 2 else extrapolated
+        else:
+            self.successor = Master(self.problem)
+            return self.successor.solve(normals, offsets, group, C, tol, stop)
         assert best is not None
         self.a = best.a
         return MasterPoint(best.M, best.a, best.sums, max(least, best.lower_bound), best.lower_bound, step)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import convexmetric as cm
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.solvers.cuts import master
+from convexmetric.solvers.cuts import cutting_planes, dual_master, master
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior, simplex_qp
@@ -100,3 +100,26 @@ def test_it_is_for_metrics_near_a_prior_of_high_rank():
     assert not near_a_prior(ranked(prior=low).without_constant())
     without = cm.RankingProblem.from_labels(np.random.default_rng(0).normal(size=(40, 50)), np.arange(40) % 2)
     assert not near_a_prior(without)
+
+
+def test_far_from_the_prior_another_master_takes_over(monkeypatch):
+    # Random judgements of few features: the metric that ranks as they say is far from the identity.
+    monkeypatch.setattr(master, "SUBSPACE_FROM", 8)
+    problem = ranked(d=8, queries=12, C=1e6)
+    handed = []
+    solve = DualMaster.solve
+
+    def watched(self, *given):
+        outcome = solve(self, *given)
+        handed.append(self.successor is not None)
+        return outcome
+
+    monkeypatch.setattr(DualMaster, "solve", watched)
+    monkeypatch.setattr(dual_master, "STEPS", 3)
+    solution = cm.solve(problem, 1e-4, solver="cutting-planes")
+    assert any(handed)
+    # Once it has, it stays so.
+    assert handed == sorted(handed)
+    assert solution.gap <= 1e-4
+    monkeypatch.setattr(cutting_planes, "near_a_prior", lambda problem: False)
+    assert solution.upper_bound >= cm.solve(problem, 1e-4, solver="cutting-planes").lower_bound * (1.0 - 1e-9)

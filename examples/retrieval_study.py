@@ -26,6 +26,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -375,25 +376,50 @@ def markdown(records: list[dict[str, Any]]) -> str:
 
 
 def picture(records: list[dict[str, Any]], path: Path) -> None:
-    """Change of nDCG@10 against the identity, a point a split."""
-    from matplotlib.figure import Figure
-
-    from convexmetric.plotting import COLOURS, save_picture
+    """Change of nDCG@10 against the identity, a point a split; and by weight, of training queries held out."""
+    from convexmetric.plotting import COLOURS
 
     names = list(dict.fromkeys(record["collection"] for record in records))
-    figure = Figure(figsize=(3.0 * len(names), 3.6), layout="constrained")
-    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        own = [record["methods"] for record in records if record["collection"] == name]
-        methods = [method for method in own[0] if method != "identity"][::-1]
-        for at, method in enumerate(methods):
-            both = [[one[m]["scores"]["nDCG@10"] for m in (method, "identity")] for one in own]
-            changes = [np.subtract(*pair) for pair in both]
-            colour = COLOURS[0] if method.startswith("exact") or method == "adapter" else COLOURS[1]
-            ax.plot([change.mean() for change in changes], [at] * len(own), "o", color=colour, ms=5, alpha=0.7)
-        ax.axvline(0.0, color="#333333", lw=1.0)
-        ax.set_yticks(range(len(methods)), methods)
+    with _panels(names, path) as axes:
+        for ax, name in zip(axes, names, strict=True):
+            own = [record["methods"] for record in records if record["collection"] == name]
+            methods = [method for method in own[0] if method != "identity"][::-1]
+            for at, method in enumerate(methods):
+                both = [[one[m]["scores"]["nDCG@10"] for m in (method, "identity")] for one in own]
+                changes = [np.subtract(*pair).mean() for pair in both]
+                colour = COLOURS[0] if method.startswith("exact") or method == "adapter" else COLOURS[1]
+                ax.plot(changes, [at] * len(own), "o", color=colour, ms=5, alpha=0.7)
+            ax.axvline(0.0, color="#333333", lw=1.0)
+            ax.set_yticks(range(len(methods)), methods)
+            ax.locator_params(axis="x", nbins=4)
+            ax.set_xlabel("change of nDCG@10")
+    with _panels(names, path.with_stem(f"{path.stem}-weights")) as axes:
+        for ax, name in zip(axes, names, strict=True):
+            for loss in LOSSES:
+                paths = [one["methods"][f"exact: {loss}"]["path"] for one in records if one["collection"] == name]
+                means = np.mean([[mean for _, mean in path] for path in paths], axis=0)
+                ax.plot(range(len(means)), means, "o-", label=loss)
+            ax.set_xticks(range(len(means)), [f"{C:g}" for C, _ in paths[0]])
+            ax.set_xlabel("C")
+        axes[0].set_ylabel("nDCG@10")
+        axes[0].legend(frameon=False)
+
+
+@contextmanager
+def _panels(names: list[str], path: Path) -> Iterator[list[Any]]:
+    """A panel a collection, three in a row, saved at the end."""
+    from matplotlib.figure import Figure
+
+    from convexmetric.plotting import save_picture
+
+    rows = -(-len(names) // 3)
+    figure = Figure(figsize=(10.5, 3.2 * rows), layout="constrained")
+    axes = figure.subplots(rows, 3, squeeze=False).ravel()
+    for ax, name in zip(axes, names, strict=False):
         ax.set_title(name, fontsize="medium")
-        ax.set_xlabel("change of nDCG@10")
+    for ax in axes[len(names) :]:
+        ax.set_axis_off()
+    yield list(axes[: len(names)])
     save_picture(figure, path)
 
 

@@ -488,6 +488,7 @@ def _gains(measure: str, k: int, p: int, n: int) -> tuple[list[list[Fraction]], 
         "auc": lambda i, b: Fraction(n - b, p * n),
         "map": lambda i, b: Fraction(i, p * (i + b)),
         "mrr": lambda i, b: Fraction(int(i == 1), 1 + b),
+        "err": lambda i, b: Fraction(1, 2**i * (i + b)) / sum(Fraction(1, 2**t * t) for t in range(1, p + 1)),
         "precision": lambda i, b: Fraction(int(i + b <= head), head),
         "knn": lambda i, b: Fraction(int(i == head // 2 + 1 and i + b <= head)),
     }

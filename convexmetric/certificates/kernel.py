@@ -457,12 +457,24 @@ def discounted(i: Array, b: Array, p: int, h: int, shift: float = 0.0) -> Ball:
     return (D / D.sum())[np.minimum(i + b, h).astype(np.int64) - 1] * (1.0 * (i + b <= h))
 
 
+def halves(i: Array) -> Ball:
+    """``2^-i``: exact, but that those below 2^-1074 are zero."""
+    return Ball(np.ldexp(1.0, -i.astype(np.int64)), TINY)
+
+
+def reciprocal_ranks(i: Array, b: Array, p: int, h: int) -> Ball:
+    """Expected reciprocal rank: ``2^-i / (i + b)``, over the sum of these in the perfect ranking."""
+    ranks = np.arange(1.0, p + 1.0)
+    return halves(i) / Ball(i + b) / (halves(ranks) / Ball(ranks)).sum()
+
+
 #: Measures: whether they have a k, and g(i, b), what the i-th of p near items, i = 1..p, with b far ones above it adds
 #: to the score; h places count. AUC is a sum of hinges (theorem 1).
 MEASURES: dict[str, tuple[bool, Any]] = {
     "auc": (False, None),
     "map": (False, lambda i, b, p, h: Ball(i) / Ball(p * (i + b))),
     "mrr": (False, lambda i, b, p, h: Ball(1.0 * (i == 1.0)) / Ball(1.0 + b)),
+    "err": (False, reciprocal_ranks),
     "precision": (True, lambda i, b, p, h: Ball(1.0 * (i + b <= h)) / Ball(float(h))),
     "knn": (True, lambda i, b, p, h: Ball(1.0 * ((i + b <= h) & (i == h // 2 + 1)))),
     "ndcg": (True, discounted),

@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.measures.base import Measure
 from convexmetric.measures.map import worst_weighted
 from convexmetric.measures.registry import register
@@ -47,6 +48,10 @@ class ExpectedReciprocalRank(Measure):
 
     name: ClassVar[str] = "err"
     title: ClassVar[str] = "expected reciprocal rank"
+
+    def described(self) -> Described:
+        """Its name."""
+        return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``w_i / (Z_p (i + b))``."""

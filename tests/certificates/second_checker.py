@@ -251,6 +251,9 @@ def gain(measure: str, k: int, short_lists: bool, p: int, f: int) -> Callable[[i
         return lambda i, b: exactly(Fraction(i, p * (i + b)))
     if measure == "mrr":
         return lambda i, b: exactly(Fraction(int(i == 1), 1 + b))
+    if measure == "err":
+        perfect = sum((Fraction(1, 2**i * i) for i in range(1, p + 1)), ZERO)
+        return lambda i, b: exactly(Fraction(1, 2**i * (i + b)) / perfect)
     plain: Callable[[int, int], Interval]
     if measure == "precision":
         plain = lambda i, b: exactly(Fraction(int(i + b <= h), h))  # noqa: E731
@@ -268,8 +271,8 @@ def gain(measure: str, k: int, short_lists: bool, p: int, f: int) -> Callable[[i
         plain = lambda i, b: share[i + b - 1] if i + b <= h else NOTHING  # noqa: E731
     if not short_lists:
         return plain
-    perfect = [plain(i, 0) for i in range(1, p + 1)]
-    lack = Interval(1 - sum((g.high for g in perfect), ZERO), 1 - sum((g.low for g in perfect), ZERO))
+    best = [plain(i, 0) for i in range(1, p + 1)]
+    lack = Interval(1 - sum((g.high for g in best), ZERO), 1 - sum((g.low for g in best), ZERO))
     return lambda i, b: plain(i, b) + (lack if i == 1 else NOTHING)
 
 
@@ -305,7 +308,7 @@ class Lists:
         if risk["kind"] == "rankings":
             table(risk, "kind measure C", "k short queries")
             self.measure = risk["measure"]
-            need(self.measure in ("auc", "map", "mrr", "precision", "knn", "ndcg", "ndcg-log2"), "measure")
+            need(self.measure in ("auc", "map", "mrr", "err", "precision", "knn", "ndcg", "ndcg-log2"), "measure")
             need(("k" in risk) == (self.measure in ("precision", "knn", "ndcg", "ndcg-log2")), "k")
             k = integer(risk["k"], 1, 2**40 - 1) if "k" in risk else 1
             need("short" not in risk or (risk["short"] == "printed" and "k" in risk and k <= 10**6), "short")

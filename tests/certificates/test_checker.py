@@ -195,6 +195,8 @@ def exact_gains(name, k, p, n, short="cut"):
                 return Fraction(i, p * (i + b))
             if name == "mrr":
                 return Fraction(1, 1 + b) if i == 1 else Fraction(0)
+            if name == "err":
+                return Fraction(1, 2**i * (i + b)) / sum(Fraction(1, 2**t * t) for t in range(1, p + 1))
             head = min(k, p)
             if name == "precision":
                 return Fraction(int(i + b <= head), head)
@@ -217,7 +219,8 @@ def exact_gains(name, k, p, n, short="cut"):
 
 
 AT_K = ("precision", "knn", "ndcg", "ndcg-log2")
-MEASURES = [("map", 0, "cut"), ("mrr", 0, "cut"), *((name, k, "cut") for name in AT_K for k in (1, 2, 3, 5))]
+MEASURES = [(name, 0, "cut") for name in ("map", "mrr", "err")]
+MEASURES += [(name, k, "cut") for name in AT_K for k in (1, 2, 3, 5)]
 MEASURES += [(name, k, "printed") for name in AT_K for k in (2, 3, 7)]
 
 
@@ -247,13 +250,24 @@ def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, shor
     assert error < 1e-12 * (1.0 + scale)
 
 
+def test_gains_of_two_thousand_relevant_items_are_enclosed():
+    """Weights below 2^-1074 are no floats."""
+    p, i = 2000, np.array([1.0, 2.0, 1073.0, 1074.0, 1075.0, 2000.0])
+    total = sum(Fraction(1, 2**t * t) for t in range(1, p + 1))
+    for b in (0, 7):
+        exact = [Fraction(1, 2 ** int(t) * (int(t) + b)) / total for t in i]
+        found = kernel.gains("err", 1, True, p, i, np.full(len(i), float(b)))
+        assert contains(found, exact)
+        assert found.rad.max() < 1e-12
+
+
 def exact_distances(X, B):
     """All squared distances of rows of X under ``B^T B``, as fractions."""
     Z = fractions(X) @ fractions(B).T
     return np.array([[sum((a - b) ** 2) for b in Z] for a in Z])
 
 
-@pytest.mark.parametrize("name", ["auc", "precision", "map", "mrr", "knn"])
+@pytest.mark.parametrize("name", ["auc", "precision", "map", "mrr", "err", "knn"])
 def test_the_upper_bound_of_rankings_is_the_exact_objective(name, tmp_path):
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1], 3)

@@ -76,7 +76,7 @@ PROBLEMS |= {
     f"ranking-{measure}-{regularizer}-{'diagonal' if diagonal else 'full'}": partial(
         listed_ranking, measure, regularizer, diagonal
     )
-    for measure in ("auc", "precision", "map", "mrr", "ndcg", "ndcg-log2", "knn")
+    for measure in ("auc", "precision", "map", "mrr", "err", "ndcg", "ndcg-log2", "knn")
     for regularizer in ("trace", "squared-frobenius")
     for diagonal in (False, True)
 }

@@ -77,7 +77,7 @@ def test_any_metric_and_any_dual_point_make_a_certificate_that_holds(name, tmp_p
         assert float(verdict.lower) <= float(verdict.upper)
 
 
-@pytest.mark.parametrize("measure", ["auc", "precision", "map", "mrr", "ndcg", "ndcg-log2", "knn"])
+@pytest.mark.parametrize("measure", ["auc", "precision", "map", "mrr", "err", "ndcg", "ndcg-log2", "knn"])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_every_measure_is_proven_as_well_as_it_is_solved(measure, diagonal, tmp_path):
     data = cm.datasets.load("wine")

@@ -60,7 +60,7 @@ def triplet(**arrays: np.ndarray) -> Contents:
 def ranking(C: str = "1", measure: str = "map", k: int | None = None, title: str = "by hand") -> Contents:
     """One query at 0 with a near item at 1 and a far one at 3.
 
-    MAP, MRR: ``C max(0, 1/2 - 16 m) + m / 2``; for C = 1 the optimum is 1/64 at m = 1/32.
+    MAP, MRR, ERR: ``C max(0, 1/2 - 16 m) + m / 2``; for C = 1 the optimum is 1/64 at m = 1/32.
     """
     risk: dict[str, Any] = {"kind": "rankings", "measure": measure, "C": C} | ({} if k is None else {"k": k})
     problem = {"risk": risk, "regularizer": {"kind": "trace", "weight": "1/2"}}
@@ -329,6 +329,7 @@ ATTACKS = [
     Attack(A, "triplet", "nothing: a hinge of one triplet", triplet),
     Attack(A, "deflated", "nothing: the same, deflated", lambda: deflate(triplet())),
     Attack(A, "ranking", "nothing: MAP of one query", ranking),
+    Attack(A, "err", "nothing: expected reciprocal rank of one query", lambda: ranking(measure="err")),
     Attack(A, "huge-k", "a k beyond all lists", lambda: claiming(ranking(measure="ndcg", k=2**39), "1/33", "6/10")),
     Attack(
         A,
@@ -547,6 +548,7 @@ ATTACKS = [
         "a group that has no weight",
         lambda: (lambda d, a: (d, a | {"groups": np.array([1])}))(*ranking()),
     ),
+    Attack(R, "err-with-k", "a k of a measure that has none", lambda: ranking(measure="err", k=1)),
     Attack(R, "bits", "slopes over 2^60", lambda: changed(ranking(), lambda table: table["dual"].update(bits=60))),
     Attack(
         R,

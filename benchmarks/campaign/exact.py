@@ -90,6 +90,8 @@ class Statement:
         else:
             self._listed(risk)
         self.regularizer = table["regularizer"]
+        if self.regularizer["kind"] == "zero":
+            self.regularizer = {"kind": "trace", "weight": "0"}
         self.G = _fractions(arrays["linear"]) if table["linear"] else None
 
     def _lists(self, risk: dict[str, Any]) -> None:

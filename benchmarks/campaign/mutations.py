@@ -138,7 +138,8 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
         if kind == 0:
             _another_number(rng, table["regularizer"], ("weight",))
         elif kind == 1:
-            table["regularizer"] = {"kind": _chosen(rng, ["trace", "frobenius", "squared frobenius"]), "weight": "1/3"}
+            table["regularizer"] = {"kind": _chosen(rng, ["zero", "trace", "frobenius", "squared frobenius"])}
+            table["regularizer"] |= {"weight": "1/3"} if table["regularizer"]["kind"] != "zero" else {}
         elif kind == 2 and "measure" in table["risk"]:
             measure = str(rng.choice(sorted(MEASURES)))
             table["risk"] = {"kind": "rankings", "measure": measure, "C": table["risk"]["C"]}

@@ -649,6 +649,10 @@ class Part:
     def _regularizer(self, said: Any) -> None:
         need(isinstance(said, dict), "regularizer")
         self.kind, self.convex, d = said.get("kind"), True, self.d
+        if self.kind == "zero":
+            table(said, "kind")
+            self.kind, self.weight = "trace", NOTHING
+            return
         if self.kind in ("trace", "frobenius", "squared frobenius"):
             table(said, "kind weight", "over_root_of")
             over = root(Fraction(integer(said.get("over_root_of", 1), 1, 2**40 - 1)))

@@ -324,12 +324,26 @@ def raised(contents: Contents, upper: str) -> Contents:
     return claiming((document, arrays), "0", upper)
 
 
+def zero(value: float) -> Contents:
+    """The triplet whose trace is a linear term, or is too small for its dual point."""
+    return changed(linear(value), lambda table: table["problem"].update(regularizer={"kind": "zero"}))
+
+
 A, N, R = "accepted", "not_proven", "refused"
 ATTACKS = [
     Attack(A, "triplet", "nothing: a hinge of one triplet", triplet),
     Attack(A, "deflated", "nothing: the same, deflated", lambda: deflate(triplet())),
     Attack(A, "ranking", "nothing: MAP of one query", ranking),
     Attack(A, "err", "nothing: expected reciprocal rank of one query", lambda: ranking(measure="err")),
+    Attack(A, "zero", "nothing: no regularizer but a linear term", lambda: zero(0.5)),
+    Attack(
+        A,
+        "zero-by-nothing",
+        "no regularizer, no linear term and no share of the dual point: the optimum is not negative",
+        lambda: claiming(
+            changed(without_dual(triplet()), lambda t: t["problem"].update(regularizer={"kind": "zero"})), "0", "1"
+        ),
+    ),
     Attack(A, "huge-k", "a k beyond all lists", lambda: claiming(ranking(measure="ndcg", k=2**39), "1/33", "6/10")),
     Attack(
         A,
@@ -408,6 +422,7 @@ ATTACKS = [
     Attack(
         N, "share-negative", "a share below zero", lambda: changed(triplet(), lambda t: t["dual"].update(share="-1"))
     ),
+    Attack(N, "zero-without-room", "no regularizer, and a linear term below the dual point", lambda: zero(0.47)),
     Attack(N, "linear-of-any-size", "a linear term that overflows with the points", lambda: linear(1e308)),
     Attack(R, "bz2-bomb", "1 GiB in a bz2 member that says it is short", bz2_bomb),
     Attack(
@@ -549,6 +564,12 @@ ATTACKS = [
         lambda: (lambda d, a: (d, a | {"groups": np.array([1])}))(*ranking()),
     ),
     Attack(R, "err-with-k", "a k of a measure that has none", lambda: ranking(measure="err", k=1)),
+    Attack(
+        R,
+        "zero-weight",
+        "a weight of no regularizer",
+        lambda: changed(triplet(), regularizer(kind="zero")),
+    ),
     Attack(R, "bits", "slopes over 2^60", lambda: changed(ranking(), lambda table: table["dual"].update(bits=60))),
     Attack(
         R,

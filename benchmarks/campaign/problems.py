@@ -23,7 +23,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import MEASURES
-from convexmetric.regularizers import Regularizer, Zero
+from convexmetric.regularizers import EntrywiseL1, Frobenius, Regularizer, SquaredFrobenius, Trace, Zero
 from convexmetric.risks import SeparableRisk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
@@ -93,6 +93,10 @@ def _builders() -> dict[str, Callable[[], Any]]:
             made[name] = lambda measure=measure, diagonal=diagonal: _ranking(measure, diagonal)
     for cone in (PSDCone, NonnegativeDiagonal):
         made[f"triplets, zero, {cone.__name__}"] = lambda cone=cone: _triplets(Zero(), cone)
+        for every in (True, False):
+            for rest in (Zero(), Trace(0.1), Frobenius(0.1), SquaredFrobenius(0.1)):
+                name = f"triplets, {'all' if every else 'other'} entries and {type(rest).__name__}, {cone.__name__}"
+                made[name] = lambda cone=cone, rest=rest, every=every: _triplets(EntrywiseL1(0.1, rest, every), cone)
     return made
 
 

@@ -885,9 +885,37 @@ class QuadraticForm:
         return left - lack * (2 * (most or 0) / least + z[self.rows].norm().upper() ** 2)
 
 
-REGULARIZERS: dict[str, Any] = {
-    "zero": Norm, "trace": Norm, "frobenius": Norm, "squared frobenius": Norm, "quadratic form": QuadraticForm
-}  # fmt: skip
+NORMS: dict[str, Any] = dict.fromkeys(("zero", "trace", "frobenius", "squared frobenius"), Norm)
+
+
+class Entrywise:
+    """A weight times the sum of the sizes of all entries, or of those off the diagonal, beside a norm (theorem 9)."""
+
+    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
+        keys(table, "regularizer", "kind weight diagonal rest")
+        demand(not diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are those of full metrics")
+        self.weight, self.counts = positive(table["weight"], "weight"), np.ones((d, d))
+        if not table["diagonal"]:
+            self.counts -= np.eye(d)
+        self.rest = entry(NORMS, table["rest"], "rest")(table["rest"], arrays, diagonal, d, points)
+        self.d, self.parameters = d, self.rest.parameters
+
+    def value(self, B: Ball) -> Ball:
+        sizes: Ball = (abs(B.T @ B) * self.counts).sum() * Ball.of(self.weight) + self.rest.value(B)
+        return sizes
+
+    def given(self, table: Table, arrays: Arrays) -> tuple[Array, Any]:
+        return arrays("subgradient", self.d, self.d), self.rest.given(table, arrays)
+
+    def bound(self, v: Fraction, A: Ball, given: tuple[Array, Any], most: Fraction | None) -> Fraction:
+        Y, more = given
+        fits = (Y == Y.T).all() and not Y[self.counts == 0.0].any() and exactly(np.abs(Y).max()) <= self.weight
+        show(fits, "the matrix of entries is not symmetric, exceeds their weight, or is not zero where they are free")
+        found: Fraction = self.rest.bound(v, A - Ball(Y) if Y.any() else A, more, most)
+        return found
+
+
+REGULARIZERS: dict[str, Any] = NORMS | {"quadratic form": QuadraticForm, "entrywise": Entrywise}
 
 
 def semidefinite(K: Ball, what: str) -> None:

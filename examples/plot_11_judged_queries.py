@@ -23,48 +23,41 @@ from convexmetric.plotting import COLOURS, plot_query_changes, show_pictures
 warnings.simplefilter("ignore", cm.errors.GapWarning)
 
 # %%
-# A made collection stands for an encoder that was trained on something else. Four of its twelve directions tell the
-# fifteen topics apart; the others are louder and say nothing about them.
+# A hundred questions on aerodynamics, the 509 abstracts that are relevant to any of them, and who is relevant to whom:
+# a part of the Cranfield collection of 1967. The encoder is latent semantic analysis of 32 dimensions.
 
-
-def collection(queries, seed=0):
-    """Documents, queries, and who is relevant to whom."""
-    rng = np.random.default_rng(seed)
-    topics = 1.5 * rng.normal(size=(15, 4))
-
-    def vectors(of):
-        return np.hstack([topics[of] + rng.normal(size=(len(of), 4)), 2.0 * rng.normal(size=(len(of), 8))])
-
-    of_document, of_query = rng.integers(0, 15, 300), np.arange(queries) % 15
-    relevant = of_query[:, None] == of_document
-    return vectors(of_document), vectors(of_query), cm.datasets.Qrels.from_matrix(relevant.astype(int))
-
-
-corpus, queries, qrels = collection(60)
+data = cm.datasets.load("cranfield-100")
+corpus, queries, qrels = data.X, data.extras["queries"], data.extras["qrels"]
+print(data, qrels, sep="\n")
 
 # %%
 # ``measure`` is what is to become better, and ``learn`` whose exact loss is learned for that. The table has a paired
 # t-test over queries, each scored by a map that was learned, and whose C was chosen, without its fold.
 
-adapter = cm.RetrievalAdapter("nDCG@10", learn="AP", C=[10.0, 100.0, 1e3], cv=3)
+adapter = cm.RetrievalAdapter("nDCG@10", learn="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3)
 adapter.fit(corpus, queries, qrels)
 print(adapter.path_, adapter.held_out_, adapter.verdict, sep="\n\n")
 print(f"certified gap of the last solve: {adapter.solution_.gap:.1e}")
+
+# %%
+# That is a fact about these hundred questions. With the first 60, 80, 120, 150 and all 225, and the abstracts relevant
+# to them, the mean rose as well, by 0.003 to 0.019; but of these five the test kept the maps of 120 and 150 only, and
+# the others came out as the identity.
 
 # %%
 # Judgements that have nothing to do with the vectors: nothing can be learned, and a map that was learned all the same
 # would rank by chance. The queries held out say so, and what is returned is the identity.
 
 rng = np.random.default_rng(1)
-chance = {row: dict.fromkeys(rng.choice(300, 20, replace=False).tolist(), 1) for row in range(60)}
-nothing = cm.RetrievalAdapter("nDCG@10", learn="AP", C=[10.0, 100.0, 1e3], cv=3).fit(corpus, queries, chance)
+chance = {row: dict.fromkeys(rng.choice(len(corpus), 8, replace=False).tolist(), 1) for row in range(100)}
+nothing = cm.RetrievalAdapter("nDCG@10", learn="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3).fit(corpus, queries, chance)
 print(nothing.verdict)
-print("identity:", np.array_equal(nothing.components_, np.eye(12)))
+print("identity:", np.array_equal(nothing.components_, np.eye(32)))
 
 # %%
 # Gradient steps on a linear map with a triplet loss are how it is usually done. Here they take the AUC problem, whose
 # loss is that of triplets: all pairs of a relevant and an irrelevant document of a query. How near does Adam come to
-# the certified optimum, at three rates? The audit knows.
+# the certified optimum, at three rates that fall to zero? The audit knows.
 
 auc = cm.RankingProblem.from_qrels(
     corpus / adapter.scale_,
@@ -94,7 +87,7 @@ def adam(problem, rate, steps, look):
         slope = problem.C * 2.0 / short.size * (V.T * weights) @ V + A.T @ A - np.eye(d)
         gradient = 2.0 * A @ slope
         mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
-        A = A - rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        A = A - rate * (1 - step / steps) * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
         if step % look == 0:
             yield step, A.T @ A
 

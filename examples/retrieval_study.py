@@ -9,9 +9,10 @@ Needs the data folder. Gradient steps are PyTorch's, an optional package; withou
 identity           Euclidean distance of the encoder's vectors
 whitening          by the covariance of the corpus, shrunk as Ledoit & Wolf (2004) say
 lda                linear discriminant analysis of the corpus's classes, where there are classes
-exact: a loss      :class:`convexmetric.RetrievalAdapter` with that loss, C chosen by three folds of training queries
-kept               of these losses the one with the best mean in the folds, kept only if its own test on the training
-                   queries says so
+exact: a loss      what :class:`convexmetric.RetrievalAdapter` learns with that loss, C chosen by three folds of the
+                   training queries, kept or not
+adapter            what it returns as it comes: by the loss of AP, and the identity where the training queries do not
+                   say that this helps
 triplet, infonce   Adam on a linear map from the identity, triplets of random irrelevant documents or softmax over 32 of
                    them; rate and number of epochs chosen by the same folds; means of five seeds
 =================  =====================================================================================================
@@ -25,6 +26,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,6 @@ except ImportError:
 
 MEASURES = ("nDCG@10", "AP")
 LOSSES = ("AUC", "AP", "nDCG@10")
-WEIGHTS = (10.0, 1e2, 1e3, 1e4)
 FOLDS, SEEDS, HELD = 3, 5, 1.0 / 3.0
 RATES, EPOCHS = (1e-3, 1e-2), (1, 3, 10)
 #: An epoch is so many batches at most, each pair with so many random irrelevant documents.
@@ -158,7 +159,7 @@ def lda(data: Collection) -> np.ndarray:
 
 def exact(data: Collection, train: np.ndarray, loss: str) -> cm.RetrievalAdapter:
     """An adapter by one loss."""
-    adapter = cm.RetrievalAdapter("nDCG@10", learn=loss, C=WEIGHTS, cv=FOLDS, max_seconds=180.0)
+    adapter = cm.RetrievalAdapter("nDCG@10", learn=loss, cv=FOLDS, max_seconds=180.0)
     return adapter.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
 
 
@@ -223,12 +224,12 @@ def gradient_steps(data: Collection, train: np.ndarray, held: np.ndarray, loss: 
     return {"scores": means, "seconds": seconds, "spread": spread, "chosen": [rate, epochs]}
 
 
-def audited(adapter: cm.RetrievalAdapter, steps: int = 1000) -> dict[str, float]:
-    """Adam on the very objective that was certified, of AUC: how near does it come?
+def audited(problem: cm.RankingProblem, steps: int = 1000) -> dict[str, float]:
+    """Adam on the very objective that is certified, of AUC near the identity: how near does it come?
 
     All pairs of one random query a step; the best of three rates.
     """
-    problem, solution = adapter.solution_.problem, adapter.solution_
+    solution = cm.solve(problem, tol=1e-4)
     of, best, start = problem.rankings, None, time.perf_counter()
     X, Q = torch.tensor(of.X), torch.tensor(of.Q)
     eye = torch.eye(X.shape[1], dtype=X.dtype)
@@ -286,18 +287,20 @@ def split_record(name: str, split: int) -> dict[str, Any]:
         adapter = adapters[loss]
         methods[f"exact: {loss}"] |= {
             "C": adapter.path_.best[1],
-            "gap": 0.0 if adapter.solution_ is None else adapter.solution_.gap,
-            "kept": adapter.kept_,
+            "gap": float(adapter.path_.gaps.max()),
+            "path": [(C, mean) for (_, C), mean in zip(adapter.path_.candidates, adapter.path_.mean, strict=True)],
         }
-    best = max(adapters.values(), key=lambda adapter: adapter.path_.mean[adapter.path_.index])
-    note("kept", lambda: best.components_.T @ best.components_)
-    methods["kept"]["seconds"] = sum(methods[f"exact: {loss}"]["seconds"] for loss in LOSSES)
+    adapter = adapters["AP"]
+    note("adapter", lambda: adapter.components_.T @ adapter.components_)
+    methods["adapter"] |= {"seconds": methods["exact: AP"]["seconds"], "kept": adapter.kept_}
     audit = None
     if torch is not None:
         for loss in ("triplet", "infonce"):
-            methods[loss] = gradient_steps(data, train, held, loss, best.scale_)
-        if split == 0 and adapters["AUC"].solution_ is not None:
-            audit = audited(adapters["AUC"])
+            methods[loss] = gradient_steps(data, train, held, loss, adapters["AUC"].scale_)
+        if split == 0:
+            fixed = cm.RetrievalAdapter("nDCG@10", learn="AUC", C=1e3, cv=2)
+            fixed.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
+            audit = audited(fixed.solution_.problem)
     for found in methods.values():
         found["scores"] = {measure: values.tolist() for measure, values in found["scores"].items()}
     sizes = [*data.corpus.shape, len(train), len(held)]
@@ -328,6 +331,32 @@ def tested(after: list[float], before: list[float]) -> int:
     return int(np.sign(change.mean()))
 
 
+def by_weight(records: list[dict[str, Any]]) -> str:
+    """Mean nDCG@10 of training queries by metrics that were learned without their fold, by loss and C."""
+    weights = [C for C, _ in records[0]["methods"][f"exact: {LOSSES[0]}"]["path"]]
+    lines = ["| | loss | " + " | ".join(f"C = {C:g}" for C in weights) + " |", "|---|---|" + "--:|" * len(weights)]
+    for name in dict.fromkeys(record["collection"] for record in records):
+        for loss in LOSSES:
+            paths = [one["methods"][f"exact: {loss}"]["path"] for one in records if one["collection"] == name]
+            means = np.mean([[mean for _, mean in path] for path in paths], axis=0)
+            cells = [f"**{mean:.4f}**" if mean == means.max() else f"{mean:.4f}" for mean in means]
+            lines.append(f"| {name} | {loss} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def audits(records: list[dict[str, Any]]) -> str:
+    """How far Adam's metric is from the certified optimum of the same objective."""
+    lines = ["| | gap certified | seconds | Adam, of the optimum | best rate | seconds |", "|---|--:|--:|--:|--:|--:|"]
+    for record in records:
+        if (found := record["audit"]) is not None:
+            exact, adam = (f"{found[key]:.1f}" for key in ("exact_seconds", "seconds"))
+            above = f"{found['suboptimality']:+.1%}"
+            lines.append(
+                f"| {record['collection']} | {found['gap']:.1e} | {exact} | {above} | {found['rate']:g} | {adam} |"
+            )
+    return "\n".join(lines)
+
+
 def markdown(records: list[dict[str, Any]]) -> str:
     """The tables of the page."""
     lines = []
@@ -347,25 +376,50 @@ def markdown(records: list[dict[str, Any]]) -> str:
 
 
 def picture(records: list[dict[str, Any]], path: Path) -> None:
-    """Change of nDCG@10 against the identity, a point a split."""
-    from matplotlib.figure import Figure
-
-    from convexmetric.plotting import COLOURS, save_picture
+    """Change of nDCG@10 against the identity, a point a split; and by weight, of training queries held out."""
+    from convexmetric.plotting import COLOURS
 
     names = list(dict.fromkeys(record["collection"] for record in records))
-    figure = Figure(figsize=(3.0 * len(names), 3.6), layout="constrained")
-    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        own = [record["methods"] for record in records if record["collection"] == name]
-        methods = [method for method in own[0] if method != "identity"][::-1]
-        for at, method in enumerate(methods):
-            both = [[one[m]["scores"]["nDCG@10"] for m in (method, "identity")] for one in own]
-            changes = [np.subtract(*pair) for pair in both]
-            colour = COLOURS[0] if method.startswith("exact") or method == "kept" else COLOURS[1]
-            ax.plot([change.mean() for change in changes], [at] * len(own), "o", color=colour, ms=5, alpha=0.7)
-        ax.axvline(0.0, color="#333333", lw=1.0)
-        ax.set_yticks(range(len(methods)), methods)
+    with _panels(names, path) as axes:
+        for ax, name in zip(axes, names, strict=True):
+            own = [record["methods"] for record in records if record["collection"] == name]
+            methods = [method for method in own[0] if method != "identity"][::-1]
+            for at, method in enumerate(methods):
+                both = [[one[m]["scores"]["nDCG@10"] for m in (method, "identity")] for one in own]
+                changes = [np.subtract(*pair).mean() for pair in both]
+                colour = COLOURS[0] if method.startswith("exact") or method == "adapter" else COLOURS[1]
+                ax.plot(changes, [at] * len(own), "o", color=colour, ms=5, alpha=0.7)
+            ax.axvline(0.0, color="#333333", lw=1.0)
+            ax.set_yticks(range(len(methods)), methods)
+            ax.locator_params(axis="x", nbins=4)
+            ax.set_xlabel("change of nDCG@10")
+    with _panels(names, path.with_stem(f"{path.stem}-weights")) as axes:
+        for ax, name in zip(axes, names, strict=True):
+            for loss in LOSSES:
+                paths = [one["methods"][f"exact: {loss}"]["path"] for one in records if one["collection"] == name]
+                means = np.mean([[mean for _, mean in path] for path in paths], axis=0)
+                ax.plot(range(len(means)), means, "o-", label=loss)
+            ax.set_xticks(range(len(means)), [f"{C:g}" for C, _ in paths[0]])
+            ax.set_xlabel("C")
+        axes[0].set_ylabel("nDCG@10")
+        axes[0].legend(frameon=False)
+
+
+@contextmanager
+def _panels(names: list[str], path: Path) -> Iterator[list[Any]]:
+    """A panel a collection, three in a row, saved at the end."""
+    from matplotlib.figure import Figure
+
+    from convexmetric.plotting import save_picture
+
+    rows = -(-len(names) // 3)
+    figure = Figure(figsize=(10.5, 3.2 * rows), layout="constrained")
+    axes = figure.subplots(rows, 3, squeeze=False).ravel()
+    for ax, name in zip(axes, names, strict=False):
         ax.set_title(name, fontsize="medium")
-        ax.set_xlabel("change of nDCG@10")
+    for ax in axes[len(names) :]:
+        ax.set_axis_off()
+    yield list(axes[: len(names)])
     save_picture(figure, path)
 
 
@@ -381,7 +435,7 @@ def main() -> None:
     lines = arguments.output.read_text().splitlines() if arguments.output.exists() else []
     records = [json.loads(line) for line in lines]
     if arguments.table or arguments.picture:
-        print(markdown(records))
+        print(markdown(records), by_weight(records), audits(records), sep="\n\n")
         if arguments.picture:
             picture(records, arguments.picture)
         return

@@ -5,11 +5,15 @@
     python problems/certify.py --table-only
 
 Every solution is written as a certificate, which is proven in exact arithmetic: these bounds go into the file as
-rationals. ``--certificates`` keeps the certificates, and ``--verify-only`` proves those of a folder again: that each is
-about the instance of its name, and proves the rational bounds in its file.
+rationals. Where the kernel has no rule for a block of the problem, the rules of all blocks are tried at random
+metrics, and the file has bounds in float64 alone, of grade *float*; once there is a rule, the next call makes them
+rigorous.
+``--certificates`` keeps the certificates, and ``--verify-only`` proves those of a folder again: that each is about the
+instance of its name, and proves the rational bounds in its file.
 
-Only the block ``[bounds]`` at the end of a file is rewritten, or added where there is none yet. Bounds that
-contradict those in the file are not written: either the statement or a solver has changed its meaning.
+Only the block ``[bounds]`` at the end of a file is rewritten, or added where there is none yet, after it was checked.
+Bounds that contradict those in the file are not written: either the statement or a solver has changed its meaning. Nor
+are bounds of grade float in place of rigorous ones.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from pathlib import Path
 import convexmetric as cm
 from convexmetric.benchmark import read_instance
 from convexmetric.certificates import verify_instance
+from convexmetric.certificates.statement import describe
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER / "README.md"
@@ -33,7 +38,7 @@ NOTHING_KNOWN = 'lower = -inf\nupper = inf\nsolver = "none"\ntol = 1e-6\niterati
 
 
 def certify(name: str, tol: float | None, max_seconds: float | None, certificates: Path) -> None:
-    """Solve an instance, prove its bounds in exact arithmetic, and rewrite them in its file."""
+    """Solve an instance, prove its bounds where the kernel has rules for its blocks, and rewrite them in its file."""
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         sys.exit(f"there is no file {path.name}")
@@ -49,22 +54,47 @@ def certify(name: str, tol: float | None, max_seconds: float | None, certificate
         problem = instance.problem()
         solution = cm.solve(problem, tol=tol, max_seconds=max_seconds, checkpoint=state)
     print(f"{name}\n{solution}", flush=True)
-    if solution.lower_bound > instance.upper_bound or solution.upper_bound < instance.lower_bound:
-        sys.exit(f"{name}: {solution.certificate} contradicts the file, which is left as it was: {instance}")
-    verdict = cm.write_certificate(certificates / f"{name}.npz", problem, solution, instance.title)
-    print(verdict, flush=True)
+    missing = no_rule(problem)
+    if not missing:
+        verdict = cm.write_certificate(certificates / f"{name}.npz", problem, solution, instance.title)
+        print(verdict, flush=True)
+        exact = f'exact_lower = "{verdict.lower}"\nexact_upper = "{verdict.upper}"\n'
+        bounded = solution.certificate
+    elif instance.grade == "rigorous":
+        sys.exit(f"{name}: {missing}, but the bounds in the file are rigorous; it is left as it was")
+    else:
+        print(f"grade float: {missing}", flush=True)
+        exact, bounded = "", checked(instance.problem(), solution)
+    if bounded.lower_bound > instance.upper_bound or bounded.upper_bound < instance.lower_bound:
+        sys.exit(f"{name}: {bounded} contradicts the file, which is left as it was: {instance}")
     block = (
-        f"lower = {solution.lower_bound!r}\n"
-        f"upper = {solution.upper_bound!r}\n"
-        f'exact_lower = "{verdict.lower}"\n'
-        f'exact_upper = "{verdict.upper}"\n'
+        f"lower = {bounded.lower_bound!r}\n"
+        f"upper = {bounded.upper_bound!r}\n"
+        f"{exact}"
         f'solver = "{solution.solver}"\n'
         f"tol = {tol!r}\n"
         f"iterations = {solution.iterations}\n"
         f'version = "{cm.__version__}"\n'
     )
-    path.write_text(f"{head}\n[bounds]\n{block}", encoding="utf-8")
+    text = f"{head}\n[bounds]\n{block}"
+    read_instance(text, path.name)
+    path.write_text(text, encoding="utf-8")
     state.unlink(missing_ok=True)
+
+
+def no_rule(problem: cm.MetricProblem) -> str:
+    """Which block the kernel has no rule for; nothing if it has one for each."""
+    try:
+        describe(problem)
+    except cm.errors.InputError as error:
+        return str(error)
+    return ""
+
+
+def checked(problem: cm.MetricProblem, solution: cm.Solution) -> cm.Certificate:
+    """Both bounds anew, on a problem stated anew, from a metric and a dual point; they rest on rules that are tried."""
+    cm.check_problem(problem)
+    return cm.certify(problem, solution.certificate.M, solution.certificate.dual)
 
 
 def verify(name: str, certificates: Path, tolerance: float = 0.0) -> str:
@@ -86,8 +116,8 @@ def table(instances: Iterable[cm.Instance]) -> str:
     """The table of README.md, made from the files alone."""
     lines = [
         "| name | method | data | rows x features | comparisons | C, lambda, alpha or mu "
-        "| lower bound | upper bound | gap |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| lower bound | upper bound | gap | grade |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for instance in instances:
         rows, features = instance.data["shape"]
@@ -101,7 +131,8 @@ def table(instances: Iterable[cm.Instance]) -> str:
             f"| {weight(instance):g} "
             f"| {instance.lower_bound:.10g} "
             f"| {instance.upper_bound:.10g} "
-            f"| {instance.gap:.1e} |"
+            f"| {instance.gap:.1e} "
+            f"| {instance.grade} |"
         )
     return "\n".join(lines)
 

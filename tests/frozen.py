@@ -108,21 +108,24 @@ def solved(name):
 def differences(name, recorded, found):
     """In words, what of a solve is outside the limits; nothing if it is as recorded.
 
-    The optimum lies in the interval [exact_lower, exact_upper] that was proven for the instance, so that certified
-    bounds overlap it, and an upper bound whose gap is at most tol is above it by no more than tol. Status and solver
-    are the recorded ones; iterations may be fewer.
+    The optimum lies in the interval [exact_lower, exact_upper] that was proven for the instance (in [lower, upper]
+    where the checker has no rule for a block), so that certified bounds overlap it, and an upper bound whose gap is at
+    most tol is above it by no more than tol. Status and solver are the recorded ones; iterations may be fewer.
     """
     instance = cm.load_instance(name)
     tol, proven = instance.how["tol"], f"the proven [{instance.lower_bound!r}, {instance.upper_bound!r}]"
+    known = (instance.exact_lower, instance.exact_upper)
+    floats = (instance.lower_bound, instance.upper_bound)
+    least, largest = map(Fraction, floats if None in known else known)
     # Rationals and floats, infinite ones among them, are compared exactly.
     lower, upper = found["lower"], found["upper"]
     most = ITERATIONS_FACTOR * recorded["iterations"] + ITERATIONS_MORE
     wrong = []
-    if lower > instance.exact_upper or upper < instance.exact_lower:
+    if lower > largest or upper < least:
         wrong.append(f"its bounds contradict {proven}")
-    elif upper > instance.exact_upper + Fraction(tol) * abs(instance.exact_upper):
+    elif upper > largest + Fraction(tol) * abs(largest):
         wrong.append(f"its upper bound is more than {tol:g} above {proven}")
-    elif lower < instance.exact_lower - Fraction(tol) * abs(instance.exact_lower):
+    elif lower < least - Fraction(tol) * abs(least):
         wrong.append(f"its lower bound is more than {tol:g} below {proven}")
     wrong += [f"another {key}" for key in ("status", "solver") if found[key] != recorded[key]]
     if found["iterations"] > most:

@@ -48,7 +48,10 @@ def record(split, change):
     scores = {name: np.linspace(0.2, 0.4, 9) for name in study.MEASURES}
     after = {name: (values + change + np.linspace(-0.01, 0.01, 9)).tolist() for name, values in scores.items()}
     before = {name: values.tolist() for name, values in scores.items()}
-    methods = {"identity": {"scores": before, "seconds": 0.0}, "exact: AP": {"scores": after, "seconds": split + 1.0}}
+    methods = {"identity": {"scores": before, "seconds": 0.0}}
+    for loss in study.LOSSES:
+        path = [(0.0, 0.3), (10.0, 0.3 + change)]
+        methods[f"exact: {loss}"] = {"scores": after, "seconds": split + 1.0, "path": path}
     return {"collection": "made", "split": split, "sizes": [60, 8, 20, 9], "methods": methods, "audit": None}
 
 
@@ -58,6 +61,7 @@ def test_the_table_has_means_over_splits_and_counts_of_tests(tmp_path):
     assert row["AP"] == pytest.approx(0.3 + 0.075)
     assert (row["AP better"], row["AP worse"], row["seconds"]) == (2, 1, 2.5)
     assert "| exact: AP | **0.3750** | 2/1 | **0.3750** | 2/1 | 2.5 |" in study.markdown(records)
+    assert "| made | AP | 0.3000 | **0.3750** |" in study.by_weight(records)
     study.picture(records, tmp_path / "study.png")
     assert (tmp_path / "study.png").stat().st_size > 5000
 
@@ -70,6 +74,6 @@ def test_gradient_steps_learn_and_their_audit_is_above_the_optimum(loss):
     assert study.scores(M, DATA, ROWS)["AP"].mean() > study.scores(None, DATA, ROWS)["AP"].mean()
     adapter = cm.RetrievalAdapter("AP", learn="AUC", C=10.0, cv=2)
     adapter.fit(CORPUS, QUERIES, cm.datasets.Qrels.from_matrix(csr_array(DATA.relevant.astype(int))))
-    found = study.audited(adapter, steps=50)
+    found = study.audited(adapter.solution_.problem, steps=50)
     assert found["suboptimality"] > 0.0
     assert found["objective"] >= adapter.solution_.lower_bound

@@ -16,7 +16,7 @@ from fractions import Fraction
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,8 @@ class Instance:
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.
     exact_lower, exact_upper : Fraction or None
-        The same, proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None where that has not been
-        done.
+        The same, proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None where a block has no rule
+        there.
     how : mapping
         How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``.
     """
@@ -114,6 +114,11 @@ class Instance:
     def gap(self) -> float:
         """Relative gap of the bounds."""
         return relative_gap(self.upper_bound, self.lower_bound)
+
+    @property
+    def grade(self) -> Literal["rigorous", "float"]:
+        """What the bounds rest on: a proof in exact arithmetic, or our own evaluation in float64."""
+        return "float" if self.exact_lower is None else "rigorous"
 
     @property
     def needs_data_folder(self) -> bool:
@@ -149,7 +154,8 @@ class Instance:
         return _rows(self.data)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.title}\n  {self.lower_bound!r} <= optimum <= {self.upper_bound!r}"
+        bounds = f"{self.lower_bound!r} <= optimum <= {self.upper_bound!r}"
+        return f"{self.name}: {self.title}\n  {bounds}, grade {self.grade}"
 
 
 def list_problems() -> list[str]:

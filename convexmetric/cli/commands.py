@@ -577,11 +577,11 @@ def adapt(
     ] = "nDCG@10",
     learn: Annotated[
         list[str] | None,
-        typer.Option(metavar="MEASURE", help="Learn the exact loss of this one; may come again, to choose."),
+        typer.Option(metavar="MEASURE", help="Learn its exact loss; may come again, to choose. Default: AP."),
     ] = None,
     weights: Annotated[
         list[float] | None,
-        typer.Option("--C", metavar="C", help="Weight of the loss; may come again, to choose. Default: 100 to 100000."),
+        typer.Option("--C", metavar="C", help="Weight of the loss; may come again, to choose. Default: 10 to 10000."),
     ] = None,
     cv: Annotated[int, typer.Option(help="Folds of queries.")] = 5,
     level: Annotated[float, typer.Option(help="Keep the map if the p-value of its gain is below this.")] = 0.05,

@@ -290,6 +290,7 @@ def instance_record(instance: Instance) -> dict[str, Any]:
         "data": instance.data["set"],
         "lower_bound": instance.lower_bound,
         "upper_bound": instance.upper_bound,
+        "grade": instance.grade,
         "needs_data_folder": instance.needs_data_folder,
     }
 
@@ -309,6 +310,7 @@ def instances_table(instances: list[Instance]) -> Table:
     table.add_column("data", overflow="fold")
     table.add_column("lower bound", justify="right", no_wrap=True)
     table.add_column("upper bound", justify="right", no_wrap=True)
+    table.add_column("grade", no_wrap=True)
     for instance in instances:
         table.add_row(
             instance.name,
@@ -316,6 +318,7 @@ def instances_table(instances: list[Instance]) -> Table:
             instance.data["set"] + (" *" if instance.needs_data_folder else ""),
             digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
             digits(instance.upper_bound, instance.gap, ROUND_CEILING),
+            instance.grade,
         )
     return table
 

@@ -1,7 +1,12 @@
+import re
+
 import numpy as np
 import pytest
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 
-from convexmetric.datasets import Dataset, list_datasets, load, sha256
+from convexmetric.datasets import Dataset, list_datasets, load, read_qrels, sha256
 from convexmetric.errors import InputError
 
 
@@ -44,6 +49,35 @@ def test_breast_cancer_equals_the_file_of_the_data_folder(data_folder):
     assert [dataset.target_names[code] for code in dataset.y] == [names[row[1]] for row in rows]
 
 
+def test_a_part_of_cranfield_is_made_of_the_files_of_the_data_folder(data_folder):
+    part, folder = load("cranfield-100"), data_folder / "cranfield"
+    judged = read_qrels(folder / "cranqrel").subset([str(number) for number in range(1, 101)])
+    numbers = sorted({int(name) for name in judged.documents})
+    assert part.extras["documents"].tolist() == numbers
+    relevant = {
+        (str(part.extras["questions"][int(query)]), str(numbers[int(document)]))
+        for query, row in part.extras["qrels"].to_dict().items()
+        for document in row
+    }
+    assert relevant == {(query, document) for query, row in judged.to_dict().items() for document in row}
+    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    counts = words.fit_transform(smart(folder / "cran.all.1400"))
+    lsa = TruncatedSVD(32, random_state=0).fit(counts)
+    abstracts = lsa.transform(counts[np.array(numbers) - 1])
+    questions = lsa.transform(words.transform(smart(folder / "cran.qry")[:100]))
+    # Of the directions of the decomposition others may have other signs.
+    made, held = np.vstack([abstracts, questions]), np.vstack([part.X, part.extras["queries"]])
+    np.testing.assert_allclose(np.linalg.norm(held, axis=1), 1.0, rtol=1e-6)
+    made = normalize(made)
+    np.testing.assert_allclose(held @ held.T, made @ made.T, atol=1e-5)
+
+
+def smart(path):
+    """The texts of a file of the SMART system."""
+    entries = re.split(r"^\.I ", path.read_text(), flags=re.M)[1:]
+    return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.M) for entry in entries]
+
+
 def test_wdbc_is_an_alias():
     assert load("wdbc").name == "breast-cancer"
     assert sha256(load("wdbc")) == sha256(load("breast-cancer"))
@@ -53,7 +87,7 @@ def test_wdbc_is_an_alias():
 def test_list_is_sorted_and_complete():
     names = list_datasets()
     assert names == sorted(set(names))
-    assert len(names) == 23
+    assert len(names) == 24
 
 
 @pytest.mark.parametrize(

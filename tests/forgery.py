@@ -21,7 +21,19 @@ from convexmetric.certificates import checker, kernel
 Contents = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 #: Arrays that prove something and state nothing, by what they are.
-HINTS = ("factor", "weights_of_metric", "near_sums", "far_sums", "steps", "weights", "groups", "slopes", "cap", "z")
+HINTS = (
+    "factor",
+    "weights_of_metric",
+    "near_sums",
+    "far_sums",
+    "steps",
+    "weights",
+    "groups",
+    "slopes",
+    "cap",
+    "z",
+    "subgradient",
+)
 
 
 def opened(path: Path) -> Contents:

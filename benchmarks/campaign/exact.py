@@ -10,6 +10,7 @@ optimum is that of a convex function of one nonnegative number, made of lines, p
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ class Statement:
             self._lists(risk)
         else:
             self._listed(risk)
-        self.regularizer = table["regularizer"]
+        self.regularizer = _norm(table["regularizer"])
         self.G = _fractions(arrays["linear"]) if table["linear"] else None
 
     def _lists(self, risk: dict[str, Any]) -> None:
@@ -189,6 +190,14 @@ class Statement:
 
     def _regularizer_at(self, M: list[list[Fraction]], entries: list[Fraction]) -> Interval:
         kind = self.regularizer["kind"]
+        if kind == "entrywise":
+            free = not self.regularizer["diagonal"]
+            sizes = sum((abs(M[i][j]) for i in range(self.d) for j in range(self.d) if i != j or not free), ZERO)
+            rest = copy.copy(self)
+            rest.regularizer = _norm(self.regularizer["rest"])
+            low, high = rest._regularizer_at(M, entries)
+            sizes *= Fraction(self.regularizer["weight"])
+            return low + sizes, high + sizes
         if kind == "quadratic form":
             L, w = self._form(), [M[i][i] for i in range(self.d)]
             value = HALF * sum((w[i] * L[i][j] * w[j] for i in range(self.d) for j in range(self.d)), ZERO)
@@ -254,6 +263,8 @@ class Statement:
         """The least ``Omega(M) + <G, M>`` with ``v^T M v = s``."""
         kind, a = self.regularizer["kind"], [entry * entry for entry in v]
         linear = ZERO
+        if kind == "entrywise":
+            raise Unreadable("sizes of entries")
         if self.G is not None:
             if self.d > 1:
                 raise Unreadable("a linear term of several features")
@@ -466,6 +477,11 @@ def _short(value: Fraction) -> Fraction:
     """A fraction near a positive one with some 60 bits: a power of two times an integer."""
     shift = 60 - (value.numerator.bit_length() - value.denominator.bit_length())
     return Fraction(round(value * 2**shift), 2**shift) if shift >= 0 else Fraction(round(value / 2**-shift) * 2**-shift)
+
+
+def _norm(table: dict[str, Any]) -> dict[str, Any]:
+    """Zero as a trace."""
+    return {"kind": "trace", "weight": "0"} if table["kind"] == "zero" else table
 
 
 def _fractions(array: np.ndarray) -> list[Any]:

@@ -99,6 +99,11 @@ def dual_points(rng: Generator, problem: Problem) -> bytes:
         dual["shift"] = str(Fraction(dual["shift"]) * Fraction(float(10.0 ** rng.uniform(-3, 9))))
     elif kind == 1 and "lack" in dual:
         dual["lack"] = str(Fraction(dual["lack"]) * Fraction(float(10.0 ** rng.uniform(-3, 9))))
+    elif kind in (1, 2) and "subgradient" in arrays:
+        Y = rng.standard_normal((d, d)) * size
+        Y = arrays["subgradient"] * (1 + size) if rng.random() < 0.5 else 0.5 * (Y + Y.T)
+        most = float(Fraction(document["problem"]["regularizer"]["weight"]))
+        arrays["subgradient"] = np.clip(Y, -most, most) if rng.random() < 0.7 else Y
     elif kind == 2 and "bits" in dual:
         dual["bits"] = int(np.clip(dual["bits"] + rng.integers(-2, 3), 0, 41))
     elif kind == 3 and "near_sums" in arrays:
@@ -136,9 +141,12 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
     for _ in range(int(rng.integers(1, 3))):
         kind = int(rng.integers(7))
         if kind == 0:
+            if "rest" in table["regularizer"] and rng.random() < 0.5:
+                table["regularizer"]["diagonal"] = not table["regularizer"]["diagonal"]
             _another_number(rng, table["regularizer"], ("weight",))
         elif kind == 1:
-            table["regularizer"] = {"kind": _chosen(rng, ["trace", "frobenius", "squared frobenius"]), "weight": "1/3"}
+            table["regularizer"] = {"kind": _chosen(rng, ["zero", "trace", "frobenius", "squared frobenius"])}
+            table["regularizer"] |= {"weight": "1/3"} if table["regularizer"]["kind"] != "zero" else {}
         elif kind == 2 and "measure" in table["risk"]:
             measure = str(rng.choice(sorted(MEASURES)))
             table["risk"] = {"kind": "rankings", "measure": measure, "C": table["risk"]["C"]}

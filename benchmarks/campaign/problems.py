@@ -18,12 +18,17 @@ from campaign.exact import INFINITE, Interval, Statement, Unreadable, worst_plac
 from convexmetric.certificates import kernel
 from convexmetric.certificates.dual_points import feasible
 from convexmetric.certificates.kernel import rounded
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
+from convexmetric.losses import Hinge
 from convexmetric.measures import MEASURES
+from convexmetric.regularizers import EntrywiseL1, Frobenius, Regularizer, SquaredFrobenius, Trace, Zero
+from convexmetric.risks import SeparableRisk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from forgery import Contents, opened
-from samples import EVERYTHING, instance
+from samples import EVERYTHING, instance, random_metric, random_triplets
 
 __all__ = ["Problem", "family", "on_a_line", "regularizer", "solved"]
 
@@ -33,7 +38,7 @@ Generator = np.random.Generator
 FEW = (
     "ranking from labels", "relative, rbf, soft", "relative, A, hard", "triplets, graph, diagonal",
     "pairs, all, frobenius, features, margin 1.0", "cross-modal, representatives", "psd triplets, trace, G",
-    "rankings by map",
+    "rankings by map", "triplets, zero, PSDCone",
 )  # fmt: skip
 
 
@@ -73,12 +78,25 @@ def _ranking(measure: str, diagonal: bool) -> Any:
     return cm.RankingProblem.from_labels(X, y, measure, C=20.0, diagonal=diagonal, **k)
 
 
+def _triplets(regularizer: Regularizer, cone: type[Cone]) -> Any:
+    """Triplets with a linear term that is positive definite."""
+    rng, K = np.random.default_rng(0), cone(3)
+    risk = SeparableRisk(Triplets(rng.standard_normal((9, 3)), random_triplets(rng, 9, 14), K), Hinge(1.5, margin=0.8))
+    return cm.MetricProblem(risk, regularizer, 0.3 * random_metric(rng, K) + 0.1 * K.identity())
+
+
 def _builders() -> dict[str, Callable[[], Any]]:
     made: dict[str, Callable[[], Any]] = {name: lambda name=name: instance(name) for name in sorted(EVERYTHING)}
     for measure in MEASURES:
         for diagonal in (False, True):
             name = f"rankings by {measure}{', diagonal' if diagonal else ''}"
             made[name] = lambda measure=measure, diagonal=diagonal: _ranking(measure, diagonal)
+    for cone in (PSDCone, NonnegativeDiagonal):
+        made[f"triplets, zero, {cone.__name__}"] = lambda cone=cone: _triplets(Zero(), cone)
+        for every in (True, False):
+            for rest in (Zero(), Trace(0.1), Frobenius(0.1), SquaredFrobenius(0.1)):
+                name = f"triplets, {'all' if every else 'other'} entries and {type(rest).__name__}, {cone.__name__}"
+                made[name] = lambda cone=cone, rest=rest, every=every: _triplets(EntrywiseL1(0.1, rest, every), cone)
     return made
 
 
@@ -268,6 +286,8 @@ def _regularizer(
         else:
             arrays["gram_of"] = rng.standard_normal((int(rng.integers(1, 4)), 1)) * size**0.5
         return {"kind": "quadratic form", "of": of}, linear
+    if rng.random() < 0.05:
+        return {"kind": "zero"}, linear
     kind = str(rng.choice(["trace", "frobenius", "squared frobenius"]))
     power = 2.0 if kind == "squared frobenius" and rng.random() < 0.8 else 1.0
     size = 10.0 ** min(max(power * np.log10(size), -195.0), 195.0)

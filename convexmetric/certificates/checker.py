@@ -387,7 +387,11 @@ def decimal(value: Fraction | None, away: int) -> str:
 
 def _words(table: dict[str, Any]) -> str:
     """A risk or regularizer with all its parameters; its texts have been checked to be names and rationals."""
-    said = [f"{key} {table[key]}" for key in sorted(table) if key not in ("kind", "terms")]
+    said = [
+        f"{key} {_words(value) if isinstance(value, dict) else value}"
+        for key, value in sorted(table.items())
+        if key not in ("kind", "terms")
+    ]
     said += [
         f"{term['loss']} of weight {term['weight']}, margin {term['margin']}, sign {term['sign']}"
         for term in table.get("terms", ())

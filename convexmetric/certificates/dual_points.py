@@ -8,6 +8,7 @@ the cap that shows so, come from eigenvalues in floats, less what the kernel's o
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -190,7 +191,7 @@ def feasible(
     says : kernel.Says
         What the dual point says of the risk.
     hints : dict of arrays
-        Of a quadratic form ``hint``, a z with ``L z >= S - G`` or nearly so.
+        Of a quadratic form ``hint``, a z with ``L z >= S - G`` or nearly so; of sizes of entries ``subgradient``.
     upper : Fraction
         A proven upper bound.
 
@@ -215,10 +216,12 @@ def feasible(
 
 def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, spare: float) -> tuple[Table, Arrays]:
     """Share and cap, less a spare part of the best one; of a spare part of one nothing is left but zero."""
+    if not np.isfinite(says.S.mid).all():
+        spare, says = 1.0, kernel.Says(says.value, kernel.Ball(np.zeros_like(says.S.mid)))
     omega, S, G = problem.omega, says.S.mid, problem.G
-    if not np.isfinite(S).all():
-        spare, S = 1.0, np.zeros_like(S)
     rad = float(np.sqrt(np.sum(np.square(np.broadcast_to(says.S.rad, S.shape)))))
+    if isinstance(omega, kernel.Entrywise):
+        return _entries(problem, v, says, hints, spare)
     if isinstance(omega, kernel.QuadraticForm):
         return _z(problem, v, S, hints, spare)
     weight, linear, share = float(omega.weight.lower()), problem.table["linear"], 1.0
@@ -239,6 +242,32 @@ def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, sp
     kept = values > 0.0
     cap = np.ascontiguousarray((vectors[:, kept] * np.sqrt(values[kept])).T)
     return table | {"shift": str(Fraction(_slack(values, rad)))}, {"cap": cap}
+
+
+def _entries(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, spare: float) -> tuple[Table, Arrays]:
+    """As :func:`_cap` of the other norm, the dual point being less a subgradient Y of the sizes of entries.
+
+    Where the diagonal counts, a little of the dual point is given up for as much of its weight as makes it feasible.
+    """
+    omega, rest = problem.omega, copy.copy(problem)
+    most = float(omega.weight)
+    most = most if Fraction(most) <= omega.weight else float(np.nextafter(most, 0.0))
+    Y = np.clip(0.5 * (hints["subgradient"] + hints["subgradient"].T), -most, most) * omega.counts
+    less, rad = says.S.mid - Y, np.broadcast_to(says.S.rad, Y.shape)
+    rest.omega, given_up = omega.rest, 0.0
+    if omega.counts.diagonal().all():
+        values = _spectrum(rest, less - problem.G)
+        size = np.linalg.norm(np.maximum(values, 0.0)) if rest.omega.kind == "frobenius" else values.max()
+        excess = max(0.0, float(size) - float(rest.omega.weight.lower())) + _slack(values, float(np.linalg.norm(rad)))
+        excess = 0.0 if rest.omega.kind == "squared frobenius" else excess
+        given_up = min(1.0, spare + 2.0 * excess / most)
+    kept, room = 1.0 - given_up, given_up * most * np.eye(problem.d)
+    rest.G = problem.G + room
+    rest.table = problem.table | {"linear": bool(rest.G.any())}
+    table, arrays = _cap(rest, kept * v, kernel.Says(says.value, kernel.Ball(kept * less, kept * rad)), hints, spare)
+    share = kept * float(Fraction(table["share"]))
+    own = np.clip(share * Y + room, -most, most)
+    return table | {"share": str(Fraction(share))}, arrays | {"subgradient": own}
 
 
 def _slack(values: Any, rad: float) -> float:

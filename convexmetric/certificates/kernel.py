@@ -206,9 +206,9 @@ class Ball:
         return (self * self).sum().sqrt()
 
     def above(self) -> Any:
-        """Upper ends, as floats."""
+        """Upper ends, as floats; exact where the radius is zero."""
         end = self.mid + self.rad
-        return end + (np.abs(end) * (4.0 * U) + TINY)
+        return end + (np.abs(end) * (4.0 * U) + TINY) * (self.rad > 0.0)
 
     def below(self) -> Any:
         """Lower ends, as floats."""
@@ -799,7 +799,7 @@ RISKS: dict[str, Any] = {
 
 
 class Norm:
-    """A weight times the trace, the Frobenius norm, or half of its square.
+    """A weight times the trace, the Frobenius norm, or half of its square; or zero, a trace of no weight.
 
     Every regularizer has ``value``, Omega at a factor of a metric, or at weights; ``given``, what a file proves its
     share by, with the keys ``parameters``; and ``bound``, below ``v - <A, M> + Omega(M)`` for all metrics M of
@@ -807,9 +807,13 @@ class Norm:
     """
 
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
-        keys(table, "regularizer", "kind weight", "over_root_of")
-        root = Ball(float(natural(table.get("over_root_of", 1), "over_root_of", 1))).sqrt()
-        self.weight, self.kind = Ball.of(positive(table["weight"], "weight")) / root, table["kind"]
+        self.weight, self.kind = Ball(0.0), "trace"
+        if table["kind"] == "zero":
+            keys(table, "regularizer", "kind")
+        else:
+            keys(table, "regularizer", "kind weight", "over_root_of")
+            root = Ball(float(natural(table.get("over_root_of", 1), "over_root_of", 1))).sqrt()
+            self.weight, self.kind = Ball.of(positive(table["weight"], "weight")) / root, table["kind"]
         self.diagonal, self.d, self.parameters = diagonal, d, "" if diagonal or self.kind == "trace" else "shift"
 
     def value(self, B: Ball) -> Ball:
@@ -832,7 +836,7 @@ class Norm:
         else:
             P = Ball(np.eye(self.d)) * self.weight if given is None else given
             size = weight if given is None else P.norm().upper()
-            semidefinite(P - A, "the cap less the dual matrix")
+            semidefinite(P - A if self.weight.mid else -A, "the cap less the dual matrix")
         if self.kind == "squared frobenius":
             return v - size * size / (2 * weight)
         show(size <= weight, "the dual point is not feasible: its cap exceeds the weight of the regularizer")
@@ -881,16 +885,48 @@ class QuadraticForm:
         return left - lack * (2 * (most or 0) / least + z[self.rows].norm().upper() ** 2)
 
 
-REGULARIZERS: dict[str, Any] = {
-    "trace": Norm, "frobenius": Norm, "squared frobenius": Norm, "quadratic form": QuadraticForm
-}  # fmt: skip
+NORMS: dict[str, Any] = dict.fromkeys(("zero", "trace", "frobenius", "squared frobenius"), Norm)
+
+
+class Entrywise:
+    """A weight times the sum of the sizes of all entries, or of those off the diagonal, beside a norm (theorem 9)."""
+
+    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
+        keys(table, "regularizer", "kind weight diagonal rest")
+        demand(not diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are those of full metrics")
+        self.weight, self.counts = positive(table["weight"], "weight"), np.ones((d, d))
+        if not table["diagonal"]:
+            self.counts -= np.eye(d)
+        self.rest = entry(NORMS, table["rest"], "rest")(table["rest"], arrays, diagonal, d, points)
+        self.d, self.parameters = d, self.rest.parameters
+
+    def value(self, B: Ball) -> Ball:
+        sizes: Ball = (abs(B.T @ B) * self.counts).sum() * Ball.of(self.weight) + self.rest.value(B)
+        return sizes
+
+    def given(self, table: Table, arrays: Arrays) -> tuple[Array, Any]:
+        return arrays("subgradient", self.d, self.d), self.rest.given(table, arrays)
+
+    def bound(self, v: Fraction, A: Ball, given: tuple[Array, Any], most: Fraction | None) -> Fraction:
+        Y, more = given
+        fits = (Y == Y.T).all() and not Y[self.counts == 0.0].any() and exactly(np.abs(Y).max()) <= self.weight
+        show(fits, "the matrix of entries is not symmetric, exceeds their weight, or is not zero where they are free")
+        found: Fraction = self.rest.bound(v, A - Ball(Y) if Y.any() else A, more, most)
+        return found
+
+
+REGULARIZERS: dict[str, Any] = NORMS | {"quadratic form": QuadraticForm, "entrywise": Entrywise}
 
 
 def semidefinite(K: Ball, what: str) -> None:
     """Stop unless a symmetric K is positive semidefinite: ``K - e I = C C^T + E`` with ``||E||_F <= e`` shows it.
 
+    Or K is exactly zero.
+
     C may be anything, so that nothing is asked of the Cholesky factor that LAPACK finds.
     """
+    if not (K.mid.any() or K.rad.any()):
+        return
     d, rad = len(K.mid), float(norms(np.broadcast_to(K.rad, K.mid.shape)))
     e = 4.0 * (d + 8.0) * U * float(norms(K.mid)) + 1.0625 * rad
     shifted, C = K - Ball(e * np.eye(d)), np.full((d, d), np.nan)
@@ -949,7 +985,8 @@ class Problem:
         show(0 <= share <= 1, "the share is not between 0 and 1")
         # Without G the regularizer is at most F, the risk being nonnegative.
         most = None if self.table["linear"] or upper is None else max(upper, Fraction(0))
-        return self.omega.bound(share * says.value.lower(), says.S * Ball.of(share) - Ball(self.G), more, most)
+        A = says.S * Ball.of(share) - Ball(self.G) if share else -Ball(self.G)
+        return self.omega.bound(share * says.value.lower(), A, more, most)
 
 
 def entry(known: dict[str, Any], table: Any, what: str) -> Any:

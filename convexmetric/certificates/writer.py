@@ -151,7 +151,7 @@ def _proven(
             dual.append((table | ({"rows": rows} if parts > 1 else {}), {name: small(of) for name, of in own.items()}))
             said.append(stated.risk.part(slice(*rows)).dual(dual[-1][0], kernel.Arrays(dual[-1][1])))
         bare = problem.without_constant()
-        hints = bare.regularizer.hints(point.S, bare.G, certificate.M)
+        hints = bare.regularizer.hints(point.value, point.S, bare.G, problem.cone, certificate.M)
         _, share, cap = feasible(stated, functools.reduce(operator.add, said), hints, upper)
         arrays |= {name: plain(array) for name, array in cap.items()}
         files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]

@@ -82,8 +82,8 @@ class Regularizer(ABC):
         table = {"kind": "squared frobenius", "weight": float(weight)}
         return Described(table, {"linear": linear} if linear.any() else {})
 
-    def hints(self, S: Array, G: Array | None, hint: Array) -> dict[str, np.ndarray]:
-        """Arrays that help to prove what a dual point says, for certificate files; ``hint`` is a metric."""
+    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, np.ndarray]:
+        """Arrays that help to prove what a dual point says, for certificate files; given what :meth:`bound` is."""
         return {}
 
     @abstractmethod

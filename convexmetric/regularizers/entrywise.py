@@ -18,6 +18,7 @@ import numpy as np
 from convexmetric.arguments import check_flag, check_positive_number
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import SolverError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
@@ -63,6 +64,29 @@ class EntrywiseL1(Regularizer):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.reg, self.rest, self.diagonal
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """Its weight, and the other one; of diagonal metrics a linear term, as no weight is negative."""
+        rest = description(self.rest, cone, points)
+        if cone.diagonal:
+            return Described(rest.table, rest.arrays | {"linear": self._weights(cone) + rest.arrays.get("linear", 0.0)})
+        table = {"kind": "entrywise", "weight": self.reg, "diagonal": self.diagonal, "rest": rest.table}
+        return Described(table, rest.arrays)
+
+    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, np.ndarray]:
+        """The Y that proves the most, and what the other one has to give beside it."""
+        G, weights = cone.zeros() if G is None else G, self._weights(cone)
+        if cone.diagonal:
+            return self.rest.hints(value, S, G + weights, cone, hint)
+        found = [np.clip(Y, -weights, weights) for Y in (cone.zeros(), S - G, *self._subgradients(value, S, G, cone))]
+        centre = self.reg * cone.identity() if self.diagonal else cone.zeros()
+
+        def worth(Y: Array) -> float:
+            moved = ((1.0 - t, (1.0 - t) * Y + t * centre) for t in MOVES)
+            return max(self.rest.bound(share * value, share * S, G + own, cone, hint) for share, own in moved)
+
+        Y = max(found, key=worth)
+        return self.rest.hints(value, S, G + Y, cone, hint) | {"subgradient": Y}
 
     def _weights(self, cone: Cone) -> Array:
         """Lambda on P, else zero."""

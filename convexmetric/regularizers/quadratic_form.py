@@ -89,7 +89,7 @@ class QuadraticForm(Regularizer):
             return Described(table | {"of": "squared points"})
         return Described(table | {"of": "matrix"}, {"form": 0.5 * (self.L + self.L.T)})
 
-    def hints(self, S: Array, G: Array | None, hint: Array) -> dict[str, np.ndarray]:
+    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, np.ndarray]:
         """``z`` with ``L z >= S - G``."""
         return {"hint": self.sharpened(S, G, hint)}
 

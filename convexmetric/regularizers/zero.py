@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights, Regularizer
 from convexmetric.regularizers.trace import best_share, largest_share
@@ -22,6 +23,10 @@ __all__ = ["Zero"]
 @dataclass(frozen=True)
 class Zero(Regularizer):
     """Nothing."""
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """Its name."""
+        return Described({"kind": "zero"})
 
     def value(self, M: Array, cone: Cone) -> float:
         """Zero."""

@@ -589,6 +589,8 @@ class Part:
         kinds = {"pairs of lists": Lists, "rankings": Lists, "listed comparisons": Listed, "all pairs": Listed}
         need(isinstance(kind, str) and kind in kinds, "kind of risk")
         self.risk = kinds[kind](problem["risk"], self.file, self.d)
+        #: Of sizes of entries their weight, and whether those on the diagonal do not count.
+        self.entries, self.free = ZERO, False
         self._regularizer(problem["regularizer"])
         d = self.d
         self.G = self.file.array("linear", (d,) if self.diagonal else (d, d)) if problem["linear"] else None
@@ -617,6 +619,8 @@ class Part:
             self.M = [[sum((row[i] * row[j] for row in B), ZERO) for j in range(d)] for i in range(d)]
         if shift:
             self.cap, self.shift = self.file.array("cap", (None, d)), rational(self.dual["shift"])
+        if self.entries:
+            self.Y = self.file.array("subgradient", (d, d))
         if self.kind == "quadratic form":
             self.z, self.lack = self.file.array("z", (d,)), rational(self.dual["lack"]) if lack else ZERO
 
@@ -649,6 +653,18 @@ class Part:
     def _regularizer(self, said: Any) -> None:
         need(isinstance(said, dict), "regularizer")
         self.kind, self.convex, d = said.get("kind"), True, self.d
+        if self.kind == "entrywise":
+            table(said, "kind weight diagonal rest")
+            need(not self.diagonal and isinstance(said["diagonal"], bool), "entries")
+            self.entries, self.free = positive(said["weight"]), not said["diagonal"]
+            said = said["rest"]
+            need(isinstance(said, dict), "rest")
+            self.kind = said.get("kind")
+            need(self.kind in ("zero", "trace", "frobenius", "squared frobenius"), "rest")
+        if self.kind == "zero":
+            table(said, "kind")
+            self.kind, self.weight = "trace", NOTHING
+            return
         if self.kind in ("trace", "frobenius", "squared frobenius"):
             table(said, "kind weight", "over_root_of")
             over = root(Fraction(integer(said.get("over_root_of", 1), 1, 2**40 - 1)))
@@ -681,10 +697,11 @@ class Part:
         else:
             square = sum((entry**2 for row in M for entry in row), ZERO)
             omega = (root(square) if self.kind == "frobenius" else exactly(square / 2)).times(self.weight)
-        linear = ZERO
+        counted = [abs(M[i][j]) for i in range(d) for j in range(d) if i != j or not self.free]
+        linear = self.entries * sum(counted, ZERO)
         if self.G is not None:
             G = self.G
-            linear = sum(
+            linear += sum(
                 ((G[i] if self.diagonal else G[i][j]) * M[i][j] for i in range(d) for j in range(d) if M[i][j]), ZERO
             )
         return (cost + omega).high + linear
@@ -698,6 +715,12 @@ class Part:
             for i in range(d):
                 for j in [i] if self.diagonal else range(d):
                     A[i][j] -= self.G[i] if self.diagonal else self.G[i][j]
+        if self.entries:
+            for i in range(d):
+                for j in range(d):
+                    shown(self.Y[i][j] == self.Y[j][i] and abs(self.Y[i][j]) <= self.entries, "the entries")
+                    shown(i != j or not self.free or self.Y[i][i] == 0, "the diagonal")
+                    A[i][j] -= self.Y[i][j]
         value = share * says.v.low
         if self.kind == "quadratic form":
             return value - self._form([A[i][i] for i in range(d)], upper)

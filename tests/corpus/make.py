@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -324,12 +325,33 @@ def raised(contents: Contents, upper: str) -> Contents:
     return claiming((document, arrays), "0", upper)
 
 
+def zero(value: float) -> Contents:
+    """The triplet whose trace is a linear term, or is too small for its dual point."""
+    return changed(linear(value), lambda table: table["problem"].update(regularizer={"kind": "zero"}))
+
+
+def entries(subgradient: float, rest: dict[str, Any] | None = None) -> Contents:
+    """The triplet with the size of its only entry in the place of the trace."""
+    table = {"kind": "entrywise", "weight": "1/2", "diagonal": True, "rest": rest or {"kind": "zero"}}
+    return changed(triplet(subgradient=np.array([[subgradient]])), lambda t: t["problem"].update(regularizer=table))
+
+
 A, N, R = "accepted", "not_proven", "refused"
 ATTACKS = [
     Attack(A, "triplet", "nothing: a hinge of one triplet", triplet),
     Attack(A, "deflated", "nothing: the same, deflated", lambda: deflate(triplet())),
     Attack(A, "ranking", "nothing: MAP of one query", ranking),
     Attack(A, "err", "nothing: expected reciprocal rank of one query", lambda: ranking(measure="err")),
+    Attack(A, "zero", "nothing: no regularizer but a linear term", lambda: zero(0.5)),
+    Attack(
+        A,
+        "zero-by-nothing",
+        "no regularizer, no linear term and no share of the dual point: the optimum is not negative",
+        lambda: claiming(
+            changed(without_dual(triplet()), lambda t: t["problem"].update(regularizer={"kind": "zero"})), "0", "1"
+        ),
+    ),
+    Attack(A, "entries", "nothing: the size of the only entry", lambda: entries(0.5)),
     Attack(A, "huge-k", "a k beyond all lists", lambda: claiming(ranking(measure="ndcg", k=2**39), "1/33", "6/10")),
     Attack(
         A,
@@ -407,6 +429,13 @@ ATTACKS = [
     Attack(N, "share-above-one", "a share of two", lambda: changed(triplet(), lambda t: t["dual"].update(share="2"))),
     Attack(
         N, "share-negative", "a share below zero", lambda: changed(triplet(), lambda t: t["dual"].update(share="-1"))
+    ),
+    Attack(N, "zero-without-room", "no regularizer, and a linear term below the dual point", lambda: zero(0.47)),
+    Attack(
+        N,
+        "entries-beyond-weight",
+        "a subgradient larger than the weight by an ulp",
+        lambda: entries(float(np.nextafter(0.5, 1.0))),
     ),
     Attack(N, "linear-of-any-size", "a linear term that overflows with the points", lambda: linear(1e308)),
     Attack(R, "bz2-bomb", "1 GiB in a bz2 member that says it is short", bz2_bomb),
@@ -549,6 +578,25 @@ ATTACKS = [
         lambda: (lambda d, a: (d, a | {"groups": np.array([1])}))(*ranking()),
     ),
     Attack(R, "err-with-k", "a k of a measure that has none", lambda: ranking(measure="err", k=1)),
+    Attack(
+        R,
+        "zero-weight",
+        "a weight of no regularizer",
+        lambda: changed(triplet(), regularizer(kind="zero")),
+    ),
+    Attack(
+        R,
+        "entries-within-entries",
+        "sizes of entries beside sizes of entries, 300 deep",
+        lambda: entries(
+            0.5,
+            reduce(
+                lambda rest, _: {"kind": "entrywise", "weight": "1", "diagonal": True, "rest": rest},
+                range(300),
+                {"kind": "zero"},
+            ),
+        ),
+    ),
     Attack(R, "bits", "slopes over 2^60", lambda: changed(ranking(), lambda table: table["dual"].update(bits=60))),
     Attack(
         R,

@@ -24,8 +24,10 @@ import tempfile
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import convexmetric as cm
+from convexmetric import cones
 from convexmetric.benchmark import read_instance
 from convexmetric.certificates import verify_instance
 from convexmetric.certificates.statement import describe
@@ -128,7 +130,7 @@ def table(instances: Iterable[cm.Instance]) -> str:
             f"| {instance.data['set']}{' *' if instance.needs_data_folder else ''} ({steps}) "
             f"| {rows} x {features} "
             f"| {count(instance)} "
-            f"| {weight(instance):g} "
+            f"| {weight(instance)} "
             f"| {instance.lower_bound:.10g} "
             f"| {instance.upper_bound:.10g} "
             f"| {instance.gap:.1e} "
@@ -144,18 +146,22 @@ def count(instance: cm.Instance) -> int | str:
     return n * (n - 1) // 2 if formed.get("all") else formed.get("count", "")
 
 
-def weight(instance: cm.Instance) -> float:
-    """C, lambda, alpha or mu."""
-    return float(next(instance.parameters[key] for key in ("C", "reg", "alpha", "push") if key in instance.parameters))
+def weight(instance: cm.Instance) -> str:
+    """C, lambda, alpha or mu; of composed problems every block has its own."""
+    found = [instance.parameters[key] for key in ("C", "reg", "alpha", "push") if key in instance.parameters]
+    return f"{found[0]:g}" if found else ""
 
 
 def variant(instance: cm.Instance) -> list[str]:
     """What the statement has beside its method, data and weight."""
     said = instance.parameters
+    if instance.method == "blocks":
+        return [name for name in dict.fromkeys(classes(said)) if name not in cones.__all__]
     found = [said[key] for key in ("measure", "regularizer", "norm") if key in said]
     found += [f"{key} = {said[key]:g}" for key in ("k", "margin", "intra", "inter", "beta") if key in said]
     found += [f"margins = {' and '.join(f'{margin:g}' for margin in said['margins'])}"] if "margins" in said else []
     found += ["diagonal"] if said.get("diagonal") else []
+    found += [f"near the {said['prior']}"] if "prior" in said else []
     found += [f"{said['kernel']} kernel"] if "kernel" in said else []
     if instance.method == "triplets" and instance.triplets is not None:
         near, far = (instance.triplets.get(key, 0) or "all" for key in ("n_same", "n_other"))
@@ -170,6 +176,16 @@ def variant(instance: cm.Instance) -> list[str]:
     if instance.projection is not None:
         found.append(f"{instance.projection['kind']} projection to {instance.projection['r']}")
     return found
+
+
+def classes(table: Any) -> list[str]:
+    """Names of the classes of a composed problem, in the order of its file."""
+    if isinstance(table, list):
+        return [name for one in table for name in classes(one)]
+    if not isinstance(table, dict):
+        return []
+    own = [table["class"]] if "class" in table else []
+    return own + [name for value in table.values() for name in classes(value)]
 
 
 def with_table(readme: str) -> str:

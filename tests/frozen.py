@@ -22,6 +22,17 @@ FILE = Path(__file__).with_name("frozen.json")
 #: Every method, statement and finishing solver of the library (a test says so); quick ones where there is a choice, and
 #: of every family the easy and the hard weights.
 NAMES = (
+    "blocks-budget-root-wine",
+    "blocks-constant-wine",
+    "blocks-itakura-saito-wine",
+    "blocks-itml-breast-cancer-diagonal",
+    "blocks-l1-logdet-iris",
+    "blocks-log-wine",
+    "blocks-logistic-breast-cancer",
+    "blocks-prior-auc-wine",
+    "blocks-prior-identity-triplets-wine",
+    "blocks-sum-rankings-pairs-wine",
+    "blocks-zero-wine",
     "cross-modal-wikipedia-image-text-a86-b7.1",
     "cross-modal-wikipedia-text-image-a86-b7.1",
     "cross-modal-wikipedia-text-image-centre-a3000-b1",
@@ -45,6 +56,7 @@ NAMES = (
     "ranking-auc-wine-c100-diagonal",
     "ranking-auc-wine-c100-frobenius",
     "ranking-auc-wine-c10000",
+    "ranking-err-wine-c100",
     "ranking-knn-balance-scale-c1",
     "ranking-knn-breast-cancer-c100",
     "ranking-knn-wine-c100",
@@ -60,6 +72,7 @@ NAMES = (
     "ranking-ndcg-breast-cancer-c100",
     "ranking-ndcg-ionosphere-c100",
     "ranking-ndcg-wine-c100",
+    "ranking-ndcg-log2-wine-c100",
     "ranking-precision-breast-cancer-c10000",
     "ranking-precision-ionosphere-c1",
     "ranking-precision-wine-c100",

@@ -15,9 +15,18 @@ RECORDED = read()
 VALUES, PRESENT = ("measure", "regularizer", "norm", "kernel", "diagonal"), ("margins", "intra", "inter", "beta")
 
 
+def classes(table):
+    """All classes that the tables of a composed problem name, and its other keys."""
+    below = [one for value in table.values() for one in (value if isinstance(value, list) else [value])]
+    own = {table["class"]} if "class" in table else {*table}
+    return own.union(*(classes(one) for one in below if isinstance(one, dict)))
+
+
 def kinds(instance):
     """What an instance is about but for its data and weights, method by method; and the solver that certified it."""
     said = instance.parameters
+    if instance.method == "blocks":
+        return {("blocks", name) for name in classes(said)} | {("solver", instance.how["solver"])}
     about = [(key, said[key]) for key in VALUES if key in said] + [(key, True) for key in PRESENT if key in said]
     formed = {**(instance.triplets or {}), **(instance.pairs or {})}
     about += [(key, formed[key]) for key in ("graph", "all", "balanced") if key in formed]

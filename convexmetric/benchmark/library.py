@@ -21,6 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from convexmetric.arguments import not_one_of
+from convexmetric.benchmark.blocks import MADE, compose, pairs_by_name
 from convexmetric.certificates import relative_gap
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.comparisons.pairs import ListedPairs
@@ -59,7 +61,8 @@ class Instance:
     title : str
         One line for a table.
     method : str
-        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"``, ``"cross-modal"`` or ``"large-margin"``.
+        ``"ranking"``, ``"relative-comparisons"``, ``"triplets"``, ``"pairs"``, ``"cross-modal"``, ``"large-margin"``
+        or ``"blocks"``.
     data : mapping
         ``set``, ``preprocessing``, ``shape`` (rows and features after preprocessing) and ``sha256`` of the set as
         published; perhaps ``labels`` (the extra of the data set that replaces its classes), ``without`` (classes
@@ -67,7 +70,8 @@ class Instance:
         many rows at equal distances).
     parameters : mapping
         Arguments of the statement, such as ``C`` or ``reg``. Of pairs ``reg``, perhaps ``margin`` or ``margins`` (of
-        similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name).
+        similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name). Of blocks tables by the names of classes
+        (:mod:`convexmetric.benchmark.blocks`).
     triplets : mapping or None
         Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
@@ -86,6 +90,9 @@ class Instance:
         ``preprocessing``, ``rows`` (the extra that lists the rows taken, before preprocessing), ``queries`` (``"X"``
         or the name of the other), the ``count`` of triples, and ``sha256`` of the second modality, then the
         representatives, in multiples of 2^-20, rounded, as little-endian int64.
+    arrays : mapping or None
+        Of blocks the arrays made of the data, and extras of the data set, that the problem names: ``sha256`` of each,
+        integers as little-endian int64, other numbers in multiples of 2^-20, rounded.
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.
     exact_lower, exact_upper : Fraction or None
@@ -104,6 +111,7 @@ class Instance:
     pairs: Mapping[str, Any] | None
     projection: Mapping[str, Any] | None
     modalities: Mapping[str, Any] | None
+    arrays: Mapping[str, Any] | None
     lower_bound: float
     upper_bound: float
     how: Mapping[str, Any]
@@ -247,15 +255,20 @@ def read_instance(text: str, file: str) -> Instance:
         raise InputError(f"{file}: method must be one of {', '.join(METHODS)}, got {document['method']!r}")
     kinds = (("triplets", method.triplets), ("pairs", method.pairs), ("modalities", method.modalities))
     formed = {key: keys for key, keys in kinds if keys}
-    tables = {"data": dict, "parameters": dict, "bounds": dict} | dict.fromkeys(formed, dict)
-    optional: dict[str, type] = {"projection": dict} if method.projection else {}
-    _check(document, {"name": str, "title": str, "method": str, **tables}, optional, file)
+    tables, optional = ["data", "parameters", "bounds"], ["projection"] if method.projection else []
+    (optional if method.composed else tables).extend(formed)
+    optional += ["arrays"] if method.composed else []
+    required: dict[str, type] = {"name": str, "title": str, "method": str} | dict.fromkeys(tables, dict)
+    _check(document, required, dict.fromkeys(optional, dict), file)
     if f"{document['name']}.toml" != file:
         raise InputError(f"{file}: name must be that of the file, got {document['name']!r}")
     _check(document["data"], DATA, DATA_OPTIONAL, f"{file} [data]")
-    _check(document["parameters"], method.parameters, method.optional, f"{file} [parameters]")
+    if not method.composed:
+        _check(document["parameters"], method.parameters, method.optional, f"{file} [parameters]")
     for key, keys in formed.items():
-        _check(document[key], *keys, f"{file} [{key}]")
+        if key in document:
+            _check(document[key], *keys, f"{file} [{key}]")
+    _check(document.get("arrays", {}), {}, dict.fromkeys(document.get("arrays", {}), str), f"{file} [arrays]")
     if "projection" in document:
         _check(document["projection"], PROJECTION, PROJECTION_RANDOM, f"{file} [projection]")
     bounds = dict(document["bounds"])
@@ -274,6 +287,7 @@ def read_instance(text: str, file: str) -> Instance:
         pairs=document.get("pairs"),
         projection=document.get("projection"),
         modalities=document.get("modalities"),
+        arrays=document.get("arrays"),
         lower_bound=lower,
         upper_bound=upper,
         how=bounds,
@@ -433,10 +447,13 @@ def _ranking(instance: Instance) -> MetricProblem:
 
 def _relative_comparisons(instance: Instance) -> MetricProblem:
     X, labels = instance.rows()
-    wanted = instance.triplets or {}
+    return RelativeComparisonProblem(X, _drawn_triplets(labels, instance.triplets or {}), **instance.parameters)
+
+
+def _drawn_triplets(labels: NDArray[Any], wanted: Mapping[str, Any]) -> NDArray[Any]:
     triplets = triplets_from_labels(labels, wanted["count"], wanted["seed"], wanted.get("also", ()))
     _same(_sha256(triplets), wanted["sha256"], "[triplets]: the triplets drawn here are")
-    return RelativeComparisonProblem(X, triplets, **instance.parameters)
+    return triplets
 
 
 def _triplets(instance: Instance) -> MetricProblem:
@@ -473,9 +490,6 @@ def _pairs(instance: Instance) -> MetricProblem:
     everything, balanced = wanted.pop("all", False), wanted.pop("balanced", True)
     if set(wanted) != (set() if everything else {"count", "seed", "sha256"}):
         raise InputError("[pairs]: either all = true, or all of count, seed and sha256")
-    for key, least in (("count", 1), ("seed", 0)):
-        if wanted.get(key, least) < least:
-            raise InputError(f"[pairs]: {key} must be at least {least}, got {wanted[key]}")
     if "margin" in options and "margins" in options:
         raise InputError("[parameters]: margin and margins exclude each other; leave one of them out")
     if "margins" in options:
@@ -483,9 +497,52 @@ def _pairs(instance: Instance) -> MetricProblem:
     X, labels = instance.rows()
     if everything:
         return PairMarginProblem.from_labels(X, labels, balanced=balanced, **options)
+    return PairMarginProblem(X, *_drawn_pairs(labels, wanted, balanced), **options)
+
+
+def _drawn_pairs(labels: NDArray[Any], wanted: Mapping[str, Any], balanced: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    for key, least in (("count", 1), ("seed", 0)):
+        if wanted[key] < least:
+            raise InputError(f"[pairs]: {key} must be at least {least}, got {wanted[key]}")
     pairs, r = balanced_pairs(labels, wanted["count"], wanted["seed"], balanced=balanced)
     _same(_sha256(np.column_stack([pairs, r])), wanted["sha256"], "[pairs]: the pairs drawn here are")
-    return PairMarginProblem(X, pairs, r, **options)
+    return pairs, r
+
+
+def _blocks(instance: Instance) -> MetricProblem:
+    X, labels = instance.rows()
+    data: dict[str, Any] = {"X": X, "y": labels, "identity": np.eye(X.shape[1])}
+    if instance.triplets is not None:
+        data["triplets"] = _drawn_triplets(labels, instance.triplets)
+    if instance.pairs is not None:
+        data |= pairs_by_name(*_drawn_pairs(labels, instance.pairs, instance.pairs.get("balanced", True)))
+    return compose(instance.parameters, data | _arrays(instance, X, data))
+
+
+def _arrays(instance: Instance, X: Any, drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``[arrays]`` lists: made of points and pairs, or extras of the data set where all its rows are there."""
+    found = {}
+    for name, expected in (instance.arrays or {}).items():
+        if name in MADE:
+            if name not in ("covariance", "precision") and "pairs" not in drawn:
+                raise InputError(f"[arrays]: {name} is made of pairs; there is no table [pairs]")
+            array = MADE[name](X, drawn)
+        else:
+            array = _extra(instance.data, name)
+        numbers = array if array.dtype.kind in "iub" else np.rint(2.0**20 * array)
+        _same(_sha256(numbers), expected, f"[arrays]: {name} is")
+        found[name] = array
+    return found
+
+
+def _extra(data: Mapping[str, Any], name: str) -> NDArray[Any]:
+    extras = load(data["set"]).extras
+    fewer = [key for key in ("without", "parts", "rows") if key in data]
+    if not isinstance(extras.get(name), np.ndarray) or extras[name].dtype.kind not in "iubf":
+        raise InputError(f"[arrays]: {not_one_of('a key', [*MADE, *extras], name)}")
+    if fewer:
+        raise InputError(f"[arrays]: {name} is about all rows; leave {fewer[0]} out")
+    return np.asarray(extras[name])
 
 
 def _cross_modal(instance: Instance) -> MetricProblem:
@@ -541,6 +598,7 @@ class Method:
     pairs: Keys | None = None
     projection: bool = False
     modalities: Keys | None = None
+    composed: bool = False
 
 
 METHODS: dict[str, Method] = {
@@ -569,5 +627,6 @@ METHODS: dict[str, Method] = {
     "large-margin": Method(
         _large_margin, {"n_neighbors": int, "push": float}, {"diagonal": bool}, ({"count": int, "sha256": str}, {})
     ),
+    "blocks": Method(_blocks, {}, {}, DRAWN, (DRAWN[0], {"balanced": bool}), composed=True),
 }
 """A new paper adds one entry here."""

@@ -164,7 +164,9 @@ class _Dual:
         u = np.ones(len(self.comparisons))
         norms = self.regularizer.weights()
         if self.G is None and norms is not None and norms.trace == norms.norm == 0.0 and not low.any():
-            conjugate, value = self.attained(u)[0], self.loss.dual_value(u)
+            # Outside of the domain of another loss there is no value, and the grid is taken.
+            with np.errstate(invalid="ignore"):
+                conjugate, value = self.attained(u)[0], self.loss.dual_value(u)
             if value > 0.0:
                 return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)
         size = norm_of(self.comparisons.adjoint(u))

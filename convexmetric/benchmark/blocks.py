@@ -1,0 +1,194 @@
+"""Problems of the library composed of blocks by the names of their classes: ``method = "blocks"``.
+
+A table with the key ``class`` stands for what its class makes of the other keys: numbers, flags, lists, tables of
+further blocks, and names of data. The class is one that a package of blocks exports, or one of its other constructors
+(``"Relevance.from_labels"``); nothing else is ever looked up. What the names of data stand for, the instance says.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from convexmetric import comparisons, cones, losses, measures, methods, regularizers, risks
+from convexmetric.arguments import not_one_of
+from convexmetric.comparisons import Comparisons, Rankings, Relevance
+from convexmetric.cones import Cone
+from convexmetric.errors import InputError
+from convexmetric.losses import Loss
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Regularizer
+from convexmetric.risks import Risk
+
+__all__ = ["MADE", "compose", "pairs_by_name"]
+
+#: Classes by name: what a file may name.
+CLASSES: dict[str, type] = {"MetricProblem": MetricProblem} | {
+    name: vars(package)[name]
+    for package in (cones, comparisons, losses, measures, regularizers, risks, methods)
+    for name in package.__all__
+    if isinstance(vars(package)[name], type)
+}
+#: What an argument of this name must be, wherever it stands.
+KINDS: dict[str, type] = {
+    "risk": Risk,
+    "risks": Risk,
+    "regularizer": Regularizer,
+    "rest": Regularizer,
+    "comparisons": Comparisons,
+    "loss": Loss,
+    "rankings": Rankings,
+    "relevance": Relevance,
+    "cone": Cone,
+}
+#: Arguments that would draw numbers of which no hash is in the file.
+RANDOM = ("random_state", "rng", "seed")
+
+
+def compose(table: Mapping[str, Any], data: Mapping[str, Any]) -> MetricProblem:
+    """The problem of a table ``[parameters]``: arguments of :class:`~convexmetric.MetricProblem`, or of another class.
+
+    Parameters
+    ----------
+    table : mapping
+        Keys ``risk`` and ``regularizer``, perhaps ``G`` and ``constant``; or ``class``, a problem, and its arguments.
+    data : mapping
+        What text stands for, where it is one of these names.
+
+    Raises
+    ------
+    InputError
+        If a class, a key or an argument is not there or of the wrong kind; the message names the table and the key.
+    """
+    problem = _made({"class": "MetricProblem"} | dict(table), data, "parameters")
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"[parameters]: class must be a problem, and {table['class']} is none")
+    return problem
+
+
+def _made(table: Mapping[str, Any], data: Mapping[str, Any], place: str) -> Any:
+    """What the class of a table makes of its arguments."""
+    if "class" not in table:
+        raise InputError(f"[{place}]: the key 'class' is missing")
+    make, where = _constructor(table["class"], f"[{place}]"), f"[{place}] {table['class']}"
+    given = {key: value for key, value in table.items() if key != "class"}
+    parameters = inspect.signature(make).parameters
+    _check_keys(parameters.values(), given, where)
+    arguments = {key: _value(value, data, f"{place}.{key}") for key, value in given.items()}
+    # Papers take names, such as regularizer = "trace", where blocks take blocks.
+    if table["class"].partition(".")[0] not in methods.__all__:
+        _check_kinds(arguments, place)
+    listed = [key for key, of in parameters.items() if of.kind is of.VAR_POSITIONAL]
+    several = [one for key in listed for one in arguments.pop(key)]
+    try:
+        return make(*several, **arguments)
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _constructor(name: Any, where: str) -> Callable[..., Any]:
+    kind, _, other = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if kind not in CLASSES:
+        raise InputError(f"{where}: {not_one_of('class', sorted(CLASSES), name)}")
+    made = CLASSES[kind]
+    if inspect.isabstract(made):
+        raise InputError(f"{where}: {kind} is a contract; name a class that keeps it")
+    if not other:
+        return made
+    others = [key for key in dir(made) if not key.startswith("_") and inspect.ismethod(getattr(made, key))]
+    if other not in others:
+        raise InputError(f"{where}: {not_one_of(f'the constructor of {kind}', others, other)}")
+    found: Callable[..., Any] = getattr(made, other)
+    return found
+
+
+def _check_keys(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any], where: str) -> None:
+    known = {one.name: one for one in parameters}
+    for key in given:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        if key in RANDOM:
+            raise InputError(f"{where}: {key} would draw what no hash covers; draw in [triplets] or [pairs]")
+    for key, one in known.items():
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD and key not in given:
+            raise InputError(f"{where}: the key {key!r} is missing")
+
+
+def _check_kinds(arguments: Mapping[str, Any], place: str) -> None:
+    for key in KINDS.keys() & arguments.keys():
+        made = arguments[key]
+        for one in made if key == "risks" and isinstance(made, list) else [made]:
+            if not isinstance(one, KINDS[key]):
+                kind = one if isinstance(one, str) else type(one).__name__
+                raise InputError(f"[{place}.{key}] must be a {KINDS[key].__name__}, got {kind}")
+
+
+def _value(value: Any, data: Mapping[str, Any], place: str) -> Any:
+    if isinstance(value, dict):
+        return _made(value, data, place)
+    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        return [_value(one, data, f"{place}.{number}") for number, one in enumerate(value)]
+    if isinstance(value, list):
+        return _array(value, place)
+    if isinstance(value, str) and value in MADE and value not in data:
+        raise InputError(f"[{place}]: {value!r} must be listed in [arrays], with its sha256")
+    return data[value] if isinstance(value, str) and value in data else value
+
+
+def _array(value: list[Any], place: str) -> Any:
+    try:
+        array = np.array(value)
+    except ValueError as error:
+        raise InputError(f"[{place}]: rows of different lengths: {error}") from error
+    return array if array.dtype.kind in "if" else value
+
+
+def pairs_by_name(pairs: np.ndarray, r: np.ndarray) -> dict[str, np.ndarray]:
+    """Pairs of both kinds with r, and with the sign that their distances have in margins; and those of each kind."""
+    similar, dissimilar = pairs[r > 0.0], pairs[r < 0.0]
+    return {
+        "pairs": pairs,
+        "r": r,
+        "signs": -r,
+        "similar": similar,
+        "similar_signs": -np.ones(len(similar)),
+        "dissimilar": dissimilar,
+        "dissimilar_signs": np.ones(len(dissimilar)),
+    }
+
+
+def _covariance(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
+    return np.asarray(np.cov(X, rowvar=False, bias=True))
+
+
+def _precision(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
+    inverse = np.linalg.inv(_covariance(X, drawn))
+    return np.asarray(0.5 * (inverse + inverse.T))
+
+
+def _scatter(X: Any, pairs: np.ndarray) -> np.ndarray:
+    V = X[pairs[:, 0]] - X[pairs[:, 1]]
+    return np.asarray(V.T @ V / len(V))
+
+
+def _percentiles(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
+    pairs = drawn["pairs"]
+    d = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2).sum(axis=1)
+    return np.where(drawn["r"] > 0.0, *np.percentile(d, (NEAR, FAR)))
+
+
+#: What a file may list in [arrays], made of the points and what was drawn; see ``docs/instances.md``.
+MADE: dict[str, Callable[[Any, Mapping[str, Any]], np.ndarray]] = {
+    "covariance": _covariance,
+    "precision": _precision,
+    "similar_scatter": lambda X, drawn: _scatter(X, drawn["similar"]),
+    "dissimilar_scatter": lambda X, drawn: _scatter(X, drawn["dissimilar"]),
+    "percentiles": _percentiles,
+}
+#: Percentiles of the distances that similar pairs should be within and dissimilar ones beyond.
+NEAR, FAR = 5.0, 95.0

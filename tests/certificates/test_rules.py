@@ -326,3 +326,38 @@ def test_corrupted_dual_points_of_a_risk_prove_nothing_for_the_sum(of_two, tmp_p
     if said == "not proven":
         found = checker.verify(tmp_path / "c.npz")
         assert found.lower is None or found.lower <= true.upper
+
+
+M0 = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, 0.1], [0.0, 0.1, 0.5]])
+
+
+def towards_a_prior(kind, prior, reg, diagonal=False):
+    """Rankings or triplets of three classes, near a metric that is known before."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
+    X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
+    if kind == "triplets":
+        return cm.TripletProblem.from_labels(X, y, None, None, reg=reg, prior=prior, diagonal=diagonal)
+    options = {"regularizer": "squared-frobenius", "prior": prior, "diagonal": diagonal}
+    return cm.RankingProblem.from_labels(X, y, kind, C=20.0 / reg, **options)
+
+
+@pytest.mark.parametrize("kind", ["auc", "map", "triplets"])
+@pytest.mark.parametrize("reg", [0.1, 1.0, 1e4])
+@pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
+@pytest.mark.parametrize("of", ["identity", "a metric"])
+def test_priors_are_a_linear_term_and_a_constant(kind, reg, diagonal, of, tmp_path):
+    prior = "identity" if of == "identity" else M0.diagonal() if diagonal else M0
+    problem, path = towards_a_prior(kind, prior, reg, diagonal), tmp_path / "c.npz"
+    verdict = proven(problem, path)
+    document, arrays = opened(path)
+    table, M = document["problem"], problem.regularizer.prior
+    weight = Fraction(table["regularizer"]["weight"])
+    assert table["regularizer"] == {"kind": "squared frobenius", "weight": str(weight)}
+    exact = weight / 2 * sum(Fraction(entry) ** 2 for entry in M.ravel().tolist())
+    assert abs(Fraction(table["constant"]) - exact) <= exact / 2**50
+    assert of == "a metric" or Fraction(table["constant"]) == exact
+    np.testing.assert_allclose(arrays["linear"], -float(weight) * M, rtol=2.0**-52)
+    # At the prior itself the penalty is nothing, and what is proven is the risk there.
+    at_prior = cm.write_certificate(path, problem, cm.certify(problem, M, cm.solve(problem).certificate.dual))
+    assert float(at_prior.upper) == pytest.approx(problem.risk.value(M), rel=1e-9)
+    assert verdict.lower <= at_prior.upper

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import io
 import json
+import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +35,11 @@ HINTS = (
     "z",
     "subgradient",
 )
+
+
+def hints_in(arrays: Iterable[str]) -> list[str]:
+    """Of names of arrays those that prove something, of a risk or of one of a sum."""
+    return [name for name in arrays if re.sub(r"^summand[0-9]+_", "", name) in HINTS]
 
 
 def opened(path: Path) -> Contents:
@@ -65,7 +71,7 @@ def claim(contents: Contents, lower: Fraction, upper: Fraction) -> Contents:
 def noisy(rng: np.random.Generator, contents: Contents, size: float) -> Contents:
     """The same with noise on some of what proves, relative to its own size."""
     document, arrays = contents[0], dict(contents[1])
-    present = [name for name in HINTS if name in arrays and arrays[name].size]
+    present = [name for name in hints_in(arrays) if arrays[name].size]
     for name in rng.choice(present, rng.integers(1, len(present) + 1), replace=False):
         if arrays[name].dtype.kind != "f":
             arrays[name] = moved(rng, arrays[name]) if size else arrays[name]

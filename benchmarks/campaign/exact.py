@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -79,10 +79,21 @@ class Statement:
             raise Unreadable("numbers that are none")
         if sum(a.size for a in arrays.values()) > 20000:
             raise Unreadable("too large")
+        self.rows: list[list[Fraction]] = []
+        self.parts: list[Comparison | Query] = []
+        if table["risk"]["kind"] == "sum":
+            for number, risk in enumerate(table["risk"]["summands"]):
+                start = f"summand{number}_"
+                own = {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
+                self._summand(risk, {"points": arrays.get("points")} | own)
+        else:
+            self._risk(table["risk"], arrays)
+        self.regularizer = _norm(table["regularizer"])
+        self.G = _fractions(arrays["linear"]) if table["linear"] else None
+
+    def _risk(self, risk: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         corpus = _fractions(arrays["points"])
         self.rows, self.own = corpus, 0
-        risk = table["risk"]
-        self.parts: list[Comparison | Query] = []
         if risk["kind"] in ("rankings", "pairs of lists"):
             if "queries" in arrays:
                 self.own = len(corpus)
@@ -90,8 +101,21 @@ class Statement:
             self._lists(risk)
         else:
             self._listed(risk)
-        self.regularizer = _norm(table["regularizer"])
-        self.G = _fractions(arrays["linear"]) if table["linear"] else None
+
+    def _summand(self, risk: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """A risk with rows of its own, after those of the risks before it."""
+        part = copy.copy(self)
+        part.arrays, part.parts, part.slack = arrays, [], ZERO
+        part._risk(risk, arrays)
+        by = len(self.rows)
+        for one in part.parts:
+            if isinstance(one, Query):
+                near, far = ([row + by for row in rows] for rows in (one.near, one.far))
+                self.parts.append(replace(one, anchor=one.anchor + by, near=near, far=far))
+            else:
+                moved = tuple((sign, a + by, b + by) for sign, a, b in one.distances)
+                self.parts.append(replace(one, distances=moved))
+        self.rows, self.slack = self.rows + part.rows, self.slack + part.slack
 
     def _lists(self, risk: dict[str, Any]) -> None:
         arrays, n = self.arrays, self.own or len(self.rows)

@@ -24,7 +24,7 @@ from campaign.workers import Ran, command
 from convexmetric.certificates import checker, kernel
 from convexmetric.cli import commands as cli
 
-from forgery import HINTS, Contents  # isort: skip
+from forgery import Contents, hints_in  # isort: skip
 
 __all__ = ["Campaign", "Record", "judge", "package"]
 
@@ -275,6 +275,6 @@ def interval(problem: Problem, contents: Contents) -> tuple[str, Interval]:
 def _stated(contents: Contents) -> tuple[Any, ...]:
     """The statement, without what proves."""
     document, arrays = contents
-    hints = {*HINTS}
+    hints = hints_in(arrays)
     rows = [(name, a.dtype.str, a.shape, a.tobytes()) for name, a in sorted(arrays.items()) if name not in hints]
     return json.dumps(document["problem"], sort_keys=True), *rows

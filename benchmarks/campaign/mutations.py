@@ -21,7 +21,7 @@ from convexmetric.certificates import kernel
 from convexmetric.measures import MEASURES
 
 from forgery import (  # isort: skip
-    BZIP2, DEFLATED, HINTS, LZMA, Contents, Member, archive, claim, deflated, noisy, npy, packed,
+    BZIP2, DEFLATED, LZMA, Contents, Member, archive, claim, deflated, hints_in, noisy, npy, packed,
 )  # fmt: skip
 
 __all__ = ["MUTATIONS"]
@@ -57,7 +57,7 @@ def _spoilt(rng: Generator, contents: Contents) -> Contents:
 
 
 def _hint(rng: Generator, arrays: dict[str, np.ndarray]) -> str:
-    return str(rng.choice([name for name in HINTS if name in arrays and arrays[name].size] or ["slopes"]))
+    return str(rng.choice([name for name in hints_in(arrays) if arrays[name].size] or ["slopes"]))
 
 
 def numbers(rng: Generator, problem: Problem) -> bytes:
@@ -114,6 +114,8 @@ def dual_points(rng: Generator, problem: Problem) -> bytes:
         arrays["slopes"] = rng.standard_normal(arrays["slopes"].shape) * size
     elif "slopes" in arrays:
         arrays["slopes"] = rng.integers(0, 2 ** dual["bits"] + 1, arrays["slopes"].shape)
+    elif kind == 5 and "summands" in dual:
+        _of_summand(rng, dual["summands"], arrays, size)
     elif "steps" in arrays and kind == 4:
         rows = rng.integers(0, len(arrays["steps"]), int(rng.integers(0, 4)))
         arrays["steps"], arrays["weights"] = arrays["steps"][rows], arrays["weights"][rows]
@@ -122,6 +124,21 @@ def dual_points(rng: Generator, problem: Problem) -> bytes:
     else:
         arrays["factor"] = rng.standard_normal((int(rng.integers(0, 5)), d)) * size
     return _honest((document, arrays))
+
+
+def _of_summand(rng: Generator, tables: list[dict[str, Any]], arrays: dict[str, np.ndarray], size: float) -> None:
+    """Other bits, slopes or sums of a risk of a sum; or its tables in another order."""
+    at = int(rng.integers(len(tables)))
+    name = f"summand{at}_slopes"
+    if rng.random() < 0.2:
+        tables[:] = _chosen(rng, [tables[::-1], tables[:1], [*tables, tables[0]]])
+    elif name in arrays and arrays[name].dtype.kind == "f":
+        arrays[name] = rng.standard_normal(arrays[name].shape) * size
+    elif "bits" in tables[at] and rng.random() < 0.3:
+        tables[at]["bits"] = int(np.clip(tables[at]["bits"] + rng.integers(-2, 3), 0, 41))
+    elif "bits" in tables[at]:
+        name = str(rng.choice([name for name in hints_in(arrays) if name.startswith(f"summand{at}_")]))
+        arrays[name] = rng.integers(0, 2 ** tables[at]["bits"] + 1, arrays[name].shape)
 
 
 def claims(rng: Generator, problem: Problem) -> bytes:
@@ -140,6 +157,8 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
     table = document["problem"]
     for _ in range(int(rng.integers(1, 3))):
         kind = int(rng.integers(7))
+        risks = table["risk"].get("summands", [table["risk"]])
+        risk = _chosen(rng, risks) if risks else {}
         if kind == 0:
             if "rest" in table["regularizer"] and rng.random() < 0.5:
                 table["regularizer"]["diagonal"] = not table["regularizer"]["diagonal"]
@@ -147,13 +166,13 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
         elif kind == 1:
             table["regularizer"] = {"kind": _chosen(rng, ["zero", "trace", "frobenius", "squared frobenius"])}
             table["regularizer"] |= {"weight": "1/3"} if table["regularizer"]["kind"] != "zero" else {}
-        elif kind == 2 and "measure" in table["risk"]:
-            measure = str(rng.choice(sorted(MEASURES)))
-            table["risk"] = {"kind": "rankings", "measure": measure, "C": table["risk"]["C"]}
-            if measure in ("precision", "ndcg", "ndcg-log2", "knn"):
-                table["risk"]["k"] = int(_chosen(rng, [1, 2, 3, 5, 1000, 2**39]))
-        elif kind == 3 and "terms" in table["risk"]:
-            term = _chosen(rng, table["risk"]["terms"])
+        elif kind == 2 and "measure" in risk:
+            risk["measure"] = str(rng.choice(sorted(MEASURES)))
+            risk.pop("k", None)
+            if risk["measure"] in ("precision", "ndcg", "ndcg-log2", "knn"):
+                risk["k"] = int(_chosen(rng, [1, 2, 3, 5, 1000, 2**39]))
+        elif kind == 3 and "terms" in risk:
+            term = _chosen(rng, risk["terms"])
             term["loss"] = _chosen(rng, ["hinge", "absolute", "squared", "logistic", "hard"])
             term["sign"] = _chosen(rng, [1, -1])
             if term["loss"] == "hard":
@@ -168,8 +187,9 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
                 arrays.pop("linear")
         elif kind == 5:
             table["constant"] = _chosen(rng, ["0", "1/7", "-1/7", "-1000000", "1" + "0" * 299])
+        elif kind == 6 and len(risks) > 1 and rng.random() < 0.5:
+            risks[:] = _chosen(rng, [risks[::-1], risks[:1], [*risks, risks[0]], risks * 9, []])
         else:
-            risk = table["risk"]
             _another_number(rng, _chosen(rng, risk["terms"]) if "terms" in risk else risk, ("weight", "margin", "C"))
     return _honest((document, arrays))
 
@@ -187,7 +207,7 @@ def _another_number(rng: Generator, table: dict[str, Any], names: tuple[str, ...
 def data(rng: Generator, problem: Problem) -> bytes:
     """Other data: points moved by an ulp or far, copied, scaled, shifted; lists, labels, rows, targets, weights."""
     document, arrays = problem.contents[0], dict(problem.contents[1])
-    known = {*HINTS}
+    known = {*hints_in(arrays)}
     for _ in range(int(rng.integers(1, 3))):
         name = str(rng.choice(sorted(set(arrays) - known)))
         array = arrays[name].copy()

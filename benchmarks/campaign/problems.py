@@ -18,13 +18,13 @@ from campaign.exact import INFINITE, Interval, Statement, Unreadable, worst_plac
 from convexmetric.certificates import kernel
 from convexmetric.certificates.dual_points import feasible
 from convexmetric.certificates.kernel import rounded
-from convexmetric.comparisons import Triplets
+from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.losses import Hinge
+from convexmetric.losses import BoxLoss, Hinge, Logistic
 from convexmetric.measures import MEASURES
 from convexmetric.regularizers import EntrywiseL1, Frobenius, Regularizer, SquaredFrobenius, Trace, Zero
-from convexmetric.risks import SeparableRisk
+from convexmetric.risks import Risk, SeparableRisk, SmoothSeparableRisk, SumRisk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from forgery import Contents, opened
@@ -56,6 +56,8 @@ def family(document: dict[str, Any]) -> str:
     risk = document["problem"]["risk"]
     if risk["kind"] == "rankings":
         return f"rankings by {risk['measure']}"
+    if risk["kind"] == "sum":
+        return "sum"
     losses = [risk["loss"]] if "loss" in risk else sorted({term["loss"] for term in risk["terms"]})
     return f"{risk['kind']}, {' and '.join(losses)}"
 
@@ -85,6 +87,23 @@ def _triplets(regularizer: Regularizer, cone: type[Cone]) -> Any:
     return cm.MetricProblem(risk, regularizer, 0.3 * random_metric(rng, K) + 0.1 * K.identity())
 
 
+def _sum(cone: type[Cone], regularizer: Regularizer, shared: bool) -> Any:
+    """Triplets, pairs, two kinds of rankings and a logistic loss, of the same points or of others."""
+    rng, K, y = np.random.default_rng(1), cone(3), np.repeat([0, 1, 2], 3)
+    X = rng.standard_normal((9, 3)) + 0.5 * y[:, None]
+    others = X if shared else rng.standard_normal((9, 3))
+    pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(8)])
+    risks: list[Risk] = [
+        cm.RankingProblem.from_labels(X, y, measure, C=4.0, diagonal=K.diagonal).risk for measure in ("map", "auc")
+    ]
+    risks.append(SeparableRisk(Triplets(others, random_triplets(rng, 9, 8), K), Hinge(0.5)))
+    risks.append(
+        SeparableRisk(PairDistances(X, pairs, np.ones(8), K), BoxLoss.squared_error(np.full(8, 0.1), np.ones(8)))
+    )
+    risks.append(SmoothSeparableRisk(Triplets(others, random_triplets(rng, 9, 5), K), Logistic(0.3)))
+    return cm.MetricProblem(SumRisk(*risks), regularizer)
+
+
 def _builders() -> dict[str, Callable[[], Any]]:
     made: dict[str, Callable[[], Any]] = {name: lambda name=name: instance(name) for name in sorted(EVERYTHING)}
     for measure in MEASURES:
@@ -93,6 +112,8 @@ def _builders() -> dict[str, Callable[[], Any]]:
             made[name] = lambda measure=measure, diagonal=diagonal: _ranking(measure, diagonal)
     for cone in (PSDCone, NonnegativeDiagonal):
         made[f"triplets, zero, {cone.__name__}"] = lambda cone=cone: _triplets(Zero(), cone)
+        made[f"sum, {cone.__name__}"] = lambda cone=cone: _sum(cone, Trace(0.2), True)
+        made[f"sum, points of their own, {cone.__name__}"] = lambda cone=cone: _sum(cone, SquaredFrobenius(0.2), False)
         for every in (True, False):
             for rest in (Zero(), Trace(0.1), Frobenius(0.1), SquaredFrobenius(0.1)):
                 name = f"triplets, {'all' if every else 'other'} entries and {type(rest).__name__}, {cone.__name__}"

@@ -23,6 +23,7 @@ import struct
 import sys
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
@@ -109,7 +110,7 @@ def arithmetic() -> None:
 # Files ----------------------------------------------------------------------------------------------------------------
 
 DTYPES = ("<f8", "<i8", "<i4", "|u1")
-_NAME = re.compile(rb"([a-z][a-z_]{0,40})\.npy")
+_NAME = re.compile(rb"([a-z][a-z0-9_]{0,40})\.npy")
 #: All of an npy file up to its numbers. Version 1 has two bytes of length after the magic, version 2 has four.
 _HEADER = re.compile(
     rb"\x93NUMPY(?:\x01\x00..|\x02\x00....)"
@@ -284,44 +285,73 @@ def held(rows: float, columns: float) -> None:
 def operations(document: Any, arrays: Mapping[str, Array]) -> float:
     """About what a proof takes, from shapes and lengths of lists alone; refuses matrices that are too large."""
     problem, (first, end) = document["problem"], document["dual"].get("rows", (0, None))
-    sides = {name: (*array.shape, 1, 1) for name, array in arrays.items()}
-    rows = {name: float(side[0]) for name, side in sides.items()}
-    d, n, diagonal = float(problem["features"]), rows.get("points", 0.0), problem["cone"] == "diagonal"
-    rank = 1.0 if diagonal else max(rows.get("factor", 0.0), rows.get("cap", 0.0), 1.0)
+    d, diagonal = float(problem["features"]), problem["cone"] == "diagonal"
+    rank = 1.0 if diagonal else max(*(float(len(arrays.get(name, ()))) for name in ("factor", "cap")), 1.0)
     form = "L" if "of" in problem["regularizer"] else ""
     if form or not diagonal:
         held(d, d)
     held(rank, d if diagonal else max(d, rank))
     # Laplacians, Cholesky factors, and products of factors.
-    square = 0.0 if diagonal and not form else MULTIPLY * d * d * (10.0 * rank + 60.0 * d)
-    if "near_stops" not in arrays:
-        comparisons = n * (n - 1.0) / 2.0 if "codes" in arrays else max(rows.get("pairs", 0), rows.get("triplets", 0))
+    total = 0.0 if diagonal and not form else MULTIPLY * d * d * (10.0 * rank + 60.0 * d)
+    risks = [(problem["risk"], dict(arrays))]
+    if "summands" in problem["risk"]:
+        risks = [(table, _own(arrays, number)) for number, table in enumerate(problem["risk"]["summands"])]
+    comparisons, at = 0.0, 0
+    for table, own in risks:
+        n = float(len(own.get("points", ())))
+        count = _rows(own, n)
+        rows = slice(max(first - at, 0), count if end is None else min(max(end - at, 0), count))
+        at += count
+        if "near_stops" in own:
+            total += _of_lists(table, own, n, d, 0.0 if diagonal else rank, rows)
+        else:
+            comparisons += count
+            total += _of_comparisons(table, n, d, 0.0 if diagonal else rank, max(rows.stop - rows.start, 0))
         if comparisons > MAX_LENGTH:
-            raise CertificateError(f"there are more than {MAX_LENGTH} pairs of points")
-        held(n, max(n, rank))
-        logistic = 2.0 * LOGISTIC if any(term["loss"] == "logistic" for term in problem["risk"]["terms"]) else 0.0
-        comparisons = min(comparisons, float("inf") if end is None else end - first)
-        each = comparisons * (8.0 * (d if diagonal else rank) + 200.0 + logistic + len(problem["risk"]["terms"]))
-        return square + MULTIPLY * n * d * (rank + 3.0 * (n + d)) + each + 50.0 * n * n
-    p = np.diff(arrays["near_stops"].astype(np.float64).ravel(), prepend=0.0)
-    far = n - p if "itself" in arrays else np.diff(arrays["far_stops"].astype(np.float64).ravel(), prepend=0.0)
-    p, far = p[first:end], far[first:end]
+            raise CertificateError(f"there are more than {MAX_LENGTH} comparisons")
+    return total
+
+
+def _own(arrays: Mapping[str, Array], number: int) -> dict[str, Array]:
+    """The arrays of a risk of a sum; points may be those of all."""
+    start = kernel.SUMMAND.format(number)
+    shared = {"points": arrays["points"]} if "points" in arrays else {}
+    return shared | {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def _rows(own: Mapping[str, Array], n: float) -> int:
+    """Queries, or comparisons."""
+    if "near_stops" in own:
+        return own["near_stops"].size
+    return int(n * (n - 1.0) / 2.0) if "codes" in own else max(len(own.get(name, ())) for name in ("pairs", "triplets"))
+
+
+def _of_comparisons(table: Any, n: float, d: float, rank: float, count: float) -> float:
+    """Operations of so many comparisons of n points; ``rank`` is that of a factor, 0 on the diagonal."""
+    held(n, max(n, rank))
+    logistic = 2.0 * LOGISTIC if any(term["loss"] == "logistic" for term in table["terms"]) else 0.0
+    each = count * (8.0 * (rank or d) + 200.0 + logistic + len(table["terms"]))
+    return MULTIPLY * n * d * (max(rank, 1.0) + 3.0 * (n + d)) + each + 50.0 * n * n
+
+
+def _of_lists(table: Any, own: Mapping[str, Array], n: float, d: float, rank: float, rows: slice) -> float:
+    """Operations of some queries among n points."""
+    p = np.diff(own["near_stops"].astype(np.float64).ravel(), prepend=0.0)
+    far = n - p if "itself" in own else np.diff(own["far_stops"].astype(np.float64).ravel(), prepend=0.0)
+    p, far = p[rows], far[rows]
     queries = float(p.size)
     held(queries, max(n, d))
-    held(n + queries, d if diagonal else rank)
-    pairs, measure = p * far, problem["risk"].get("measure", "auc")
-    listed = problem["risk"].get("loss") == "logistic" or measure != "auc"
-    if listed and pairs.max(initial=0.0) > MAX_TABLE:
+    held(n + queries, rank or d)
+    pairs, ranked, logistic = p * far, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
+    if (logistic or ranked) and pairs.max(initial=0.0) > MAX_TABLE:
         raise CertificateError(f"a query has {pairs.max():g} pairs; at most {MAX_TABLE} are written out")
-    each = LOGISTIC if problem["risk"].get("loss") == "logistic" else RANKING if measure != "auc" else 0.0
-    table = (
-        ROW * float(p.sum()) + 300.0 * float(sides.get("steps", (0, 0))[0]) * float(p.sum())
-        if measure != "auc"
-        else 0.0
-    )
-    images = MULTIPLY * (n + queries) * d * rank + queries * n * (MULTIPLY * (d if diagonal else rank) + 80.0)
-    laplacian = 3.0 * MULTIPLY * (queries * n * d + (0.0 if diagonal else (queries + n) * d * d))
-    return square + images + laplacian + each * float(pairs.sum()) + table + QUERY * queries
+    each = LOGISTIC if logistic else RANKING if ranked else 0.0
+    places = (ROW + 300.0 * len(own.get("steps", ()))) * float(p.sum()) if ranked else 0.0
+    images = MULTIPLY * (n + queries) * d * max(rank, 1.0) + queries * n * (MULTIPLY * (rank or d) + 80.0)
+    laplacian = 3.0 * MULTIPLY * (queries * n * d + (0.0 if rank == 0.0 else (queries + n) * d * d))
+    # Far lists that are the rest of near ones are made for all queries once, to be counted.
+    reading = (1e4 + 2.0 * n) * own["near_stops"].size
+    return reading + images + laplacian + each * float(pairs.sum()) + places + QUERY * queries
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------
@@ -390,12 +420,13 @@ def _words(table: dict[str, Any]) -> str:
     said = [
         f"{key} {_words(value) if isinstance(value, dict) else value}"
         for key, value in sorted(table.items())
-        if key not in ("kind", "terms")
+        if key not in ("kind", "terms", "summands")
     ]
     said += [
         f"{term['loss']} of weight {term['weight']}, margin {term['margin']}, sign {term['sign']}"
         for term in table.get("terms", ())
     ]
+    said += [_words(summand) for summand in table.get("summands", ())]
     return f"{table['kind']} ({'; '.join(said)})"
 
 
@@ -410,11 +441,15 @@ def in_words(table: dict[str, Any]) -> str:
 
 def sizes(problem: kernel.Problem) -> dict[str, int]:
     """What there is of everything."""
-    risk, found = problem.risk, {"features": problem.d, "points": len(problem.risk.X)}
-    if isinstance(risk, kernel.ListRisk):
-        own = {"points of queries": len(risk.Q)} if "queries" in problem.arrays else {}
-        return found | {"queries": len(risk.Q)} | own | {"pairs": sum((risk.p * risk.n).tolist())}
-    return found | {"triplets" if risk.triplets else "pairs": len(risk)}
+    points = sum(len(array) for name, array in problem.arrays.items() if name.endswith("points"))
+    own = sum(len(array) for name, array in problem.arrays.items() if name.endswith("queries"))
+    found = Counter({"features": problem.d, "points": points} | ({"points of queries": own} if own else {}))
+    for risk in problem.risk.risks if isinstance(problem.risk, kernel.SumRisk) else [problem.risk]:
+        if isinstance(risk, kernel.ListRisk):
+            found.update({"queries": len(risk), "pairs": sum((risk.p * risk.n).tolist())})
+        else:
+            found.update({"triplets" if risk.triplets else "pairs": len(risk)})
+    return dict(found)
 
 
 def verify(*paths: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) -> Verdict:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric.certificates import kernel
-from convexmetric.certificates.statement import Arrays, Table
+from convexmetric.certificates.statement import Arrays, Table, named_by_summand
 from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
@@ -33,7 +33,7 @@ BITS = 36
 SPARE = (0.0, *(2.0**-k for k in range(50, 19, -3)))
 
 
-def stored(risk: Risk, said: Described, problem: kernel.Problem) -> tuple[Table, Arrays]:
+def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
     """The table and the arrays of a dual point for a file.
 
     Parameters
@@ -41,10 +41,14 @@ def stored(risk: Risk, said: Described, problem: kernel.Problem) -> tuple[Table,
     risk : Risk
     said : Described
         Its dual point, by ``hints``.
-    problem : kernel.Problem
-        The statement.
+    stated : kernel.ListRisk, kernel.ListedRisk or kernel.SumRisk
+        The risk of the statement.
     """
-    stated = problem.risk
+    if isinstance(stated, kernel.SumRisk):
+        parts = zip(risk.risks, said.summands, stated.risks, strict=True)  # type: ignore[attr-defined]
+        each = [stored(*part) for part in parts]
+        table = {"kind": "sum", "summands": [own for own, _ in each]}
+        return table, named_by_summand([arrays for _, arrays in each])
     if isinstance(stated, kernel.ListedRisk):
         low, high = np.array([kernel.LOSSES[loss][:2] for loss in stated.losses])[stated.kind].T
         return {"kind": "slopes"}, {"slopes": np.clip(said.arrays["slopes"], low, high)}
@@ -76,22 +80,31 @@ def in_parts(risk: Any, found: Arrays, cuts: Sequence[int]) -> list[tuple[list[i
 
     Parameters
     ----------
-    risk : kernel.ListRisk or kernel.ListedRisk
+    risk : kernel.ListRisk, kernel.ListedRisk or kernel.SumRisk
         Of the statement; its rows are queries, or comparisons.
     found : dict of arrays
         As :func:`stored` returns them.
     cuts : sequence of int
         Where parts begin and end, from 0 to the number of rows.
     """
+    return [([first, end], _of_rows(risk, found, slice(first, end))) for first, end in itertools.pairwise(cuts)]
+
+
+def _of_rows(risk: Any, found: Arrays, rows: slice) -> Arrays:
+    """The arrays of a dual point for some rows."""
+    if isinstance(risk, kernel.SumRisk):
+        each = []
+        for number, (one, some) in enumerate(zip(risk.risks, risk.of_each(rows), strict=True)):
+            start = kernel.SUMMAND.format(number)
+            own = {name.removeprefix(start): array for name, array in found.items() if name.startswith(start)}
+            each.append(_of_rows(one, own, some) if some.stop > some.start else {})
+        return named_by_summand(each)
     lists = isinstance(risk, kernel.ListRisk)
     sizes = {"slopes": risk.p * risk.n, "near_sums": risk.p, "steps": risk.p, "far_sums": risk.n} if lists else {}
     ends = {name: np.concatenate([[0], np.cumsum(of)]) for name, of in sizes.items()}
-    made = []
-    for first, end in itertools.pairwise(cuts):
-        places = {name: slice(at[first], at[end]) for name, at in ends.items()}
-        own = {name: array[..., places.get(name, slice(first, end))] for name, array in found.items()}
-        made.append(([first, end], own | ({"weights": found["weights"]} if "weights" in found else {})))
-    return made
+    places = {name: slice(at[rows.start], at[rows.stop]) for name, at in ends.items()}
+    own = {name: array[..., places.get(name, rows)] for name, array in found.items()}
+    return own | ({"weights": found["weights"]} if "weights" in found else {})
 
 
 def whole_weights(weights: Array, one: int) -> np.ndarray:

@@ -30,7 +30,7 @@ import math
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -48,6 +48,8 @@ Table = dict[str, Any]
 Contents = tuple[Table, Mapping[str, Array]]
 
 FORMAT, VERSION = "convexmetric-certificate", 2
+#: The largest number of risks of a sum, and what the arrays of each begin with.
+MAX_SUMMANDS, SUMMAND = 16, "summand{}_"
 #: Arrays of dual points, of which every part of a certificate has those of its rows.
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
 #: Unit roundoff, the safety factor of radii, and what is added to them and to norms because of underflow.
@@ -378,13 +380,25 @@ class Arrays:
     """The arrays of a file, each to be asked for with its shape and kind of numbers."""
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self.arrays, self.used = arrays, set[str]()
+        self.arrays, self.used, self.prefix = arrays, set[str](), ""
+
+    def of(self, number: int) -> Arrays:
+        """Those of a risk of a sum, by names without their beginning."""
+        made = copy.copy(self)
+        made.prefix = SUMMAND.format(number)
+        return made
+
+    def _named(self, name: str) -> str:
+        """A name in the file: of points those that all risks of a sum share, where one has none of its own."""
+        own = self.prefix + name
+        return name if name == "points" and own not in self.arrays else own
 
     def __contains__(self, name: str) -> bool:
-        return name in self.arrays
+        return self._named(name) in self.arrays
 
     def __call__(self, name: str, *shape: int | None, integers: int | None = None) -> Array:
         """An array of a shape (None for any length); with ``integers = n`` of integers in [0, n)."""
+        name = self._named(name)
         demand(name in self.arrays, f"the array {name} is missing")
         self.used.add(name)
         array = self.arrays[name]
@@ -546,6 +560,23 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
     return bool(own[-1] == c.sum() and (own <= most).all())
 
 
+@dataclass
+class Rest(Sequence[Array]):
+    """Of every query all N rows but the near ones and perhaps one more, in ascending order; made when asked for."""
+
+    near: list[Array]
+    itself: Array
+    N: int
+
+    def __len__(self) -> int:
+        return len(self.near)
+
+    def __getitem__(self, q: Any) -> Any:
+        if isinstance(q, slice):
+            return Rest(self.near[q], self.itself[q], self.N)
+        return np.delete(np.arange(self.N + 1), np.append(self.near[q], [self.itself[q], self.N]))
+
+
 class ListRisk:
     """Pairs of lists, and rankings: queries with near and far items.
 
@@ -553,14 +584,16 @@ class ListRisk:
     worth: of rankings C c_q / n, else the same.
     """
 
+    #: Keys of its dual points.
+    dual_keys = "kind bits"
+
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
         self.diagonal, self.loss, self.measure, self.k = diagonal, "hinge", "auc", 1
         self.X, self.margin = arrays("points", None, d), Ball(0.5)
         self.near, N = self._lists("near", arrays), len(self.X)
         count = len(self.near)
         if "itself" in arrays:
-            rest = zip(self.near, arrays("itself", count, integers=N + 1), strict=True)
-            self.far = [np.delete(np.arange(N + 1), np.append(near, [row, N])) for near, row in rest]
+            self.far: Rest | list[Array] = Rest(self.near, arrays("itself", count, integers=N + 1), N)
         else:
             self.far = self._lists("far", arrays)
         own = "queries" in arrays
@@ -631,7 +664,7 @@ class ListRisk:
     def dual(self, table: Table, arrays: Arrays) -> Says:
         """What the integers of the file say, all of them over ``2^bits``."""
         kind = "slopes" if self.loss == "logistic" else "rankings" if self.ranked else "sums"
-        one = 2 ** natural(table.get("bits"), "dual: bits", most=41)
+        one = 2 ** natural(table["bits"], "dual: bits", most=41)
         demand(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
         demand(int((self.p * self.n).max()) * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53")
         W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
@@ -715,6 +748,8 @@ LOSSES: dict[str, tuple[float, float, Any, Any]] = {
 class ListedRisk:
     """Listed comparisons, and all pairs of points with labels."""
 
+    dual_keys = "kind"
+
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
         keys(table, "risk", "kind terms")
         terms = table["terms"]
@@ -773,7 +808,7 @@ class ListedRisk:
 
     def dual(self, table: Table, arrays: Arrays) -> Says:
         """What slopes, each in its box, say."""
-        demand(table["kind"] == "slopes" and "bits" not in table, "dual: kind must be 'slopes', without bits")
+        demand(table["kind"] == "slopes", "dual: kind must be 'slopes' for this risk")
         slopes, total, n = arrays("slopes", len(self)), Ball(0.0), len(self.X)
         for (low, high, _, worth), rows in self._by_loss():
             a = slopes[rows]
@@ -790,9 +825,64 @@ class ListedRisk:
         return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad)))
 
 
-RISKS: dict[str, Any] = {
+SUMMANDS: dict[str, Any] = {
     "pairs of lists": ListRisk, "rankings": ListRisk, "listed comparisons": ListedRisk, "all pairs": ListedRisk
 }  # fmt: skip
+
+
+class SumRisk:
+    """A sum of risks, each with arrays of its own: its rows are those of the first, then those of the second."""
+
+    dual_keys = "kind summands"
+
+    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
+        keys(table, "risk", "kind summands")
+        tables = table["summands"]
+        fits = isinstance(tables, list) and 1 <= len(tables) <= MAX_SUMMANDS
+        demand(fits, f"risk: summands must be 1 to {MAX_SUMMANDS} risks")
+        self.risks = [
+            entry(SUMMANDS, one, "summand")(one, arrays.of(number), diagonal, d) for number, one in enumerate(tables)
+        ]
+        self.X, self.shape = None, (d,) if diagonal else (d, d)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.risks))
+
+    def of_each(self, rows: slice) -> list[slice]:
+        """The rows of every risk that are among some of the whole."""
+        ends = np.cumsum([len(risk) for risk in self.risks]).tolist()
+        return [
+            slice(*(min(max(row - end + len(risk), 0), len(risk)) for row in (rows.start, rows.stop)))
+            for risk, end in zip(self.risks, ends, strict=True)
+        ]
+
+    def part(self, rows: slice) -> Self:
+        """Some of the rows, of one risk or of several."""
+        made = copy.copy(self)
+        made.risks = [risk.part(own) for risk, own in zip(self.risks, self.of_each(rows), strict=True)]
+        return made
+
+    def value(self, factor: Array) -> Ball:
+        """R at a metric."""
+        return reduce(add, (risk.value(factor) for risk in self.risks if len(risk)), Ball(0.0))
+
+    def dual(self, table: Table, arrays: Arrays) -> Says:
+        """What the dual points of all risks that have rows say; all of them are read, whether they hold or not."""
+        tables, said, failed = table["summands"], Says(Ball(0.0), Ball(np.zeros(self.shape))), None
+        fits = table["kind"] == "sum" and isinstance(tables, list) and len(tables) == len(self.risks)
+        demand(fits, "dual: kind must be 'sum' for this risk, with as many summands")
+        for number, (risk, own) in enumerate(zip(self.risks, tables, strict=True)):
+            keys(own, "dual: a summand", risk.dual_keys)
+            try:
+                said = said + risk.dual(own, arrays.of(number)) if len(risk) else said
+            except NotProven as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return said
+
+
+RISKS: dict[str, Any] = SUMMANDS | {"sum": SumRisk}
 
 
 # Regularizers ---------------------------------------------------------------------------------------------------------
@@ -856,7 +946,8 @@ class QuadraticForm:
             A = Ball(arrays("gram_of", None, d))
             self.L = (A.T @ A) * (A.T @ A)
             return
-        demand(table["of"] in ("squared points", "matrix"), "regularizer: of 'gram of A', 'squared points' or 'matrix'")
+        known = table["of"] == "matrix" or (table["of"] == "squared points" and points is not None)
+        demand(known, "regularizer: of 'gram of A', 'matrix' or, where the risk is no sum, 'squared points'")
         given = points if table["of"] == "squared points" else arrays("form", d, d)
         fits = given.shape == (d, d) and (given == given.T).all() and (given is points or (given >= 0.0).all())
         demand(fits, "regularizer: the matrix must be symmetric, without negative entries")
@@ -1025,7 +1116,7 @@ def prove(files: Iterable[Contents]) -> Proof:
         for document, arrays in files:
             of, table, claims = Arrays(arrays), document["dual"], document["claimed"]
             problem = Problem(document, of)
-            keys(table, "dual", f"kind share {problem.omega.parameters}", "bits rows")
+            keys(table, "dual", f"{problem.risk.dual_keys} share {problem.omega.parameters}", "rows")
             keys(claims, "claimed", "lower upper")
             given, factor = problem.given(table, of), problem.factor(of)
             claimed = rational(claims["lower"], "lower"), rational(claims["upper"], "upper")
@@ -1055,8 +1146,13 @@ def prove(files: Iterable[Contents]) -> Proof:
 def shared(document: Table, arrays: Mapping[str, Array]) -> Any:
     """What the parts of a certificate have in common: all but the rows, and the dual point of these."""
     dual = {key: value for key, value in document["dual"].items() if key not in ("rows", "bits")}
-    hashes = {name: digest(array) for name, array in arrays.items() if name not in OF_ROWS}
+    hashes = {name: digest(array) for name, array in arrays.items() if not of_rows(name)}
     return json.dumps([document["problem"], document["claimed"], dual, hashes], sort_keys=True)
+
+
+def of_rows(name: str) -> bool:
+    """Whether an array is that of a dual point, of a risk or of one of a sum."""
+    return re.sub(f"^{SUMMAND.format('[0-9]+')}", "", name) in OF_ROWS
 
 
 def some_rows(table: Table, count: int) -> tuple[int, int]:

@@ -8,16 +8,18 @@ as (``as_rational``); everything else is data, floats as they stand.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from convexmetric.cones.described import description
+from convexmetric.certificates import kernel
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
-__all__ = ["Arrays", "Table", "as_rational", "describe", "plain"]
+__all__ = ["Arrays", "Table", "as_rational", "describe", "named_by_summand", "plain"]
 
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
@@ -66,15 +68,36 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
     constant, problem = problem.offset, problem.without_constant()
     cone, risk = description(problem.cone), description(problem.risk)
-    own = _listed(_dense(risk.arrays, problem.cone.d))
-    regularizer = description(problem.regularizer, problem.cone, own.get("points"))
+    own = _of_risk(risk, problem.cone.d)
+    points = None if risk.summands else own.get("points")
+    regularizer = description(problem.regularizer, problem.cone, points)
     arrays = {**own, **regularizer.arrays}
     if problem.G is not None:
         arrays["linear"] = problem.G + arrays["linear"] if "linear" in arrays else problem.G
-    table = {**cone.table, "risk": risk.table, "regularizer": regularizer.table, "linear": "linear" in arrays}
+    risk_table = risk.table | ({"summands": [one.table for one in risk.summands]} if risk.summands else {})
+    table = {**cone.table, "risk": risk_table, "regularizer": regularizer.table, "linear": "linear" in arrays}
     if constant:
         table["constant"] = constant
     return _written(table), arrays
+
+
+def _of_risk(risk: Described, d: int) -> Arrays:
+    """The arrays of a risk; of a sum those of all, of which points that are the same are there once."""
+    if not risk.summands:
+        return _listed(_dense(risk.arrays, d))
+    each = [_of_risk(one, d) for one in risk.summands]
+    first = each[0]["points"]
+    if all(np.array_equal(own["points"], first) for own in each):
+        each = [{name: array for name, array in own.items() if name != "points"} for own in each]
+        return {"points": first} | named_by_summand(each)
+    return named_by_summand(each)
+
+
+def named_by_summand(each: Sequence[Arrays]) -> Arrays:
+    """The arrays of all risks of a sum, by names that begin with their numbers."""
+    return {
+        kernel.SUMMAND.format(number) + name: array for number, own in enumerate(each) for name, array in own.items()
+    }
 
 
 def _dense(arrays: Arrays, d: int) -> Arrays:

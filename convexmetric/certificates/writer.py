@@ -145,7 +145,7 @@ def _proven(
         count = len(stated.risk)
         if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
             raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
-        table, found = stored(risk, risk.hints(certificate.dual), stated)
+        table, found = stored(risk, risk.hints(certificate.dual), stated.risk)
         dual, said = [], []
         for rows, own in in_parts(stated.risk, found, [count * part // parts for part in range(parts + 1)]):
             dual.append((table | ({"rows": rows} if parts > 1 else {}), {name: small(of) for name, of in own.items()}))

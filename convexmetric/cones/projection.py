@@ -14,7 +14,7 @@ Semismooth Newton methods work in the coordinates in which Omega is not zero.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numba
@@ -133,19 +133,25 @@ class DiagonalProjection(Projection):
 class MatrixProjection(Projection):
     """Of a symmetric matrix, by its eigenvalues in descending order and its eigenvectors.
 
-    Coordinates are the entries, in the eigenbasis, of the block of positive eigenvalues and its border (svec).
+    Coordinates are the entries, in the eigenbasis, of the block of positive eigenvalues and its border (svec). A matrix
+    of several blocks, whose sizes are given, has eigenvalues and eigenvectors block after block, and coordinates within
+    its blocks only.
     """
 
-    def __init__(self, values: Array, vectors: Array) -> None:
-        self.values, self.vectors = values, vectors
-        d, r = values.size, int(np.count_nonzero(values > 0.0))
-        kept, dropped = vectors[:, :r], vectors[:, r:]
-        self.positive = (kept * values[:r]) @ kept.T
-        self.negative = (dropped * -values[r:]) @ dropped.T
-        norm = float(np.linalg.norm(values[:r]))
-        self.imbalance = float(np.linalg.norm(values[r:])) / norm if norm > 0.0 else np.inf
-        self.i, self.j = np.triu_indices(d, m=d)
-        inside = self.i < r
+    def __init__(self, values: Array, vectors: Array, sizes: Sequence[int] = ()) -> None:
+        self.values, self.vectors, self.sizes = values, vectors, tuple(sizes) or (values.size,)
+        above = values > 0.0
+        kept, dropped = vectors[:, above], vectors[:, ~above]
+        self.positive = (kept * values[above]) @ kept.T
+        self.negative = (dropped * -values[~above]) @ dropped.T
+        norm = float(np.linalg.norm(values[above]))
+        self.imbalance = float(np.linalg.norm(values[~above])) / norm if norm > 0.0 else np.inf
+        upper = [np.triu_indices(size) for size in self.sizes]
+        starts = np.cumsum([0, *self.sizes[:-1]])
+        self.i, self.j = (
+            np.concatenate([start + one[axis] for start, one in zip(starts, upper, strict=True)]) for axis in (0, 1)
+        )
+        inside = above[self.i]
         self.i, self.j = self.i[inside], self.j[inside]
         self.scale = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
         low = np.minimum(values, 0.0)
@@ -159,7 +165,8 @@ class MatrixProjection(Projection):
 
     def scaled(self, factor: float) -> MatrixProjection:
         """Its positive eigenvalues times the factor."""
-        return MatrixProjection(np.where(self.values > 0.0, factor * self.values, self.values), self.vectors)
+        values = np.where(self.values > 0.0, factor * self.values, self.values)
+        return MatrixProjection(values, self.vectors, self.sizes)
 
     def into(self, S: Array) -> Array:
         """Entries of ``Q^T S Q`` times the roots of Omega."""

@@ -2,21 +2,27 @@
 
 import numpy as np
 import pytest
+import scipy.linalg as la
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import random_element, random_metric
+from samples import random_element, random_metric, two_blocks
 
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones import BlockDiagonal, NonnegativeDiagonal, PSDCone, shared_points
 from convexmetric.errors import InputError
 
-CONES = [PSDCone, NonnegativeDiagonal]
+CONES = [PSDCone, NonnegativeDiagonal, two_blocks]
 shapes = st.tuples(st.sampled_from(CONES), st.integers(1, 7), st.integers(0, 2**32 - 1))
 scales = st.sampled_from([1e-150, 1e-9, 1e-3, 1.0, 1e4, 1e12, 1e150])
 
 
 def matrix_of(cone, M):
     return np.diag(M) if isinstance(cone, NonnegativeDiagonal) else M
+
+
+def within(cone, M):
+    """Without the entries between blocks."""
+    return la.block_diag(*cone.blocks(M)) if isinstance(cone, BlockDiagonal) else M
 
 
 @given(shapes, scales)
@@ -89,7 +95,7 @@ def test_quadratic_forms_and_outer_sums_are_adjoint(shape, form):
     assert isinstance(cone.outer_sum(V, u), np.ndarray)
     assert cone.inner(cone.outer_sum(V, u), M) == pytest.approx(u @ forms, rel=1e-10, abs=1e-10)
     expected = sum(weight * np.outer(v, v) for weight, v in zip(u, dense, strict=True))
-    expected = np.diag(expected) if isinstance(cone, NonnegativeDiagonal) else expected
+    expected = np.diag(expected) if isinstance(cone, NonnegativeDiagonal) else within(cone, expected)
     np.testing.assert_allclose(cone.outer_sum(V, u), expected, atol=1e-10)
 
 
@@ -106,7 +112,7 @@ def test_gram_and_cross_are_adjoint(shape, sparse_a, sparse_b):
     cross = cone.cross(left, T, right)
     assert cross.shape == cone.shape
     assert cone.inner(cross, M) == pytest.approx(np.vdot(T, gram), rel=1e-10, abs=1e-10)
-    if isinstance(cone, PSDCone):
+    if not isinstance(cone, NonnegativeDiagonal):
         np.testing.assert_array_equal(cross, cross.T)
 
 
@@ -169,6 +175,55 @@ def test_statement_expressions_evaluate_to_the_same_numbers(kind):
     assert np.max(constraints[0].violation()) >= 1.0
 
 
+def test_blocks_are_cones_of_their_own():
+    cone = BlockDiagonal([2, 1])
+    assert cone == BlockDiagonal((2, 1))
+    assert cone != BlockDiagonal([1, 2])
+    assert (cone.d, cone.size, repr(cone)) == (3, 4, "BlockDiagonal([2, 1])")
+    assert hash(cone) == hash(BlockDiagonal([2, 1]))
+    assert cone.contents() == (2, 1)
+    assert cone.on_subspace(1) is None
+    between = np.eye(3)
+    between[0, 2] = between[2, 0] = 1e-5
+    with pytest.raises(
+        InputError, match=r"A must be zero between blocks of \[2, 1\] features, but entry \(0, 2\) is not"
+    ):
+        cone.element(between, "A")
+    for sizes in ([], [2, 0]):
+        with pytest.raises(InputError, match="sizes must be numbers of features"):
+            BlockDiagonal(sizes)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_shared_points_have_distances_by_the_sum_of_two_metrics(sparse):
+    rng = np.random.default_rng(0)
+    X, task = rng.standard_normal((6, 3)), np.array([0, 2, 1, 2, 0, 1])
+    points = shared_points(sp.csr_array(X) if sparse else X, task, 4)
+    assert points.shape == (6, 15)
+    assert sp.issparse(points) == sparse
+    cone = BlockDiagonal([3] * 5)
+    M = random_metric(rng, cone)
+    common, *own = cone.blocks(M)
+    for i, j in ((0, 4), (1, 3), (2, 5)):
+        v, difference = (points.toarray() if sparse else points)[[i]] - points[[j]], X[i] - X[j]
+        expected = difference @ (common + own[task[i]]) @ difference
+        assert cone.quadratic_forms(np.asarray(v), M)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("task", "count", "message"),
+    [
+        ([0], None, "one integer for each"),
+        ([0.0, 1.0], None, "one integer"),
+        ([0, -1], None, "from 0"),
+        ([0, 2], 2, "0 to 1"),
+    ],
+)
+def test_tasks_are_checked(task, count, message):
+    with pytest.raises(InputError, match=message):
+        shared_points(np.ones((2, 3)), task, count)
+
+
 def test_diagonal_metrics_are_vectors():
     assert NonnegativeDiagonal(2).diagonal
     assert not PSDCone(2).diagonal
@@ -182,7 +237,7 @@ def test_cones_compare_by_kind_and_dimension():
     assert repr(NonnegativeDiagonal(2)) == "NonnegativeDiagonal(2)"
 
 
-@pytest.mark.parametrize("kind", CONES)
+@pytest.mark.parametrize("kind", [PSDCone, NonnegativeDiagonal])
 def test_a_metric_needs_a_feature(kind):
     with pytest.raises(InputError, match="at least one feature"):
         kind(0)

@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import random_element
+from samples import random_element, two_blocks
 
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 
-kinds, seeds = st.sampled_from([PSDCone, NonnegativeDiagonal]), st.integers(0, 2**32 - 1)
+kinds, seeds = st.sampled_from([PSDCone, NonnegativeDiagonal, two_blocks]), st.integers(0, 2**32 - 1)
 
 
 class Listed:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import random_element, random_metric
+from samples import random_element, random_metric, two_blocks
 
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.scaling import longest_step
 from convexmetric.errors import SolverError
 
-kinds, seeds = st.sampled_from([PSDCone, NonnegativeDiagonal]), st.integers(0, 2**32 - 1)
+kinds, seeds = st.sampled_from([PSDCone, NonnegativeDiagonal, two_blocks]), st.integers(0, 2**32 - 1)
 
 
 def interior(rng, cone):
@@ -26,7 +26,7 @@ def made(kind, d, seed, L=0.0):
 @given(kinds, st.integers(1, 6), seeds)
 def test_both_points_become_the_same_diagonal_matrix(kind, d, seed):
     cone, _, U, Z, scaling = made(kind, d, seed)
-    v = np.diag(scaling.v) if kind is PSDCone else scaling.v
+    v = scaling.v if kind is NonnegativeDiagonal else np.diag(scaling.v)
     np.testing.assert_allclose(scaling.dual(Z), v, atol=1e-9)
     np.testing.assert_allclose(scaling.primal_step(v), U, atol=1e-9)
     np.testing.assert_allclose(scaling.dual_step(v), Z, atol=1e-9)

@@ -21,8 +21,10 @@ __all__ = [
 
 
 def full_metrics(problem: MetricProblem) -> Reason | None:
-    """A reason unless metrics are matrices."""
-    return Reason("its metrics are diagonal") if problem.cone.diagonal else None
+    """A reason unless metrics are all semidefinite matrices."""
+    if problem.cone.diagonal:
+        return Reason("its metrics are diagonal")
+    return None if problem.cone.on_subspace(1) is not None else Reason("its metrics have zeros that stay zeros")
 
 
 def diagonal_metrics(problem: MetricProblem) -> Reason | None:

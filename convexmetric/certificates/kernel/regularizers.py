@@ -111,11 +111,14 @@ class Entrywise:
     def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
         keys(table, "regularizer", "kind weight diagonal rest")
         demand(not diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are those of full metrics")
-        self.weight, self.counts = positive(table["weight"], "weight"), np.ones((d, d))
-        if not table["diagonal"]:
-            self.counts -= np.eye(d)
+        self.weight, self.all = positive(table["weight"], "weight"), table["diagonal"]
         self.rest = entry(NORMS, table["rest"], "rest")(table["rest"], arrays, diagonal, d, points)
         self.d, self.parameters = d, self.rest.parameters
+
+    @property
+    def counts(self) -> Array:
+        """Which entries count, as ones."""
+        return np.ones((self.d, self.d)) if self.all else 1.0 - np.eye(self.d)
 
     def value(self, B: Ball) -> Ball:
         sizes: Ball = (abs(B.T @ B) * self.counts).sum() * Ball.of(self.weight) + self.rest.value(B)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -37,7 +36,7 @@ from scipy.stats import ttest_rel
 from sklearn.covariance import LedoitWolf
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 import convexmetric as cm
@@ -71,21 +70,15 @@ class Collection:
 
 def cranfield(rng: np.random.Generator) -> Collection:
     """1,400 abstracts and 225 questions, LSA of 100 dimensions."""
-    folder = cm.datasets.data_folder() / "cranfield"
-
-    def texts(name: str) -> list[str]:
-        entries = re.split(r"^\.I ", (folder / name).read_text(), flags=re.M)[1:]
-        return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.M) for entry in entries]
-
-    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
-    counts = words.fit_transform(texts("cran.all.1400"))
-    lsa = TruncatedSVD(100, random_state=0).fit(counts)
-    questions = lsa.transform(words.transform(texts("cran.qry")))
-    judged = cm.datasets.read_qrels(folder / "cranqrel")
-    relevant = np.zeros((225, 1400), dtype=bool)
-    rows = np.array([int(name) - 1 for name in judged.queries])[judged.query]
-    relevant[rows, np.array([int(name) - 1 for name in judged.documents])[judged.document]] = True
-    return Collection(normalize(lsa.transform(counts)), normalize(questions), relevant)
+    data = cm.datasets.load("cranfield")
+    words = TfidfTransformer(sublinear_tf=True).fit(data.X)
+    lsa = TruncatedSVD(100, random_state=0).fit(words.transform(data.X))
+    documents, questions = (normalize(lsa.transform(words.transform(of))) for of in (data.X, data.extras["queries"]))
+    judged = data.extras["qrels"]
+    relevant = np.zeros((len(questions), len(documents)), dtype=bool)
+    rows, columns = (np.array(names, dtype=int) for names in (judged.queries, judged.documents))
+    relevant[rows[judged.query], columns[judged.document]] = True
+    return Collection(documents, questions, relevant)
 
 
 def webkb(rng: np.random.Generator) -> Collection:

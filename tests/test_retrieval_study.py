@@ -1,11 +1,15 @@
 """The study's methods do what they are called, and its table counts what the records hold."""
 
 import importlib.util
+import re
 
 import numpy as np
 import pytest
 import retrieval_study as study
 from scipy.sparse import csr_array
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 
 import convexmetric as cm
 
@@ -42,6 +46,29 @@ def test_a_paired_test_has_a_sign():
     assert study.tested((before + 0.1 + 0.01 * RNG.normal(size=40)).tolist(), before.tolist()) == 1
     assert study.tested((before - 0.1 + 0.01 * RNG.normal(size=40)).tolist(), before.tolist()) == -1
     assert study.tested(before.tolist(), before.tolist()) == 0
+
+
+def test_cranfield_is_what_latent_semantic_analysis_makes_of_its_files(data_folder):
+    folder, found = data_folder / "cranfield", study.cranfield(None)
+
+    def texts(name):
+        entries = re.split(r"^\.I ", (folder / name).read_text(), flags=re.M)[1:]
+        return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.M) for entry in entries]
+
+    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    counts = words.fit_transform(texts("cran.all.1400"))
+    lsa = TruncatedSVD(100, random_state=0).fit(counts)
+    corpus, queries = (normalize(lsa.transform(of)) for of in (counts, words.transform(texts("cran.qry"))))
+    np.testing.assert_allclose(found.corpus, corpus, atol=1e-9)
+    np.testing.assert_allclose(found.queries, queries, atol=1e-9)
+    judged = np.loadtxt(folder / "cranqrel", dtype=int)
+    relevant = np.zeros((225, 1400), dtype=bool)
+    relevant[judged[:, 0] - 1, judged[:, 1] - 1] = True
+    assert (found.relevant == relevant).all()
+    # The scores are the same numbers.
+    rows, before = np.arange(225), study.Collection(corpus, queries, relevant)
+    for name, values in study.scores(None, before, rows).items():
+        assert values.tolist() == study.scores(None, found, rows)[name].tolist()
 
 
 def record(split, change):

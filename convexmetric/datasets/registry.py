@@ -34,6 +34,7 @@ FOLDER: dict[str, Callable[..., Dataset]] = {
     "mnist-test": images.read_mnist_test,
     "binary-alphadigits": images.read_alphadigits,
     "corel5k": images.read_corel5k,
+    "cranfield": text.read_cranfield,
 }
 """Name to reader of the data folder; what it takes after the folder are options."""
 
@@ -95,7 +96,8 @@ def load(
         extras are those of the reader: ``feature_names``; ``image_shape``; ``adjacency``, ``links``,
         ``page``, ``paper``, ``traffic`` (graphs); ``university``, ``university_names``, ``vocab``, ``host`` (WebKB);
         ``part`` (isolet); ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters``
-        (alphadigits); ``angle``, ``scale`` (printed characters).
+        (alphadigits); ``angle``, ``scale`` (printed characters); ``queries``, ``qrels``, ``codes``, ``texts``,
+        ``questions``, ``vocab`` (cranfield).
 
     Raises
     ------

@@ -87,7 +87,7 @@ def test_wdbc_is_an_alias():
 def test_list_is_sorted_and_complete():
     names = list_datasets()
     assert names == sorted(set(names))
-    assert len(names) == 24
+    assert len(names) == 25
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,6 @@
+import re
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.sparse import issparse
@@ -33,6 +36,7 @@ SHAPES = {
     "mnist-test": (10000, 784),
     "binary-alphadigits": (1404, 320),
     "corel5k": (5000, 499),
+    "cranfield": (1400, 9132),
 }
 
 COUNTS = {
@@ -83,6 +87,7 @@ DIGESTS = {
     "mnist-test": "99dcb9ff3a1aa72256b47eed3caa24d46ff99827f9d797a23562342168736967",
     "binary-alphadigits": "20532fdb10f67bc0ea4081b298fc26d8ebf1bcd8a5e4cca969ef18fbafca28c5",
     "corel5k": "45c0e39a97e2042a6e81aaafe77a3b4e81969fdd1f27fe76068529862af9470e",
+    "cranfield": "789aba232891262566548e36b01d30e8bc8d422dcd33aae9d3744dffe10f3ad1",
 }
 
 
@@ -291,3 +296,26 @@ def test_corel5k_labels_are_not_among_the_features(loaded, data_folder):
     assert (keywords.min(), keywords.max()) == (1, 5)
     assert dataset.y.any(axis=0).all()
     assert "several a row" in dataset.summary
+
+
+def test_cranfield_has_the_words_of_its_texts_and_the_pairs_of_its_file(loaded, data_folder):
+    dataset = loaded("cranfield")
+    texts, vocab = dataset.extras["texts"], dataset.extras["vocab"].tolist()
+    assert (len(texts), len(dataset.extras["questions"]), texts[470].split()) == (1400, 225, [])
+    for given, counts in ((texts, dataset.X), (dataset.extras["questions"], dataset.extras["queries"])):
+        words = [Counter(re.findall(r"\w\w+", text.lower())) for text in given]
+        for word in ("flow", "boundary", "slipstream"):
+            found = counts[:, [vocab.index(word)]].toarray().ravel()
+            assert found.tolist() == [of[word] for of in words]
+    assert "the" not in vocab
+    lines = (data_folder / "cranfield" / "cranqrel").read_text().splitlines()
+    wanted = [tuple(int(cell) for cell in line.split()) for line in lines if line.strip()]
+    qrels, codes = dataset.extras["qrels"], dataset.extras["codes"]
+    rows = zip(
+        (int(qrels.queries[q]) + 1 for q in qrels.query),
+        (int(qrels.documents[d]) + 1 for d in qrels.document),
+        codes.tolist(),
+        strict=True,
+    )
+    assert list(rows) == wanted
+    assert set(qrels.degree.tolist()) == {1}

@@ -88,7 +88,7 @@ def test_solvers_of_low_rank_factors_refuse():
     distances = PairDistances(POINTS, triplets()[:, :2], np.ones(120), CONE)
     trace = cm.MetricProblem(SeparableRisk(distances, Hinge(0.1)), Trace(0.2))
     cm.check_problem(trace)
-    with pytest.raises(InputError, match="zeros that stay zeros"):
+    with pytest.raises(cm.errors.UnsupportedProblemError, match="zeros that stay zeros"):
         cm.solve(trace, solver="factored-lagrangian")
 
 

@@ -28,7 +28,7 @@ def test_nothing_false_is_proven(campaign):
 
 
 def without_radii(monkeypatch):
-    monkeypatch.setattr(kernel, "U", 0.0)
+    monkeypatch.setattr(kernel.balls, "U", 0.0)
 
 
 def a_little_more(monkeypatch):
@@ -38,7 +38,7 @@ def a_little_more(monkeypatch):
 
 def rounded_inward(monkeypatch):
     true = kernel.rounded
-    monkeypatch.setattr(kernel, "rounded", lambda value, away, digits=17: true(value, -away, 9))
+    monkeypatch.setattr(kernel.proofs, "rounded", lambda value, away, digits=17: true(value, -away, 9))
 
 
 def accepting(monkeypatch):

@@ -1,10 +1,10 @@
 """The checker of certificates: reads files of strangers, and proves what they claim by :mod:`kernel`.
 
-All that makes a proof true is in ``kernel.py``, which is handed the description and the arrays of a file. What stands
-here keeps a forged file from harming whoever reads it: the archive is unpacked up to stated sizes, arrays have one of
-four types, work and memory are estimated before they are spent, the machine is tested for what the kernel assumes of
-it, and nothing of the file reaches a terminal as it is. Truth depends on this module in one point: that what it hands
-over is what the file holds, for which ``kernel.contents`` is a second reader.
+All that makes a proof true is in the folder ``kernel``, which is handed the description and the arrays of a file. What
+stands here keeps a forged file from harming whoever reads it: the archive is unpacked up to stated sizes, arrays have
+one of four types, work and memory are estimated before they are spent, the machine is tested for what the kernel
+assumes of it, and nothing of the file reaches a terminal as it is. Truth depends on this module in one point: that what
+it hands over is what the file holds, for which ``kernel.contents`` is a second reader.
 
 It uses nothing but NumPy, the standard library and the kernel, and runs alone beside it: ``python checker.py FILE``.
 """
@@ -292,17 +292,19 @@ def operations(document: Any, arrays: Mapping[str, Array]) -> float:
         held(d, d)
     held(rank, d if diagonal else max(d, rank))
     # Laplacians, Cholesky factors, and products of factors.
-    total = 0.0 if diagonal and not form else MULTIPLY * d * d * (10.0 * rank + 60.0 * d)
+    tall = max(rank, float(len(arrays.get("gram_of", ()))))
+    total = 0.0 if diagonal and not form else MULTIPLY * d * d * (10.0 * tall + 60.0 * d)
     risks = [(problem["risk"], dict(arrays))]
     if "summands" in problem["risk"]:
         risks = [(table, _own(arrays, number)) for number, table in enumerate(problem["risk"]["summands"])]
     comparisons, at = 0.0, 0
     for table, own in risks:
         n = float(len(own.get("points", ())))
-        count = _rows(own, n)
+        lists = table["kind"] in ("pairs of lists", "rankings")
+        count = own["near_stops"].size if lists else _comparisons(table, own, n)
         rows = slice(max(first - at, 0), count if end is None else min(max(end - at, 0), count))
         at += count
-        if "near_stops" in own:
+        if lists:
             total += _of_lists(table, own, n, d, 0.0 if diagonal else rank, rows)
         else:
             comparisons += count
@@ -319,11 +321,11 @@ def _own(arrays: Mapping[str, Array], number: int) -> dict[str, Array]:
     return shared | {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def _rows(own: Mapping[str, Array], n: float) -> int:
-    """Queries, or comparisons."""
-    if "near_stops" in own:
-        return own["near_stops"].size
-    return int(n * (n - 1.0) / 2.0) if "codes" in own else max(len(own.get(name, ())) for name in ("pairs", "triplets"))
+def _comparisons(table: Any, own: Mapping[str, Array], n: float) -> int:
+    """How many there are."""
+    if table["kind"] == "all pairs":
+        return int(n * (n - 1.0) / 2.0)
+    return max(len(own.get(name, ())) for name in ("pairs", "triplets"))
 
 
 def _of_comparisons(table: Any, n: float, d: float, rank: float, count: float) -> float:

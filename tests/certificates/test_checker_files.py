@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from samples import instance
 import convexmetric as cm
 from convexmetric.certificates import CertificateError, checker, kernel
 
+KERNEL = Path(kernel.__file__).parent
 NAMES = ("ranking from labels", "psd triplets, trace, G", "relative, rbf, soft", "map")
 
 
@@ -185,8 +187,8 @@ def test_work_is_limited(certificates):
 def run_alone(tmp_path, *arguments, before="", **environment):
     """The checker in a process of its own, with NumPy and the standard library only."""
     alone = tmp_path / "checker.py"
-    for module in (checker, kernel):
-        (tmp_path / Path(module.__file__).name).write_text(Path(module.__file__).read_text())
+    alone.write_text(Path(checker.__file__).read_text())
+    shutil.copytree(KERNEL, tmp_path / "kernel", ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     blocked = "import sys; sys.modules['convexmetric'] = sys.modules['scipy'] = sys.modules['numba'] = None; "
     script = "import runpy; sys.argv = sys.argv[1:]; sys.path.insert(0, '.'); "
     code = blocked + before + script + "runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -201,23 +203,30 @@ def run_alone(tmp_path, *arguments, before="", **environment):
     return done.returncode, done.stdout, done.stderr
 
 
-def imported(module):
-    """The packages that a module imports."""
-    tree = ast.parse(Path(module.__file__).read_text())
+def imported(path):
+    """The packages that a module imports; beginning with a dot those beside it."""
+    tree = ast.parse(path.read_text())
     named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     named |= {f"{'.' * node.level}{node.module}" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    return {name if name.startswith("convexmetric") else name.partition(".")[0] for name in named}
+    return {name if name.startswith(("convexmetric", ".")) else name.partition(".")[0] for name in named}
 
 
 def test_the_kernel_imports_numpy_and_the_standard_library():
-    assert imported(kernel) - sys.stdlib_module_names == {"numpy"}
-    assert imported(checker) - sys.stdlib_module_names == {"numpy", "kernel", "convexmetric.certificates"}
+    modules = {f".{path.stem}" for path in KERNEL.glob("*.py")}
+    for path in KERNEL.glob("*.py"):
+        here = {"kernel"} if path.stem == "__main__" else set()
+        assert imported(path) - sys.stdlib_module_names - modules <= {"numpy"} | here
+    assert imported(Path(checker.__file__)) - sys.stdlib_module_names == {
+        "numpy",
+        "kernel",
+        "convexmetric.certificates",
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_kernel_reads_by_itself_what_the_checker_reads(name, certificates):
     path, verdict = certificates[name]
-    done = subprocess.run([sys.executable, kernel.__file__, path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, KERNEL, path], capture_output=True, text=True, timeout=60)
     bounds, statement, said = done.stdout.splitlines()
     assert (done.returncode, said) == (0, "accepted")
     assert bounds == f"{verdict.lower} <= optimum <= {verdict.upper}"

@@ -243,13 +243,13 @@ def rest_of_many(queries: int = 10_000, n: int = 20_000) -> bytes:
     return deflate((document, arrays | sums))
 
 
-def many_slopes() -> bytes:
+def many_slopes(**more: np.ndarray) -> bytes:
     """All pairs of 20,000 points: 2 10^8 of them."""
     document, arrays = triplet(points=np.zeros((20_000, 1)))
     term = document["problem"]["risk"]["terms"][0]
     document["problem"]["risk"] = {"kind": "all pairs", "terms": [term, term]}
     del arrays["triplets"], arrays["terms"]
-    return deflate((document, arrays | {"codes": np.zeros(20_000, dtype=np.uint8)}))
+    return deflate((document, arrays | {"codes": np.zeros(20_000, dtype=np.uint8)} | more))
 
 
 def many_rankings() -> bytes:
@@ -491,6 +491,12 @@ ATTACKS = [
     Attack(R, "crowded", "10,000 queries among as many points", crowded),
     Attack(R, "features", "2^38 columns", lambda: changed(triplet(), problem(features=2**38))),
     Attack(R, "all-pairs", "all pairs of 20,000 points", many_slopes),
+    Attack(
+        R,
+        "all-pairs-as-lists",
+        "the same, with a list of one item beside them",
+        lambda: many_slopes(near_stops=np.ones(1, dtype=np.uint8), far_stops=np.ones(1, dtype=np.uint8)),
+    ),
     Attack(R, "lzma", "an LZMA member", lambda: lzma_member(False)),
     Attack(R, "lzma-corrupt", "a corrupt LZMA member, whose error is of a class of its own", lambda: lzma_member(True)),
     Attack(R, "method-unknown", "an unknown compression", lambda: lying(method=99)),

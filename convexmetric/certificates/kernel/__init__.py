@@ -1,0 +1,44 @@
+r"""The kernel of proofs: evaluates the two bounds of a certificate, and searches for nothing.
+
+.. math:: \min_{M \in K} \; F(M) = R(M) + \langle G, M \rangle + \Omega(M)
+
+*Upper bound*: F at the metric of the file. *Lower bound*: its dual point says :math:`R(M) \ge v - \langle S, M
+\rangle`; R is nonnegative, so that a share :math:`0 \le \theta \le 1` of this is true, too; and a *cap* P with
+:math:`P \succeq \theta S - G` leaves :math:`F(M) \ge \theta v - \langle P, M \rangle + \Omega(M)`.
+The statement, what is to be shown of a file, and the theorems with their proofs are in ``docs/certificate-format.md``.
+
+It imports NumPy and the standard library only, and runs alone: ``python kernel FILE ...``, this folder, for files that
+are not made to exhaust the machine; ``checker.py`` reads those of strangers. To be read in this order:
+
+==================  =============================================================================================
+``errors``          refusals, and proofs that fail
+``balls``           arithmetic of numbers with radii, and what is assumed of the machine
+``files``           the reader, hashes, rationals and arrays
+``distances``       squared distances, and matrices of dual points
+``lists``           risks over lists
+``comparisons``     risks of listed comparisons
+``sums``            sums of risks
+``regularizers``    regularizers, and what each has to show
+``proofs``          the problem, and its two bounds
+==================  =============================================================================================
+"""
+
+from .balls import Ball, U, entropy, exactly, exp, leading, log, rounded, semidefinite, softplus
+from .comparisons import LOSSES, ListedRisk
+from .distances import Says
+from .errors import CertificateError, NotProven
+
+from .files import (  # isort: skip
+    FORMAT, OF_ROWS, SUMMAND, VERSION, Arrays, Contents, checked, contents, digest, of_rows, statement_digest,
+)  # fmt: skip
+from .lists import ListRisk, gains, majorised, sums_of_slopes, worst_ranking
+from .proofs import Problem, Proof, main, prove
+from .regularizers import Entrywise, QuadraticForm
+from .sums import SumRisk
+
+__all__ = [
+    "FORMAT", "LOSSES", "OF_ROWS", "SUMMAND", "VERSION", "Arrays", "Ball", "CertificateError", "Contents", "Entrywise",
+    "ListRisk", "ListedRisk", "NotProven", "Problem", "Proof", "QuadraticForm", "Says", "SumRisk", "U", "checked",
+    "contents", "digest", "entropy", "exactly", "exp", "gains", "leading", "log", "main", "majorised", "of_rows",
+    "prove", "rounded", "semidefinite", "softplus", "statement_digest", "sums_of_slopes", "worst_ranking",
+]  # fmt: skip

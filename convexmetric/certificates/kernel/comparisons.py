@@ -1,0 +1,118 @@
+"""Risks of listed comparisons, and of all pairs of points with labels (theorem 5)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from .balls import BLOCK, Array, Ball, entropy, gamma, softplus, up
+from .distances import Images, Says, laplacian
+from .errors import demand, show
+from .files import Arrays, Table, keys, positive, rational
+
+__all__ = ["LOSSES", "ListedRisk"]
+
+
+def hinge(s: Ball, mu: Ball) -> Ball:
+    """``max(0, mu - s)``."""
+    t = mu - s
+    return Ball(np.maximum(t.mid, 0.0), t.rad)
+
+
+def hard(s: Ball, mu: Ball) -> Ball:
+    """Zero, if ``s >= mu``."""
+    show(np.all((mu - s).above() <= 0.0), "a hard margin is not proven to hold")
+    return Ball(np.zeros_like(s.mid))
+
+
+#: Losses of a comparison s: the box of their slopes a, l(s), and v(a) with ``l(s) >= v(a) - a s`` (theorem 5).
+LOSSES: dict[str, tuple[float, float, Any, Any]] = {
+    "hinge": (0.0, 1.0, hinge, lambda a, mu: mu * a),
+    "absolute": (-1.0, 1.0, lambda s, mu: abs(mu - s), lambda a, mu: mu * a),
+    "squared": (-np.inf, np.inf, lambda s, mu: (mu - s) * (mu - s), lambda a, mu: mu * a - Ball(a) * a * 0.25),
+    "logistic": (0.0, 1.0, lambda s, mu: softplus(s), lambda a, mu: entropy(a)),
+    "hard": (0.0, np.inf, hard, lambda a, mu: mu * a),
+}
+
+
+class ListedRisk:
+    """Listed comparisons, and all pairs of points with labels."""
+
+    dual_keys = "kind"
+
+    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
+        keys(table, "risk", "kind terms")
+        terms = table["terms"]
+        demand(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
+        for term in terms:
+            keys(term, "term", "loss weight margin sign")
+            known = isinstance(term["loss"], str) and term["loss"] in LOSSES
+            known = known and not isinstance(term["sign"], bool) and term["sign"] in (1, -1)
+            demand(known, "term: there is no such loss, or sign is not 1 or -1")
+            one = positive(term["weight"], "weight") == 1
+            demand(one or term["loss"] != "hard", "term: a hard margin has the weight 1")
+        self.diagonal, self.X, self.losses = diagonal, arrays("points", None, d), [term["loss"] for term in terms]
+        n = len(self.X)
+        if table["kind"] == "all pairs":
+            demand(len(terms) == 2, "risk: all pairs have two terms, of equal and of different labels")
+            codes, self.items = arrays("codes", n, integers=n), np.column_stack(np.triu_indices(n, 1))
+            self.kind = (codes[self.items[:, 0]] != codes[self.items[:, 1]]).astype(np.int8)
+        else:
+            name = "triplets" if "triplets" in arrays else "pairs"
+            self.items = arrays(name, None, 3 if name == "triplets" else 2, integers=n)
+            self.kind = arrays("terms", len(self.items), integers=len(terms))
+        self.triplets = self.items.shape[1] == 3
+        self.signs = np.array([float(term["sign"]) for term in terms])[self.kind]
+        weights = arrays("comparison_weights", len(self)) if "comparison_weights" in arrays else np.ones(len(self))
+        demand((weights >= 0.0).all(), "comparison_weights must not be negative")
+        self.weights = Ball.of([positive(term["weight"], "weight") for term in terms])[self.kind] * weights
+        self.mu = Ball.of([rational(term["margin"], "margin") for term in terms])[self.kind]
+        if "targets" in arrays:
+            self.mu = Ball(arrays("targets", len(self)))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def part(self, rows: slice) -> Self:
+        """Some of the comparisons, whose risks add up."""
+        made = copy.copy(self)
+        made.items, made.kind, made.signs = self.items[rows], self.kind[rows], self.signs[rows]
+        made.weights, made.mu = self.weights[rows], self.mu[rows]
+        return made
+
+    def _by_loss(self) -> Iterator[tuple[Any, Array]]:
+        """What losses are, and rows of comparisons that have them, a block at a time."""
+        step = max(1, BLOCK // max(16, self.X.shape[1]))
+        for number, loss in enumerate(self.losses):
+            rows = np.flatnonzero(self.kind == number)
+            yield from ((LOSSES[loss], rows[at : at + step]) for at in range(0, len(rows), step))
+
+    def value(self, factor: Array) -> Ball:
+        """R at a metric."""
+        images, total = Images(self.diagonal, factor, self.X), Ball(0.0)
+        for (_, _, loss, _), rows in self._by_loss():
+            i, j, *k = self.items[rows].T
+            s = images.listed(i, k[0]) - images.listed(i, j) if k else images.listed(i, j)
+            total = total + (loss(s * self.signs[rows], self.mu[rows]) * self.weights[rows]).sum()
+        return total
+
+    def dual(self, table: Table, arrays: Arrays) -> Says:
+        """What slopes, each in its box, say."""
+        demand(table["kind"] == "slopes", "dual: kind must be 'slopes' for this risk")
+        slopes, total, n = arrays("slopes", len(self)), Ball(0.0), len(self.X)
+        for (low, high, _, worth), rows in self._by_loss():
+            a = slopes[rows]
+            show((a >= low).all() and (a <= high).all(), "a slope is outside of its box")
+            total = total + (worth(a, self.mu[rows]) * self.weights[rows]).sum()
+        u = Ball(slopes) * self.weights * self.signs
+        # An entry of W sums at most `most` weights, each wrong by at most the largest radius.
+        (i, *ends), signs = self.items.T, [-1.0, 1.0] if self.triplets else [1.0]
+        at = np.concatenate([i * n + end for end in ends])
+        parts = np.concatenate([sign * u.mid for sign in signs])
+        W, counts = (np.bincount(at, numbers, n * n).reshape(n, n) for numbers in (parts, np.ones(len(at))))
+        size, most = float(np.bincount(at, np.abs(parts)).max(initial=0.0)), int(counts.max(initial=0.0))
+        rad = np.where(counts > 0.0, up(most * u.rad.max(initial=0.0) + gamma(most) * size), 0.0)
+        return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad)))

@@ -1,0 +1,31 @@
+"""Refusals of files, and proofs that fail."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["CertificateError", "NotProven", "demand", "show"]
+
+
+class CertificateError(Exception):
+    """The file is no certificate: damaged, malformed, too large, or not what its hashes say."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(re.sub("[^ -~]", lambda found: ascii(found[0])[1:-1], message)[:500])
+
+
+class NotProven(Exception):  # noqa: N818 - not an error of the file
+    """The numbers of the file prove no bound; the message says which step fails."""
+
+
+def demand(holds: Any, message: str) -> None:
+    """Refuse a file that is no certificate."""
+    if not holds:
+        raise CertificateError(message)
+
+
+def show(holds: Any, message: str) -> None:
+    """Stop a proof that fails."""
+    if not holds:
+        raise NotProven(message)

@@ -1,0 +1,151 @@
+"""What a file holds: its reader, its hashes, and numbers and arrays of which nothing is taken for granted."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .balls import Array
+from .errors import demand
+
+__all__ = [
+    "FORMAT", "MAX_SUMMANDS", "OF_ROWS", "SUMMAND", "VERSION", "Arrays", "Contents", "Table", "checked", "contents",
+    "digest", "entry", "keys", "natural", "of_rows", "positive", "rational", "statement_digest",
+]  # fmt: skip
+
+Table = dict[str, Any]
+Contents = tuple[Table, Mapping[str, Array]]
+
+FORMAT, VERSION = "convexmetric-certificate", 2
+#: The largest number of risks of a sum, and what the arrays of each begin with.
+MAX_SUMMANDS, SUMMAND = 16, "summand{}_"
+#: Arrays of dual points, of which every part of a certificate has those of its rows.
+OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
+
+
+def contents(path: Path) -> Contents:
+    """Description and arrays of a file that one trusts not to be made to exhaust the machine."""
+    with zipfile.ZipFile(path) as archive:
+        document, arrays = json.loads(archive.read("certificate.json")), {}
+        names = [name for name in archive.namelist() if name != "certificate.json"]
+        for name in names:
+            with archive.open(name) as member:
+                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(member, allow_pickle=False)
+    demand(len(arrays) == len(names), "the file has an array twice")
+    return checked(document, arrays)
+
+
+def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:
+    """The same, if it is of this format and version and has the hashes that it says."""
+    keys(document, "certificate.json", "format version title problem dual claimed sha256")
+    how = ": write it anew from its problem and solution (write_certificate)" if document["version"] == 1 else ""
+    known = document["format"] == FORMAT and document["version"] == VERSION
+    demand(known, f"the file is not a {FORMAT} of version {VERSION}{how}")
+    hashes = document["sha256"]
+    named = isinstance(hashes, dict) and set(hashes) == set(arrays)
+    demand(named, "sha256 must name the arrays of the file, all of them")
+    for name, array in arrays.items():
+        demand(digest(array) == hashes[name], f"the array {name} has another sha256 than certificate.json says")
+    return document, arrays
+
+
+def digest(array: Array) -> str:
+    """SHA-256 over type, shape and bytes (C order) of an array."""
+    found = hashlib.sha256(f"{array.dtype.str} {array.shape};".encode())
+    found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+def statement_digest(problem: Table, arrays: Mapping[str, Array]) -> str:
+    """SHA-256 of a statement: its table as canonical JSON and the hashes of its arrays, a line each, by name."""
+    lines = [json.dumps(problem, sort_keys=True, separators=(",", ":"))]
+    lines += [f"{name} {digest(arrays[name])}" for name in sorted(arrays)]
+    return hashlib.sha256("\n".join(lines).encode("ascii")).hexdigest()
+
+
+def rational(text: Any, what: str) -> Fraction:
+    """A rational written ``"p/q"`` or ``"p"``."""
+    written = isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,400}(/0*[1-9][0-9]{0,399})?", text)
+    demand(written, f"{what} must be a rational, written as text 'p/q', with a denominator that is not zero")
+    demand(abs(value := Fraction(text)) <= 10**300, f"{what} is beyond 1e300")
+    return value
+
+
+def positive(text: Any, what: str) -> Fraction:
+    """A rational between 1e-200 and 1e200."""
+    value = rational(text, what)
+    demand(Fraction(1, 10**200) < value < 10**200, f"{what} must be positive, and between 1e-200 and 1e200")
+    return value
+
+
+def natural(value: Any, what: str, least: int = 0, most: int = 2**40) -> int:
+    """An integer of the description, at least ``least`` and below ``most``."""
+    known = isinstance(value, int) and not isinstance(value, bool) and least <= value < most
+    demand(known, f"{what} must be an integer of at least {least} and below {most}")
+    return int(value)
+
+
+def keys(table: Any, what: str, required: str, optional: str = "") -> None:
+    """Refuse unless a table has these keys and no others."""
+    demand(isinstance(table, dict), f"{what} must be a table")
+    wanted, allowed = set(required.split()), set(optional.split())
+    wrong = sorted((wanted - set(table)) | (set(table) - wanted - allowed))
+    demand(not wrong, f"{what}: keys are missing or unknown: {', '.join(map(repr, wrong))[:200]}")
+
+
+class Arrays:
+    """The arrays of a file, each to be asked for with its shape and kind of numbers."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.arrays, self.used, self.prefix = arrays, set[str](), ""
+
+    def of(self, number: int) -> Arrays:
+        """Those of a risk of a sum, by names without their beginning."""
+        made = copy.copy(self)
+        made.prefix = SUMMAND.format(number)
+        return made
+
+    def _named(self, name: str) -> str:
+        """A name in the file: of points those that all risks of a sum share, where one has none of its own."""
+        own = self.prefix + name
+        return name if name == "points" and own not in self.arrays else own
+
+    def __contains__(self, name: str) -> bool:
+        return self._named(name) in self.arrays
+
+    def __call__(self, name: str, *shape: int | None, integers: int | None = None) -> Array:
+        """An array of a shape (None for any length); with ``integers = n`` of integers in [0, n)."""
+        name = self._named(name)
+        demand(name in self.arrays, f"the array {name} is missing")
+        self.used.add(name)
+        array = self.arrays[name]
+        fits = array.ndim == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
+        fits = fits and array.dtype.str in (("<f8",) if integers is None else ("<i8", "<i4", "|u1"))
+        demand(fits, f"the array {name} has a wrong shape or type: {array.shape}, {array.dtype}")
+        if integers is None:
+            demand(np.isfinite(array).all(), f"the array {name} has NaN or infinite entries")
+            return np.ascontiguousarray(array)
+        inside = not array.size or (int(array.min()) >= 0 and int(array.max()) < integers)
+        demand(inside, f"the array {name} has entries outside of [0, {integers})")
+        return np.ascontiguousarray(array.astype(np.int64))
+
+
+def entry(known: dict[str, Any], table: Any, what: str) -> Any:
+    """The class of a kind of block."""
+    kind = table.get("kind") if isinstance(table, dict) else None
+    demand(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
+    return known[str(kind)]
+
+
+def of_rows(name: str) -> bool:
+    """Whether an array is that of a dual point, of a risk or of one of a sum."""
+    return re.sub(f"^{SUMMAND.format('[0-9]+')}", "", name) in OF_ROWS

@@ -1,0 +1,272 @@
+"""Risks over lists: queries with near and far items, as pairs of them or as rankings (theorems 1 to 5)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .balls import TINY, WHOLE, Array, Ball, U, entropy, gamma, log, softplus, up
+from .distances import Images, Says, laplacian
+from .errors import demand, show
+from .files import Arrays, Table, keys, natural, positive, rational
+
+__all__ = ["ListRisk", "gains", "majorised", "sum_of_hinges", "sums_of_slopes", "worst_ranking"]
+
+
+def discounted(i: Array, b: Array, p: int, h: int, shift: float = 0.0) -> Ball:
+    """Discounts ``D(t) = 1 / log2(t + shift) = ln 2 / ln(t + shift)``, and at most 1, over their sum up to h."""
+    D = log(Ball([2.0])) / log(Ball(np.maximum(np.arange(1.0, h + 1.0) + shift, 2.0)))
+    return (D / D.sum())[np.minimum(i + b, h).astype(np.int64) - 1] * (1.0 * (i + b <= h))
+
+
+def halves(i: Array) -> Ball:
+    """``2^-i``: exact, but that those below 2^-1074 are zero."""
+    return Ball(np.ldexp(1.0, -i.astype(np.int64)), TINY)
+
+
+def reciprocal_ranks(i: Array, b: Array, p: int, h: int) -> Ball:
+    """Expected reciprocal rank: ``2^-i / (i + b)``, over the sum of these in the perfect ranking."""
+    ranks = np.arange(1.0, p + 1.0)
+    return halves(i) / Ball(i + b) / (halves(ranks) / Ball(ranks)).sum()
+
+
+#: Measures: whether they have a k, and g(i, b), what the i-th of p near items, i = 1..p, with b far ones above it adds
+#: to the score; h places count. AUC is a sum of hinges (theorem 1).
+MEASURES: dict[str, tuple[bool, Any]] = {
+    "auc": (False, None),
+    "map": (False, lambda i, b, p, h: Ball(i) / Ball(p * (i + b))),
+    "mrr": (False, lambda i, b, p, h: Ball(1.0 * (i == 1.0)) / Ball(1.0 + b)),
+    "err": (False, reciprocal_ranks),
+    "precision": (True, lambda i, b, p, h: Ball(1.0 * (i + b <= h)) / Ball(float(h))),
+    "knn": (True, lambda i, b, p, h: Ball(1.0 * ((i + b <= h) & (i == h // 2 + 1)))),
+    "ndcg": (True, discounted),
+    "ndcg-log2": (True, lambda i, b, p, h: discounted(i, b, p, h, 1.0)),
+}
+#: The largest k where that is not cut to the number of near items.
+MAX_HEAD = 10**6
+
+
+def gains(measure: str, k: int, cut: bool, p: int, i: Array, b: Array) -> Ball:
+    """``g(i, b)`` of a query with p near items.
+
+    If p < k the first p places count, or (not ``cut``) the first k. Then the score of the perfect ranking is less than
+    1, and what is missing is a gain of the first near item, wherever it stands.
+    """
+    (i, b), gain, h = np.broadcast_arrays(i, b), MEASURES[measure][1], min(k, p) if cut else k
+    found: Ball = gain(i, b, p, h)
+    if h <= p:
+        return found
+    perfect = gain(np.arange(1.0, p + 1.0), np.zeros(p), p, h).sum()
+    return found + (Ball(1.0) - perfect) * (1.0 * (i == 1.0))
+
+
+def worst_ranking(gain: Ball, x: Array, z: Array) -> tuple[float, float]:
+    r"""The largest ``Delta - 2/(p n) sum of inverted (z_j - x_i)`` over all rankings, and its error (theorem 2).
+
+    ``gain`` is (p, n + 1), ``x`` and ``z`` are sorted distances. Its error: with distances wrong by e, the value of a
+    ranking changes by at most 2/(p n) times p n pairs times 2 e; here e is the rounding u D of differences to the
+    nearest near item, D the largest of these (the caller adds the error of distances). Sums of up to n differences err
+    by :math:`\gamma_n n D`, products and differences with them by :math:`2 \gamma_5 n D`, times 2/(p n) and p items; p
+    additions to totals of at most 1 + 4 D err by u (1 + 4 D) each, and gains by their radii. All of it is below
+    :math:`8 (n + p + 16) u (1 + D)` plus p radii.
+    """
+    p, n, x, z = len(x), len(z), x - x[0], z - x[0]
+    D = float(np.max([np.abs(x).max(), np.abs(z).max()]))
+    scale, above, best = 2.0 / (p * n), np.arange(n + 1.0), np.zeros(n + 1)
+    sums = np.concatenate([[0.0], np.cumsum(z)]) * scale
+    for i in range(p):
+        best = np.minimum.accumulate(sums - above * (scale * x[i]) + gain.mid[i] + best)
+    return 1.0 - float(best[n]), float(up(p * float(np.max(gain.rad)) + 8.0 * (n + p + 16) * U * (1.0 + D)))
+
+
+def sum_of_hinges(x: Array, z: Array, margin: Ball) -> tuple[float, float]:
+    """``sum_ij max(0, margin + x_i - z_j)`` of sorted z, and its error but for that of distances (theorem 1).
+
+    An item on the wrong side because of rounding changes nothing but by rounding. The error: p n times that of the
+    margin and the rounding of ``x_i + margin``, and, D being the largest number in brackets, (n + p + 8) u relative of
+    2 p n D.
+    """
+    ends = x + float(margin.mid)
+    below, high, rest = np.searchsorted(z, ends), ends - z[0], z - z[0]
+    sums, D = np.concatenate([[0.0], np.cumsum(rest)]), float(np.max([np.abs(high).max(), rest[-1]]))
+    each = float(margin.rad) + U * float(np.abs(ends).max()) + 2.0 * gamma(z.size + x.size + 8) * D
+    return float(np.sum(below * high - sums[below])), x.size * z.size * each
+
+
+def majorised(part: Array, whole: Array) -> bool:
+    """Whether ``part`` is majorised by ``whole``, integers in descending order: equal sums, no larger partial sums."""
+    own, most = np.cumsum(np.sort(part)[::-1]), np.cumsum(whole)
+    return bool(own[-1] == most[-1] and (own <= most).all())
+
+
+def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
+    """Whether r and c are sums of rows and of columns of slopes between 0 and ``one`` (theorem 3)."""
+    rows, c = np.arange(1, len(r) + 1) * one, np.sort(c)
+    below = np.searchsorted(c, rows)
+    most = np.concatenate([[0], np.cumsum(c)])[below] + (len(c) - below) * rows
+    own = np.cumsum(np.sort(r)[::-1])
+    return bool(own[-1] == c.sum() and (own <= most).all())
+
+
+@dataclass
+class Rest(Sequence[Array]):
+    """Of every query all N rows but the near ones and perhaps one more, in ascending order; made when asked for."""
+
+    near: list[Array]
+    itself: Array
+    N: int
+
+    def __len__(self) -> int:
+        return len(self.near)
+
+    def __getitem__(self, q: Any) -> Any:
+        if isinstance(q, slice):
+            return Rest(self.near[q], self.itself[q], self.N)
+        return np.delete(np.arange(self.N + 1), np.append(self.near[q], [self.itself[q], self.N]))
+
+
+class ListRisk:
+    """Pairs of lists, and rankings: queries with near and far items.
+
+    ``units`` is the weight of a pair of every query, c c_q or 2 C c_q / (n p f), and ``shares`` that of what a query is
+    worth: of rankings C c_q / n, else the same.
+    """
+
+    #: Keys of its dual points.
+    dual_keys = "kind bits"
+
+    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
+        self.diagonal, self.loss, self.measure, self.k = diagonal, "hinge", "auc", 1
+        self.X, self.margin = arrays("points", None, d), Ball(0.5)
+        self.near, N = self._lists("near", arrays), len(self.X)
+        count = len(self.near)
+        if "itself" in arrays:
+            self.far: Rest | list[Array] = Rest(self.near, arrays("itself", count, integers=N + 1), N)
+        else:
+            self.far = self._lists("far", arrays)
+        own = "queries" in arrays
+        self.Q = arrays("queries", count, d) if own else self.X[arrays("anchors", count, integers=N)]
+        self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.near, self.far))
+        demand(len(self.far) == count > 0 and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item")
+        weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
+        demand((weights >= 0.0).all(), "query_weights must not be negative")
+        if table["kind"] == "rankings":
+            keys(table, "risk", "kind measure C", "k short queries")
+            self.measure, self.cut = table["measure"], "short" not in table
+            known = isinstance(self.measure, str) and self.measure in MEASURES
+            known = known and MEASURES[self.measure][0] == ("k" in table)
+            demand(known, "risk: there is no such measure, or a k where it has none, or none where it has one")
+            self.k = natural(table.get("k", 1), "k", 1)
+            printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
+            demand(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
+            share = positive(table["C"], "C") / natural(table.get("queries", count), "queries", count)
+            self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * weights
+            self.shares = Ball.of(share) * weights if self.ranked else self.units
+        else:
+            keys(table, "risk", "kind loss weight", "margin")
+            self.loss, known = table["loss"], table["loss"] in ("hinge", "logistic")
+            demand(known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic")
+            self.margin = Ball.of(rational(table.get("margin", "0"), "margin"))
+            self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
+
+    def _lists(self, name: str, arrays: Arrays) -> list[Array]:
+        items, stops = arrays(name, None, integers=len(self.X)), arrays(f"{name}_stops", None, integers=2**40)
+        demand(len(stops) and (np.diff(stops) > 0).all() and stops[-1] == len(items), f"the {name} lists are malformed")
+        return np.split(items, stops[:-1])
+
+    def __len__(self) -> int:
+        return len(self.near)
+
+    def part(self, rows: slice) -> Self:
+        """Some of the queries, whose risks add up."""
+        made = copy.copy(self)
+        made.near, made.far, made.Q = self.near[rows], self.far[rows], self.Q[rows]
+        made.p, made.n, made.units, made.shares = self.p[rows], self.n[rows], self.units[rows], self.shares[rows]
+        return made
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it is a maximum over rankings that is no sum over pairs."""
+        return self.measure != "auc"
+
+    def value(self, factor: Array) -> Ball:
+        """R at a metric."""
+        mids, rads, table = np.zeros(len(self)), np.zeros(len(self)), Ball(np.zeros((0, 0)))
+        for q, (row, error) in enumerate(Images(self.diagonal, factor, self.X, self.Q).rows()):
+            x, z = np.sort(row[self.near[q]]), np.sort(row[self.far[q]])
+            p, n = x.size, z.size
+            if self.loss == "logistic":
+                total = softplus(Ball(z, error) - Ball(x[:, None], error)).sum()
+                mids[q], rads[q] = total.mid, total.rad
+            elif self.ranked:
+                if table.mid.shape != (p, n + 1):
+                    i, b = np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0)
+                    table = gains(self.measure, self.k, self.cut, p, i, b)
+                mids[q], rads[q] = worst_ranking(table, x, z)
+                rads[q] += 4.0 * error
+            else:
+                mids[q], rads[q] = sum_of_hinges(x, z, self.margin)
+                rads[q] += p * n * 2.0 * error
+        return (Ball(mids, up(rads)) * self.shares).sum()
+
+    def dual(self, table: Table, arrays: Arrays) -> Says:
+        """What the integers of the file say, all of them over ``2^bits``."""
+        kind = "slopes" if self.loss == "logistic" else "rankings" if self.ranked else "sums"
+        one = 2 ** natural(table["bits"], "dual: bits", most=41)
+        demand(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
+        demand(int((self.p * self.n).max()) * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53")
+        W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
+        for q, (r, c, worth) in enumerate(self._slopes(arrays, one) if kind == "slopes" else self._sums(arrays, one)):
+            # Integers below 2^53, and so exact.
+            W[q] = np.bincount(self.far[q], c, len(self.X)) - np.bincount(self.near[q], r, len(self.X))
+            mids[q], rads[q] = worth.mid, worth.rad
+        unit = self.units * (1.0 / one)
+        rad = up((unit.rad + 2.0 * U * unit.mid) * np.abs(W).max(axis=1))
+        W *= unit.mid[:, None]
+        S = laplacian(self.diagonal, self.Q, self.X, Ball(W, rad[:, None]))
+        return Says((Ball(mids, rads) * self.shares).sum(), S)
+
+    def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
+        """Of every query the sums of the slopes of its near and far items, and what they are worth (theorem 5)."""
+        sizes = (self.p * self.n).tolist()
+        slopes = np.split(arrays("slopes", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
+        for p, own in zip(self.p, slopes, strict=True):
+            a = own.reshape(p, -1)
+            yield a.sum(axis=1), a.sum(axis=0), entropy(a / one).sum()
+
+    def _sums(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
+        """The sums of the file, if slopes or rankings have them, and what these are worth (theorems 3 and 4)."""
+        ends, stops = np.cumsum(self.p), np.cumsum(self.n)
+        near = np.split(arrays("near_sums", int(ends[-1]), integers=WHOLE), ends[:-1])
+        far = np.split(arrays("far_sums", int(stops[-1]), integers=WHOLE), stops[:-1])
+        if self.ranked:
+            steps = arrays("steps", None, int(ends[-1]), integers=int(self.n.max()) + 1)
+            weights = arrays("weights", len(steps), None, integers=one + 1)
+            groups = arrays("groups", len(self), integers=weights.shape[1])
+            show((weights.sum(axis=0, dtype=np.float64) <= one).all(), "weights of rankings exceed one in sum")
+        for q, (r, c) in enumerate(zip(near, far, strict=True)):
+            # Then no sum of them overflows.
+            fit = bool((r <= len(c) * one).all() and (c <= len(r) * one).all())
+            if fit and self.ranked:
+                above = np.cumsum(steps[:, ends[q] - len(r) : ends[q]], axis=1)
+                fit, worth = self._of_rankings(r, c, above, weights[:, groups[q]], one)
+            elif fit:
+                fit, worth = sums_of_slopes(r, c, one), self.margin * (float(r.sum()) / one)
+            show(fit, f"the sums of query {q} are those of no slopes")
+            yield r, c, worth
+
+    def _of_rankings(self, r: Array, c: Array, above: Array, weights: Array, one: int) -> tuple[bool, Ball]:
+        """Whether weighted rankings have these sums, and what they are worth (theorem 4)."""
+        p, n, kept = len(r), len(c), weights > 0
+        above, w = above[kept], weights[kept]
+        if (above[:, -1:] > n).any():
+            return False, Ball(0.0)
+        # How many near items, weighted, have each number of far items above them.
+        counts = np.bincount(above.ravel(), np.repeat(w, p), n + 1).astype(np.int64)
+        fit = majorised(r, (w @ above)[::-1]) and majorised(c, np.cumsum(counts[:0:-1])[::-1])
+        gain = gains(self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0), above.astype(np.float64))
+        return fit, ((Ball(1.0) - gain.sum(1)) * (w / one)).sum()

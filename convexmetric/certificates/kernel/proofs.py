@@ -1,0 +1,165 @@
+"""Problems, and the proof of the bounds that a certificate claims, in one file or in parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .balls import Array, Ball, rounded
+from .distances import Says
+from .errors import NotProven, demand, show
+
+from .files import (  # isort: skip
+    Arrays, Contents, Table, contents, digest, entry, keys, natural, of_rows, rational, statement_digest,
+)  # fmt: skip
+from .regularizers import REGULARIZERS
+from .sums import RISKS
+
+__all__ = ["Problem", "Proof", "main", "prove"]
+
+
+class Problem:
+    """The statement of a file, read and checked."""
+
+    def __init__(self, document: Table, arrays: Arrays) -> None:
+        table = self.table = document["problem"]
+        keys(table, "problem", "cone features risk regularizer linear", "constant")
+        known = table["cone"] in ("psd", "diagonal") and isinstance(table["linear"], bool)
+        demand(known, "problem: cone must be 'psd' or 'diagonal', and linear true or false")
+        self.diagonal, self.d = table["cone"] == "diagonal", natural(table["features"], "features", 1)
+        self.constant = rational(table.get("constant", "0"), "constant")
+        self.risk = entry(RISKS, table["risk"], "risk")(table["risk"], arrays, self.diagonal, self.d)
+        omega = entry(REGULARIZERS, table["regularizer"], "regularizer")
+        self.omega = omega(table["regularizer"], arrays, self.diagonal, self.d, self.risk.X)
+        self.G = np.zeros(self.d if self.diagonal else (self.d, self.d))
+        if table["linear"]:
+            self.G = arrays("linear", *self.G.shape)
+            demand((self.G == self.G.T).all(), "linear must be a symmetric matrix")
+        #: Arrays of the statement; what is asked for later proves.
+        self.arrays = {name: arrays.arrays[name] for name in arrays.used}
+        self.sha256 = statement_digest(table, self.arrays)
+
+    def factor(self, arrays: Arrays) -> Array:
+        """Of the metric of a file; on the diagonal its weights."""
+        if not self.diagonal:
+            return arrays("factor", None, self.d)
+        weights = arrays("weights_of_metric", self.d)
+        demand((weights >= 0.0).all(), "weights_of_metric must not be negative")
+        return weights
+
+    def upper(self, risk: Ball, factor: Array) -> Fraction:
+        """F, but for the constant, at the metric of a file, where the risk is known."""
+        B = Ball(factor)
+        linear = B * Ball(self.G) if self.diagonal else B * (B @ Ball(self.G))
+        return (risk + self.omega.value(B) + linear.sum()).upper()
+
+    def given(self, table: Table, arrays: Arrays) -> tuple[Fraction, Any]:
+        """The share of the dual point that counts, and what the regularizer's part is proven by."""
+        return rational(table["share"], "dual: share"), self.omega.given(table, arrays)
+
+    def lower(self, says: Says, given: tuple[Fraction, Any], upper: Fraction | None) -> Fraction:
+        """A lower bound on F, but for the constant, by what was :meth:`given` (theorem 6)."""
+        share, more = given
+        show(0 <= share <= 1, "the share is not between 0 and 1")
+        # Without G the regularizer is at most F, the risk being nonnegative.
+        most = None if self.table["linear"] or upper is None else max(upper, Fraction(0))
+        A = says.S * Ball.of(share) - Ball(self.G) if share else -Ball(self.G)
+        return self.omega.bound(share * says.value.lower(), A, more, most)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is proven of a statement: bounds on its optimal value, rounded outward to 17 digits, None where nothing is.
+
+    ``reason`` says what was not proven, of the bounds and of the claims; it is empty if the claims are accepted.
+    """
+
+    problem: Problem
+    lower: Fraction | None
+    upper: Fraction | None
+    claimed: tuple[Fraction, Fraction]
+    reason: str
+
+
+def prove(files: Iterable[Contents]) -> Proof:
+    """Prove the bounds of a certificate, in one file or in parts (theorem 8), and compare them with its claims."""
+    reasons: dict[str, str] = {}
+
+    def attempt(end: str, step: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return step(*given)
+        except NotProven as error:
+            reasons.setdefault(end, f"{end} bound: {error}")
+
+    problem, common, parts = None, "", []
+    with np.errstate(all="ignore"):
+        for document, arrays in files:
+            of, table, claims = Arrays(arrays), document["dual"], document["claimed"]
+            problem = Problem(document, of)
+            keys(table, "dual", f"{problem.risk.dual_keys} share {problem.omega.parameters}", "rows")
+            keys(claims, "claimed", "lower upper")
+            given, factor = problem.given(table, of), problem.factor(of)
+            claimed = rational(claims["lower"], "lower"), rational(claims["upper"], "upper")
+            before, common = common, shared(document, arrays)
+            demand(before in ("", common), "these are no parts of one certificate: they differ in more than their rows")
+            rows = some_rows(table, len(problem.risk))
+            risk = problem.risk.part(slice(*rows))
+            parts.append((rows, attempt("upper", risk.value, factor), attempt("lower", risk.dual, table, of)))
+            unused = ", ".join(sorted(set(arrays) - of.used))
+            demand(not unused, f"arrays that nothing speaks of: {unused}")
+        assert problem is not None, "there is no file"
+        # In the order of their rows, so that the order of files does not matter.
+        ranges, costs, said = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
+        wrong = misfits(ranges, len(problem.risk))
+        reasons = {"upper": wrong, "lower": wrong} if wrong else reasons
+        upper = None if "upper" in reasons else attempt("upper", problem.upper, reduce(add, costs), factor)
+        lower = None if "lower" in reasons else attempt("lower", problem.lower, reduce(add, said), given, upper)
+    low = None if lower is None else rounded(lower + problem.constant, -1)
+    high = None if upper is None else rounded(upper + problem.constant, 1)
+    if low is not None and claimed[0] > low:
+        reasons["lower"] = "the lower bound claimed is larger than the one proven"
+    if high is not None and claimed[1] < high:
+        reasons["upper"] = "the upper bound claimed is smaller than the one proven"
+    return Proof(problem, low, high, claimed, wrong or "; ".join(reasons.values()))
+
+
+def shared(document: Table, arrays: Mapping[str, Array]) -> Any:
+    """What the parts of a certificate have in common: all but the rows, and the dual point of these."""
+    dual = {key: value for key, value in document["dual"].items() if key not in ("rows", "bits")}
+    hashes = {name: digest(array) for name, array in arrays.items() if not of_rows(name)}
+    return json.dumps([document["problem"], document["claimed"], dual, hashes], sort_keys=True)
+
+
+def some_rows(table: Table, count: int) -> tuple[int, int]:
+    """The first row of a file, and the one after its last; all rows where there is no word of it."""
+    rows = table.get("rows", [0, count])
+    demand(isinstance(rows, list) and len(rows) == 2, "dual: rows must be a list of two integers")
+    if "rows" in table:
+        natural(rows[1], "dual: the end of rows", natural(rows[0], "dual: the first row", 0, count) + 1, count + 1)
+    return rows[0], rows[1]
+
+
+def misfits(rows: Iterable[tuple[int, int]], count: int) -> str:
+    """Which rows are not in exactly one part, of parts in order; empty if all are."""
+    at, said = 0, []
+    for first, end in [*rows, (count, count)]:
+        if first != at:
+            where = "no part" if first > at else "more than one part"
+            said.append(f"the rows {min(at, first)} to {(first if first > at else min(at, end)) - 1} are in {where}")
+        at = max(at, end)
+    return "; ".join(said)
+
+
+def main(*paths: str) -> int:
+    """Print bounds and the hash of the statement; exit code 0 if the claims of the files are proven, else 1."""
+    proof = prove(contents(Path(path)) for path in paths)
+    print(f"{proof.lower} <= optimum <= {proof.upper}\nstatement: {proof.problem.sha256}\n{proof.reason or 'accepted'}")
+    return int(bool(proof.reason))

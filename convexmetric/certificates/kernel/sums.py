@@ -1,0 +1,79 @@
+"""Sums of risks (theorem 8), and all kinds of risks by name."""
+
+from __future__ import annotations
+
+import copy
+from functools import reduce
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+
+from .balls import Array, Ball
+from .comparisons import ListedRisk
+from .distances import Says
+from .errors import NotProven, demand
+from .files import MAX_SUMMANDS, Arrays, Table, entry, keys
+from .lists import ListRisk
+
+__all__ = ["RISKS", "SumRisk"]
+
+
+SUMMANDS: dict[str, Any] = {
+    "pairs of lists": ListRisk, "rankings": ListRisk, "listed comparisons": ListedRisk, "all pairs": ListedRisk
+}  # fmt: skip
+
+
+class SumRisk:
+    """A sum of risks, each with arrays of its own: its rows are those of the first, then those of the second."""
+
+    dual_keys = "kind summands"
+
+    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
+        keys(table, "risk", "kind summands")
+        tables = table["summands"]
+        fits = isinstance(tables, list) and 1 <= len(tables) <= MAX_SUMMANDS
+        demand(fits, f"risk: summands must be 1 to {MAX_SUMMANDS} risks")
+        self.risks = [
+            entry(SUMMANDS, one, "summand")(one, arrays.of(number), diagonal, d) for number, one in enumerate(tables)
+        ]
+        self.X, self.shape = None, (d,) if diagonal else (d, d)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.risks))
+
+    def of_each(self, rows: slice) -> list[slice]:
+        """The rows of every risk that are among some of the whole."""
+        ends = np.cumsum([len(risk) for risk in self.risks]).tolist()
+        return [
+            slice(*(min(max(row - end + len(risk), 0), len(risk)) for row in (rows.start, rows.stop)))
+            for risk, end in zip(self.risks, ends, strict=True)
+        ]
+
+    def part(self, rows: slice) -> Self:
+        """Some of the rows, of one risk or of several."""
+        made = copy.copy(self)
+        made.risks = [risk.part(own) for risk, own in zip(self.risks, self.of_each(rows), strict=True)]
+        return made
+
+    def value(self, factor: Array) -> Ball:
+        """R at a metric."""
+        return reduce(add, (risk.value(factor) for risk in self.risks if len(risk)), Ball(0.0))
+
+    def dual(self, table: Table, arrays: Arrays) -> Says:
+        """What the dual points of all risks that have rows say; all of them are read, whether they hold or not."""
+        tables, said, failed = table["summands"], Says(Ball(0.0), Ball(np.zeros(self.shape))), None
+        fits = table["kind"] == "sum" and isinstance(tables, list) and len(tables) == len(self.risks)
+        demand(fits, "dual: kind must be 'sum' for this risk, with as many summands")
+        for number, (risk, own) in enumerate(zip(self.risks, tables, strict=True)):
+            keys(own, "dual: a summand", risk.dual_keys)
+            try:
+                said = said + risk.dual(own, arrays.of(number)) if len(risk) else said
+            except NotProven as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return said
+
+
+RISKS: dict[str, Any] = SUMMANDS | {"sum": SumRisk}

@@ -144,7 +144,7 @@ def test_where_only_the_risk_holds_a_linear_term_the_default_closes_the_gap(seed
     near = SeparableRisk(PairDistances(X, PAIRS[SIMILAR], -np.ones(SIMILAR.sum()), cone), Hinge(0.01))
     far = SeparableRisk(PairDistances(X, *FAR, cone), Hinge(0.01, 5.0))
     # The linear term takes away most of what similar pairs cost in some directions.
-    held, turned = 0.01 * SIMILAR.sum() * SCATTER, np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    held, turned = 0.01 * SIMILAR.sum() * scatter(cone), np.linalg.qr(rng.normal(size=(5, 5)))[0]
     root = np.linalg.cholesky(held)
     G = -root @ turned @ np.diag([0.9, 0.5, 0.1, -0.2, -1.0]) @ turned.T @ root.T
     problem = cm.MetricProblem(near + far, Zero(), G)

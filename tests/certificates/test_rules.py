@@ -361,3 +361,13 @@ def test_priors_are_a_linear_term_and_a_constant(kind, reg, diagonal, of, tmp_pa
     at_prior = cm.write_certificate(path, problem, cm.certify(problem, M, cm.solve(problem).certificate.dual))
     assert float(at_prior.upper) == pytest.approx(problem.risk.value(M), rel=1e-9)
     assert verdict.lower <= at_prior.upper
+
+
+@pytest.mark.parametrize("kind", ["map", "triplets"])
+@pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
+def test_any_dual_point_beside_a_prior_is_shrunk_as_far_as_it_helps(kind, diagonal, tmp_path):
+    problem, rng = towards_a_prior(kind, M0.diagonal() if diagonal else M0, 1.0, diagonal), np.random.default_rng(0)
+    for _ in range(4):
+        certificate = cm.certify(problem, random_metric(rng, problem.cone), random_cut_dual(rng, problem))
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+        assert float(verdict.lower) == pytest.approx(certificate.lower_bound, rel=1e-8, abs=1e-8)

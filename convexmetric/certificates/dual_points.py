@@ -277,7 +277,7 @@ def _best_share(problem: kernel.Problem, v: float, S: Array, G: Array, weight: f
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if rising(middle) else (low, middle)
-    return 0.5 * (low + high)
+    return low
 
 
 def _entries(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, spare: float) -> tuple[Table, Arrays]:

@@ -429,7 +429,7 @@ def _words(table: dict[str, Any]) -> str:
         for term in table.get("terms", ())
     ]
     said += [_words(summand) for summand in table.get("summands", ())]
-    return f"{table['kind']} ({'; '.join(said)})"
+    return f"{table['kind']} ({'; '.join(said)})" if said else str(table["kind"])
 
 
 def in_words(table: dict[str, Any]) -> str:

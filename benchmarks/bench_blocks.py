@@ -36,6 +36,7 @@ BLOCKS = {
     "blocks-zero-wine": "Zero",
     "blocks-constant-wine": "a constant",
     "blocks-linear-iris": "a linear term that falls without end",
+    "blocks-linear-held-iris": "a linear term that only the risk holds",
     "blocks-sum-triplets-pairs-wine": "SumRisk",
     "blocks-sum-rankings-pairs-wine": "SumRisk",
     "blocks-l1-wine": "EntrywiseL1",

@@ -137,6 +137,23 @@ def test_an_exact_penalty_has_the_optimum_of_its_constraint():
     assert cm.solve(hard, tol=1e-8).upper_bound == pytest.approx(cm.solve(soft, tol=1e-8).upper_bound, rel=1e-7)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 4, 5, 6])
+def test_where_only_the_risk_holds_a_linear_term_the_default_closes_the_gap(seed):
+    # Dual points are on the border of what is feasible, where rounding decides whether they prove anything.
+    cone, rng = CONES["full"], np.random.default_rng(seed)
+    near = SeparableRisk(PairDistances(X, PAIRS[SIMILAR], -np.ones(SIMILAR.sum()), cone), Hinge(0.01))
+    far = SeparableRisk(PairDistances(X, *FAR, cone), Hinge(0.01, 5.0))
+    # The linear term takes away most of what similar pairs cost in some directions.
+    held, turned = 0.01 * SIMILAR.sum() * SCATTER, np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    root = np.linalg.cholesky(held)
+    G = -root @ turned @ np.diag([0.9, 0.5, 0.1, -0.2, -1.0]) @ turned.T @ root.T
+    problem = cm.MetricProblem(near + far, Zero(), G)
+    solution = cm.solve(problem)
+    stated = problem.statement().problem.solve(solver=cp.CLARABEL)
+    assert solution.status == "optimal"
+    assert solution.upper_bound == pytest.approx(stated, rel=1e-5)
+
+
 def test_no_regularizer_and_a_linear_term_are_a_trace():
     risk = RISKS["hinge"](CONES["full"])
     nothing = cm.solve(cm.MetricProblem(risk, Zero(), 0.7 * np.eye(5), 3.0), tol=1e-8)

@@ -55,6 +55,8 @@ __all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
 HALVINGS = 60
 #: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
 LOST_PASSES = 3
+#: Passes in which cuts bound nothing yet, as under a linear term that falls without end, after which to end.
+BLIND_PASSES = 20
 #: Relative gap of a master below which float64 does not go.
 FINEST = 1e-13
 
@@ -171,7 +173,7 @@ class CuttingPlanes(Solver):
             monitor.atol = max(monitor.atol, self.epsilon * risk.unit)
         n_groups = pool.n_groups
         master, fresh, solved = self._master(pool.above), True, False
-        move, alpha, idle = None, self.stabilisation, 0
+        move, alpha, idle, blind = None, self.stabilisation, 0, 0
         left = monitor.left_by(self.name)
         if left:
             metric, alpha = pool.restore(left)
@@ -215,7 +217,11 @@ class CuttingPlanes(Solver):
             if idle == LOST_PASSES:
                 return
             missing = outcome.upper_bound - outcome.lower_bound
-            if not (improved or fell) and not missing <= monitor.upper_bound - monitor.lower_bound < np.inf:
+            gained = improved or fell
+            # A linear term that falls without end is held by cuts far out, which are still to come.
+            blind = blind + 1 if not gained and -np.inf in (monitor.lower_bound, outcome.lower_bound) else 0
+            held = 0 < blind < BLIND_PASSES
+            if not (gained or held or missing <= monitor.upper_bound - monitor.lower_bound < np.inf):
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return
@@ -228,7 +234,7 @@ class CuttingPlanes(Solver):
             # Before any metric satisfies all constraints, the master's is the best there is.
             best = outcome.M if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
             move = outcome.M - best
-            metric = cone.project(best + (1.0 - alpha) * move)
+            metric = cone.project(best + (1.0 - (0.0 if blind else alpha)) * move)
 
     def _adapted(self, alpha: float, falls: bool) -> float:
         """Nearer to the master where the objective still falls towards it, else nearer to the best metric."""

@@ -104,7 +104,12 @@ class Monitor:
         """Whether the gap is small enough, also after rounding."""
         if not (self.gap <= self.tol or self.upper_bound - self.lower_bound <= self.atol):
             return False
-        return self._certifier is None or close_enough(self.certificate(), self.tol, self.atol)
+        if self._certifier is None or close_enough(self.certificate(), self.tol, self.atol):
+            return True
+        if self.certificate().lower_bound == -np.inf:
+            # On the border of what is feasible rounding decides: what proves nothing must not keep out what does.
+            self._dual, self.sums, self.lower_bound = None, None, -np.inf
+        return False
 
     def certificate(self) -> Certificate:
         """The certificate of the best points so far; made once for each."""

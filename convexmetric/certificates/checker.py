@@ -59,6 +59,8 @@ MAX_WORK = 2e12
 #: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
 #: and a row of a table of rankings.
 MULTIPLY, RANKING, LOGISTIC, QUERY, ROW = 0.1, 8.0, 2e3, 2e5, 3e4
+#: Kinds of risks, by what their estimates of work go by.
+LISTS, COMPARISONS = ("pairs of lists", "rankings"), ("listed comparisons", "all pairs")
 
 
 # The machine ----------------------------------------------------------------------------------------------------------
@@ -299,8 +301,10 @@ def operations(document: Any, arrays: Mapping[str, Array]) -> float:
         risks = [(table, _own(arrays, number)) for number, table in enumerate(problem["risk"]["summands"])]
     comparisons, at = 0.0, 0
     for table, own in risks:
+        if table.get("kind") not in (*LISTS, *COMPARISONS):
+            continue  # The kernel refuses it.
         n = float(len(own.get("points", ())))
-        lists = table["kind"] in ("pairs of lists", "rankings")
+        lists = table["kind"] in LISTS
         count = own["near_stops"].size if lists else _comparisons(table, own, n)
         rows = slice(max(first - at, 0), count if end is None else min(max(end - at, 0), count))
         at += count
@@ -429,7 +433,7 @@ def _words(table: dict[str, Any]) -> str:
         for term in table.get("terms", ())
     ]
     said += [_words(summand) for summand in table.get("summands", ())]
-    return f"{table['kind']} ({'; '.join(said)})"
+    return f"{table['kind']} ({'; '.join(said)})" if said else str(table["kind"])
 
 
 def in_words(table: dict[str, Any]) -> str:

@@ -29,6 +29,8 @@ __all__ = ["feasible", "in_parts", "stored"]
 
 #: Bits of slopes and weights, if the kernel's sums of them stay below 2^53.
 BITS = 36
+#: How often the best share is halved; what is lost is the square of how wrong it is.
+HALVINGS = 20
 #: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
 SPARE = (0.0, *(2.0**-k for k in range(50, 19, -3)))
 
@@ -242,6 +244,8 @@ def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, sp
         square = _size(problem, S - G) ** 2
         if not linear:
             share = 0.0 if v <= 0.0 else min(1.0, v * weight / square) if square else 1.0
+        elif spare < 1.0:
+            share = _best_share(problem, v, S, G, weight)
     elif v <= 0.0 and not linear:
         share = 0.0
     elif spare < 1.0:
@@ -255,6 +259,25 @@ def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, sp
     kept = values > 0.0
     cap = np.ascontiguousarray((vectors[:, kept] * np.sqrt(values[kept])).T)
     return table | {"shift": str(Fraction(_slack(values, rad)))}, {"cap": cap}
+
+
+def _best_share(problem: kernel.Problem, v: float, S: Array, G: Array, weight: float) -> float:
+    """About where ``theta v - ||[theta S - G]_+||^2 / (2 weight)``, which is concave, is largest."""
+
+    def rising(theta: float) -> bool:
+        A = theta * S - G
+        if problem.diagonal:
+            return bool(v * weight >= float(S @ np.maximum(A, 0.0)))
+        values, vectors = np.linalg.eigh(0.5 * (A + A.T))
+        return bool(v * weight >= float(np.maximum(values, 0.0) @ ((S @ vectors) * vectors).sum(axis=0)))
+
+    if rising(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rising(middle) else (low, middle)
+    return low
 
 
 def _entries(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, spare: float) -> tuple[Table, Arrays]:

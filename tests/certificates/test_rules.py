@@ -48,6 +48,7 @@ def said_of(path, contents):
 def test_no_regularizer_is_proven_by_the_linear_term(cone, seed, tmp_path):
     problem, path = triplets(Zero(), cone, seed=seed), tmp_path / "c.npz"
     verdict = proven(problem, path)
+    assert "+ zero over" in verdict.problem
     document, arrays = opened(path)
     assert document["problem"]["regularizer"] == {"kind": "zero"}
     # A dual point that is larger by a hundredth is feasible no more where the linear term is in the way.
@@ -198,7 +199,7 @@ def test_sums_of_risks_are_proven_whole_and_in_parts(omega, shared, cone, tmp_pa
     assert compare([path], [path.read_bytes()]) == "accepted"
     scale = 1e-6 * solution.upper_bound
     assert solution.lower_bound - scale <= verdict.lower <= verdict.upper <= solution.upper_bound + scale
-    _, arrays = opened(path)
+    document, arrays = opened(path)
     assert {name for name in arrays if name.endswith("points")} == (
         {"points"} if shared else {f"summand{k}_points" for k in range(5)}
     )
@@ -209,6 +210,7 @@ def test_sums_of_risks_are_proven_whole_and_in_parts(omega, shared, cone, tmp_pa
         paths = [tmp_path / f"c-{number}.npz" for number in range(1, count + 1)]
         assert compare(paths, [one.read_bytes() for one in paths]) == "accepted"
         whole = cm.verify(*paths)
+        assert max(checker.operations(*opened(one)) for one in paths) < checker.operations(document, arrays)
         assert whole.sha256 == verdict.sha256
         assert abs(whole.lower - verdict.lower) + abs(whole.upper - verdict.upper) <= 1e-9 * verdict.upper
         assert cm.verify(*paths[1:]).lower is None
@@ -361,3 +363,21 @@ def test_priors_are_a_linear_term_and_a_constant(kind, reg, diagonal, of, tmp_pa
     at_prior = cm.write_certificate(path, problem, cm.certify(problem, M, cm.solve(problem).certificate.dual))
     assert float(at_prior.upper) == pytest.approx(problem.risk.value(M), rel=1e-9)
     assert verdict.lower <= at_prior.upper
+
+
+@pytest.mark.parametrize("kind", ["map", "triplets"])
+@pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
+def test_any_dual_point_beside_a_prior_is_shrunk_as_far_as_it_helps(kind, diagonal, tmp_path):
+    problem, rng = towards_a_prior(kind, M0.diagonal() if diagonal else M0, 1.0, diagonal), np.random.default_rng(0)
+    for _ in range(4):
+        certificate = cm.certify(problem, random_metric(rng, problem.cone), random_cut_dual(rng, problem))
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+        assert float(verdict.lower) == pytest.approx(certificate.lower_bound, rel=1e-8, abs=1e-8)
+
+
+def test_verdicts_say_what_is_added_up(of_two):
+    said = checker.verify(of_two).problem
+    assert said.startswith(
+        "minimise sum (rankings (C 4; measure map); listed comparisons (hinge of weight 1/2, margin 1,"
+    )
+    assert "+ trace (weight 3/10) over" in said

@@ -217,7 +217,7 @@ class SeparableRisk(Risk):
         # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
         step = 4.0 * np.finfo(float).eps
         while np.isfinite(scale) and np.isfinite(scale * M).all():
-            if np.isfinite(self.loss.value(self.comparisons.forward(scale * M))):
+            if np.isfinite(self.loss.value(self.comparisons.forward(scale * M) - scale * slack)):
                 return scale * M
             scale *= 1.0 + step
             step *= 2.0

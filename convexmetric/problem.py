@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.cones import Cone
@@ -477,9 +478,15 @@ class MetricProblem:
         constraints = risk.constraints + in_cone + self.regularizer.constraints(M, self.cone)
         return Statement(cp.Problem(cp.Minimize(objective), constraints), M, risk.dual)
 
-    def components(self, M: Array) -> Array:
-        """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``."""
-        return self.cone.factor(M)
+    def components(self, M: Array) -> Any:
+        """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``.
+
+        A sparse matrix where metrics are diagonal and points are sparse.
+        """
+        if not self._stays_sparse:
+            return self.cone.factor(M)
+        kept = np.flatnonzero(M > 0.0)
+        return sp.csr_array((np.sqrt(M[kept]), (np.arange(kept.size), kept)), shape=(kept.size, M.size))
 
     @property
     def weighs_features(self) -> bool:
@@ -490,9 +497,21 @@ class MetricProblem:
         """Weights of a diagonal metric, one a feature (or what else the problem gives weights to)."""
         return M
 
-    def full_matrix(self, M: Array) -> Array:
-        """The metric as a ``(features, features)`` matrix on the data as given by the user."""
-        return self.cone.full(M)
+    def full_matrix(self, M: Array) -> Any:
+        """The metric as a ``(features, features)`` matrix on the data as given by the user.
+
+        A sparse matrix where metrics are diagonal and points are sparse.
+        """
+        return self._diagonal(M) if self.cone.diagonal else self.cone.full(M)
+
+    def _diagonal(self, w: Array) -> Any:
+        """The matrix of weights of features."""
+        return sp.csr_array(sp.diags_array(w)) if self._stays_sparse else np.diag(w)
+
+    @property
+    def _stays_sparse(self) -> bool:
+        """Whether metrics are diagonal and points are sparse, so that nothing may have an entry a pair of features."""
+        return self.cone.diagonal and any(sp.issparse(points) for points in self.risk.points)
 
 
 def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:

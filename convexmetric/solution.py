@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -94,13 +94,13 @@ class Solution:
             raise KeyboardInterrupt
 
     @cached_property
-    def M(self) -> Array:
-        """The metric as a full matrix on the features of the data."""
+    def M(self) -> Any:
+        """The metric as a full matrix on the features of the data; of diagonal ones from sparse points a sparse one."""
         return self.problem.full_matrix(self.certificate.M)
 
     @cached_property
-    def components(self) -> Array:
-        """A factor ``L`` of the metric, ``(rank, features)``: distances are ``||L x - L x'||^2``."""
+    def components(self) -> Any:
+        """A factor ``L`` of the metric, ``(rank, features)``, sparse as ``M``: distances are ``||L x - L x'||^2``."""
         return self.problem.components(self.certificate.M)
 
     @cached_property

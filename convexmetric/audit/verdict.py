@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.audit.optimality import Conditions, Scale, Subspace, best_scale, compare_ranges, optimality_conditions
@@ -508,8 +509,9 @@ def _worst_parts(problem: MetricProblem, M: Array, reference: Array | None, coun
     )
 
 
-def _asymmetry(M: ArrayLike) -> float:
-    array = np.asarray(M, dtype=np.float64)
+def _asymmetry(M: Any) -> float:
+    # A sparse matrix is a diagonal one.
+    array = np.zeros(0) if sp.issparse(M) else np.asarray(M, dtype=np.float64)
     if array.ndim != 2 or array.size == 0:
         return 0.0
     largest = float(np.abs(array).max())

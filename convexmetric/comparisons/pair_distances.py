@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pairs import ListedPairs
 from convexmetric.comparisons.points import as_points, described_points, translated
-from convexmetric.cones import Cone, PSDCone
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
 from convexmetric.deadline import looking
@@ -50,7 +50,7 @@ class PairDistances(Comparisons):
     """
 
     def __init__(self, X: Any, pairs: Any, signs: Array, cone: Cone) -> None:
-        (self.X,) = translated(as_points(X))
+        (self.X,) = translated(as_points(X, sparse=isinstance(cone, NonnegativeDiagonal)))
         if self.X.shape[1] != cone.d:
             raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
         self.cone = cone
@@ -82,22 +82,26 @@ class PairDistances(Comparisons):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def differences(self, rows: np.ndarray | slice) -> Array:
-        """``x_i - x_j`` of some pairs."""
+    def differences(self, rows: np.ndarray | slice) -> Any:
+        """``x_i - x_j`` of some pairs; sparse if X is."""
         i, j = self.pairs[rows].T
-        return np.asarray(self.X[i] - self.X[j])
+        return self.X[i] - self.X[j]
 
     @property
-    def rows(self) -> Array:
-        """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``."""
-        V = self.differences(slice(None))
-        return np.asarray(self.signs[:, None] * self.cone.outer_rows(V))
+    def rows(self) -> Any:
+        """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``; sparse if X is."""
+        rows = self.cone.outer_rows(self.differences(slice(None)))
+        return sp.csr_array(rows.multiply(self.signs[:, None])) if sp.issparse(rows) else self.signs[:, None] * rows
 
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
-        images = self.cone.times(self.X, M)
         s = np.empty(len(self))
+        images = None if sp.issparse(self.X) else self.cone.times(self.X, M)
         for first in looking(range(0, len(self), BLOCK)):
+            if images is None:
+                rows = slice(first, first + BLOCK)
+                s[rows] = self.cone.quadratic_forms(self.differences(rows), M)
+                continue
             i, j = self.pairs[first : first + BLOCK].T
             s[first : first + BLOCK] = np.einsum("tk,tk->t", images[i] - images[j], self.X[i] - self.X[j])
         return self.signs * s

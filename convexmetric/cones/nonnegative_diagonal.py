@@ -6,7 +6,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy.sparse as sp
 
 from convexmetric.cones.base import Array, Cone, finite_array, real_array
 from convexmetric.cones.described import Described
@@ -39,8 +39,13 @@ class NonnegativeDiagonal(Cone):
         """``d``."""
         return self.d
 
-    def element(self, M: ArrayLike, name: str = "w") -> Array:
-        """Weights ``(d,)``; a diagonal ``(d, d)`` matrix is accepted for its diagonal."""
+    def element(self, M: Any, name: str = "w") -> Array:
+        """Weights ``(d,)``; a diagonal ``(d, d)`` matrix, sparse or not, is accepted for its diagonal."""
+        if sp.issparse(M) and M.shape == (self.d, self.d):
+            weights = M.diagonal()
+            if sp.csr_array(M).count_nonzero() > np.count_nonzero(weights):
+                raise InputError(f"{name} must be a vector of {self.d} weights or a diagonal matrix")
+            M = weights
         array = real_array(M, name)
         if array.shape == (self.d, self.d):
             weights = np.diag(array)

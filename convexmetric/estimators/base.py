@@ -165,10 +165,13 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def get_mahalanobis_matrix(self) -> Array:
-        """``(d, d)`` matrix L^T L with L = ``components_``; under a kernel on the coordinates of ``embedding_``."""
+    def get_mahalanobis_matrix(self) -> Any:
+        """``(d, d)`` matrix L^T L with L = ``components_``, sparse if that is.
+
+        Under a kernel on the coordinates of ``embedding_``.
+        """
         check_is_fitted(self)
-        return np.asarray(dense(self.components_.T @ self.components_))
+        return self.components_.T @ self.components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,6 +16,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
@@ -223,4 +224,4 @@ def nearest_columns(D: np.ndarray, k: int) -> np.ndarray:
 
 
 def _cone(M: ArrayLike, d: int) -> Cone:
-    return NonnegativeDiagonal(d) if np.ndim(M) == 1 else PSDCone(d)
+    return NonnegativeDiagonal(d) if np.ndim(M) == 1 or sp.issparse(M) else PSDCone(d)

@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arguments import check_count
@@ -196,7 +197,7 @@ def rank_corpus(
         raise InputError(f"queries have {asked.shape[1]} features, but corpus has {d}")
     documents, names = identifiers_of(corpus_ids, n, "corpus_ids"), identifiers_of(query_ids, len(asked), "query_ids")
     given = np.ones(d) if M is None else M
-    cone = NonnegativeDiagonal(d) if np.ndim(given) == 1 else PSDCone(d)
+    cone = NonnegativeDiagonal(d) if np.ndim(given) == 1 or sp.issparse(given) else PSDCone(d)
     metric = cone.element(given, "M")
     norms, own = cone.quadratic_forms(points, metric), cone.quadratic_forms(asked, metric)
     width, step = min(k, n), max(1, BLOCK_BYTES // (8 * n))

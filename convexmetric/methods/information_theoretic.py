@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_flag
 from convexmetric.comparisons import PairDistances
-from convexmetric.comparisons.points import Checked, as_points
+from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
@@ -96,8 +96,8 @@ class InformationTheoreticProblem(MetricProblem):
         prior: ArrayLike | str = "identity",
         diagonal: bool = False,
     ) -> None:
-        points, kinds = as_points(X), np.asarray(r)
         check_flag(diagonal, "diagonal")
+        points, kinds = as_points(X, sparse=diagonal), np.asarray(r)
         cone: Cone = (NonnegativeDiagonal if diagonal else PSDCone)(points.shape[1])
         if isinstance(prior, str) and prior != "identity":
             raise InputError(f"prior must be 'identity' or a metric, got {prior!r}")
@@ -107,7 +107,7 @@ class InformationTheoreticProblem(MetricProblem):
         # A margin is minus the distance of a similar pair, and the distance of a dissimilar one.
         signs = np.where(kinds == 1, -1.0, 1.0)
         compared = PairDistances(Checked(points), pairs, signs, cone)
-        same = (compared.differences(slice(None)) == 0.0).all(axis=1) & (signs > 0.0)
+        same = (np.abs(compared.differences(slice(None))).sum(axis=1) == 0.0) & (signs > 0.0)
         if same.any():
             raise InputError(f"pair {int(np.argmax(same))} is dissimilar, but its points are the same: leave it out")
         loss = ItakuraSaito(self.gamma, np.where(signs < 0.0, self.u, self.l), signs)
@@ -135,9 +135,11 @@ class InformationTheoreticProblem(MetricProblem):
         InputError
             If an argument is malformed.
         """
-        points = as_points(X)
+        points = as_points(X, sparse=diagonal)
         pairs, r = balanced_pairs(y, count, random_state)
-        d = ((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2).sum(axis=1)
+        d = NonnegativeDiagonal(points.shape[1]).quadratic_forms(
+            points[pairs[:, 0]] - points[pairs[:, 1]], np.ones(points.shape[1])
+        )
         kept = (d > 0.0) | (r == 1)
         u, l = np.percentile(d[kept], (NEAR, FAR))  # noqa: E741
         checked: Any = Checked(points)
@@ -156,9 +158,9 @@ class InformationTheoreticProblem(MetricProblem):
         gamma, xi0 = given("gamma", self.gamma, nonneg=True), np.where(self.signs < 0.0, self.u, self.l)
         xi = cp.Variable(len(xi0), name="xi")
         slacks = cp.sum(cp.multiply(1.0 / xi0, xi) - cp.log(cp.multiply(1.0 / xi0, xi)) - 1.0)
-        constraints = []
+        X, constraints = as_rows(self.comparisons.X), []
         for t, (i, j) in enumerate(self.comparisons.pairs.tolist()):
-            v = self.comparisons.X[i] - self.comparisons.X[j]
+            v = X[i] - X[j]
             distance = inner(given(f"Q[{i}, {j}]", self.cone.outer(v)), A)
             constraints.append(distance <= xi[t] if self.signs[t] < 0.0 else distance >= xi[t])
         return self._program(self.regularizer.base.expression(A, self.cone) + gamma * slacks, constraints + in_cone, A)

@@ -188,14 +188,15 @@ class LargeMarginProblem(MetricProblem):
         """Weights of the features of X, for a diagonal metric."""
         return np.asarray(self.whitening.power(2).T @ M)
 
-    def components(self, M: Array) -> Array:
+    def components(self, M: Array) -> Any:
         """A factor of the metric on the features of X."""
-        return np.asarray(self.cone.factor(M) @ self.whitening)
+        factor = super().components(M) @ self.whitening
+        return factor if sp.issparse(factor) else np.asarray(factor)
 
-    def full_matrix(self, M: Array) -> Array:
+    def full_matrix(self, M: Array) -> Any:
         """``K^-T M' K^-1``, the metric on the features of X."""
         if self.cone.diagonal:
-            return np.diag(self.weights(M))
+            return self._diagonal(self.weights(M))
         factor = self.components(M)
         return factor.T @ factor
 

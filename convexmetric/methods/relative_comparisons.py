@@ -179,15 +179,15 @@ class RelativeComparisonProblem(MetricProblem):
         """Always, but with A."""
         return self.A is None
 
-    def components(self, M: Array) -> Array:
+    def components(self, M: Array) -> Any:
         """A factor of ``A diag(w) A^T``; for a kernel, of ``diag(w)``."""
         if self.A is None:
             return super().components(M)
         return PSDCone(self.A.shape[0]).factor(self.full_matrix(M))
 
-    def full_matrix(self, M: Array) -> Array:
+    def full_matrix(self, M: Array) -> Any:
         """``A diag(w) A^T``; for a kernel, ``diag(w)`` on the coordinates ``K(x, x_i)``."""
-        return np.diag(M) if self.A is None else (self.A * M) @ self.A.T
+        return self._diagonal(M) if self.A is None else (self.A * M) @ self.A.T
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a constraint for every triplet.

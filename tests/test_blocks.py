@@ -12,7 +12,17 @@ from convexmetric.comparisons import PairDistances, Triplets, triplets_from_labe
 from convexmetric.cones import BlockDiagonal, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
-from convexmetric.regularizers import Budget, EntrywiseL1, LogDet, SquaredDistance, SquaredFrobenius, Trace, Zero
+from convexmetric.regularizers import (
+    Budget,
+    Distance,
+    EntrywiseL1,
+    LogDet,
+    SquaredDistance,
+    SquaredFrobenius,
+    Trace,
+    TraceDistance,
+    Zero,
+)
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 
 WINE = cm.datasets.load("wine")
@@ -57,6 +67,9 @@ REGULARIZERS = {
     "budget": lambda cone: (Budget(scatter(cone)), None),
     "penalised budget": lambda cone: (Budget(scatter(cone), 1.0, 20.0), None),
     "prior": lambda cone: (SquaredDistance(0.5, scatter(cone)), None),
+    "distance": lambda cone: (Distance(0.5, scatter(cone)), None),
+    "trace distance": lambda cone: (TraceDistance(0.3, cone.identity()), None),
+    "l1 distance": lambda cone: (EntrywiseL1(0.2, prior=scatter(cone)), None),
 }
 CASES = [(risk, omega, "full") for risk in ("hinge", "itakura-saito") for omega in REGULARIZERS]
 CASES += [("hinge", omega, cone) for omega in REGULARIZERS for cone in ("diagonal", "blocks")]

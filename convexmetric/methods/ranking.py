@@ -103,7 +103,8 @@ class RankingProblem(SpannedProblem):
         if it were there twice. Those of weight 0 are left out, and the others numbered anew.
     prior : "identity" or array, optional
         W_0 of ``1/2 ||W - W_0||_F^2``, a ``(d, d)`` metric or the weights of a diagonal one; on coordinates of the span
-        under a kernel. With ``regularizer="squared-frobenius"`` only.
+        under a kernel. With ``regularizer="trace"`` the sum of the sizes of the eigenvalues of W - W_0 takes the place
+        of the trace: for small problems, as conic solvers help to bound it.
 
     Raises
     ------

@@ -95,6 +95,7 @@ class TripletProblem(MetricProblem):
         Not with ``intra`` or ``inter``, whose means over pairs have no weights.
     prior : "identity" or array, optional
         R_0 of ``lambda/2 ||R - R_0||_F^2``, a metric on v = L x or its weights: the metric goes to it as lambda grows.
+        With a trace the sum of the sizes of the eigenvalues of R - R_0 takes its place.
 
     Raises
     ------
@@ -424,8 +425,12 @@ class TripletProblem(MetricProblem):
         R, in_cone = self.cone.variable("w" if self.cone.diagonal else "R")
         lam, xi = given("lambda", self.reg, nonneg=True), given("xi", self.margin, nonneg=True)
         prior = self.regularizer.base.prior
-        norm = cp.sum_squares(R if prior is None else R - given("R0", prior))
-        objective = lam / 2 * (norm if self.regularizer_name != "trace" else self.cone.trace_expression(R))
+        away = R if prior is None else R - given("R0", prior)
+        norm = cp.sum_squares(away)
+        if self.regularizer_name == "trace":
+            sizes = cp.norm1 if self.cone.diagonal else cp.normNuc
+            norm = self.cone.trace_expression(R) if prior is None else sizes(away)
+        objective = lam / 2 * norm
         if self.G is not None:
             objective += inner(given("G", self.G), R)
         V, cone = as_rows(self.rankings.X), self.cone
@@ -462,7 +467,8 @@ class TripletProblem(MetricProblem):
         M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
         space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
         away = M if self.regularizer.base.prior is None else f"{M} - {M}_0"
-        norm = rf"\mathrm{{tr}}\, {M}" if self.regularizer_name == "trace" else rf"\|{away}\|_F^2"
+        trace = rf"\mathrm{{tr}}\, {M}" if away == M else rf"\|{away}\|_*"
+        norm = trace if self.regularizer_name == "trace" else rf"\|{away}\|_F^2"
         similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
         dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
         pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""

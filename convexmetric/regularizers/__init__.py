@@ -5,6 +5,7 @@ from convexmetric.regularizers.budget import Budget
 from convexmetric.regularizers.entrywise import EntrywiseL1
 from convexmetric.regularizers.frobenius import Frobenius
 from convexmetric.regularizers.log_det import LogDet
+from convexmetric.regularizers.norm_term import Distance, TraceDistance
 from convexmetric.regularizers.quadratic_form import QuadraticForm
 from convexmetric.regularizers.squared_distance import SquaredDistance, towards
 from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
@@ -14,6 +15,7 @@ from convexmetric.regularizers.zero import Zero
 
 __all__ = [
     "Budget",
+    "Distance",
     "EntrywiseL1",
     "Frobenius",
     "LogDet",
@@ -24,6 +26,7 @@ __all__ = [
     "SquaredFrobenius",
     "SubjectTo",
     "Trace",
+    "TraceDistance",
     "Zero",
     "towards",
 ]

@@ -23,7 +23,10 @@ from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
+from convexmetric.regularizers.frobenius import Frobenius
+from convexmetric.regularizers.norm_term import Distance, TraceDistance
 from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
+from convexmetric.regularizers.trace import Trace
 
 __all__ = ["SquaredDistance", "towards"]
 
@@ -31,26 +34,36 @@ __all__ = ["SquaredDistance", "towards"]
 OFF_CONE = 1e-9
 
 
-def towards(norm: Regularizer, prior: ArrayLike | str, cone: Cone) -> SquaredDistance:
-    """A squared norm of the metric as that of its distance to a prior: ``"identity"``, or a metric of the cone.
+def towards(norm: Regularizer, prior: ArrayLike | str, cone: Cone) -> Regularizer:
+    """A norm of the metric as that of its distance to a prior: ``"identity"``, or a metric of the cone.
+
+    The squared norm becomes a :class:`SquaredDistance`, the Frobenius norm a :class:`Distance`, and a trace, the sum of
+    the eigenvalues, a :class:`TraceDistance`.
 
     Raises
     ------
     InputError
-        If the regularizer is no squared norm, or the prior no metric: of the wrong shape, not finite, not symmetric, or
+        If the regularizer is none of these, or the prior no metric: of the wrong shape, not finite, not symmetric, or
         with a negative eigenvalue or weight.
     """
-    if not isinstance(norm, SquaredFrobenius):
-        raise InputError("prior is for a squared norm: pass regularizer='squared-frobenius', or leave prior out")
+    kinds: dict[type, type] = {SquaredFrobenius: SquaredDistance, Frobenius: Distance, Trace: TraceDistance}
+    if type(norm) not in kinds:
+        raise InputError("prior is for norms and traces: pass regularizer='squared-frobenius', or leave prior out")
+    assert isinstance(norm, SquaredFrobenius | Frobenius | Trace)
+    made: Regularizer = kinds[type(norm)](norm.reg, _metric(prior, cone))
+    return made
+
+
+def _metric(prior: ArrayLike | str, cone: Cone) -> Array:
     if isinstance(prior, str):
         if prior != "identity":
             raise InputError(f"{not_one_of('prior', ('identity',), prior)}; or pass the metric itself")
-        return SquaredDistance(norm.reg, cone.identity())
+        return cone.identity()
     metric = cone.element(prior, "prior")
     if cone.violation(metric) > OFF_CONE * norm_of(metric):
         what = "a negative weight" if cone.diagonal else "a negative eigenvalue"
         raise InputError(f"prior is no metric: it has {what}, {cone.smallest(metric):g}")
-    return SquaredDistance(norm.reg, metric)
+    return metric
 
 
 class SquaredDistance(Regularizer):

@@ -13,7 +13,7 @@ from convexmetric.comparisons import Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge, Logistic
-from convexmetric.regularizers import SquaredDistance, SquaredFrobenius
+from convexmetric.regularizers import QuadraticForm, SquaredDistance, SquaredFrobenius, towards
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 
 WINE = cm.datasets.load("wine")
@@ -188,10 +188,41 @@ def test_estimators_take_it():
     assert made.get_mahalanobis_matrix() == pytest.approx(np.eye(5))
 
 
+OTHER_NORMS = {
+    "ranking, trace": lambda **given: cm.RankingProblem.from_labels(X, Y, **given),
+    "ranking, trace, diagonal": lambda **given: cm.RankingProblem.from_labels(X, Y, diagonal=True, **given),
+    "triplets, trace": lambda **given: cm.TripletProblem.from_labels(X, Y, regularizer="trace", **given),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_NORMS)
+@pytest.mark.parametrize("prior", ["identity", "metric"])
+def test_other_norms_have_priors_too(kind, prior):
+    metric = np.array([2.0, 1.0, 0.5, 0.0, 1.0])
+    given = prior if prior == "identity" else metric if "diagonal" in kind else np.diag(metric)
+    weight = {"reg": 0.01} if "triplets" in kind else {"C": 10.0}
+    problem = OTHER_NORMS[kind](prior=given, **weight)
+    cm.check_problem(problem)
+    solution = cm.solve(problem, tol=1e-5)
+    assert solution.gap <= 1e-5
+    if "triplets" in kind:
+        optimum = problem.statement().problem.solve(solver=cp.CLARABEL)
+        assert solution.upper_bound == pytest.approx(optimum, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", OTHER_NORMS)
+def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
+    # A norm that is not squared holds the metric where it is from some weight on.
+    weight = {"reg": 1e3} if "triplets" in kind else {"C": 1e-6}
+    solution = cm.solve(OTHER_NORMS[kind](prior="identity", **weight), tol=1e-6)
+    assert solution.gap <= 1e-6
+    np.testing.assert_allclose(solution.M, np.eye(5), atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cm.RankingProblem.from_labels(X, Y, prior="identity"), "prior is for a squared norm"),
+        (lambda: towards(QuadraticForm(np.eye(5)), "identity", PSDCone(5)), "prior is for norms and traces"),
         (lambda: ranking(prior="idendity"), "did you mean 'identity'"),
         (lambda: ranking(prior=np.eye(4)), "prior must have shape"),
         (lambda: ranking(prior=-np.eye(5)), "prior is no metric: it has a negative eigenvalue, -1"),

@@ -1,0 +1,270 @@
+r"""A norm of the metric, or of its distance to a prior, beside another regularizer.
+
+.. math:: \Omega(M) = \omega(M) + \lambda \|M - M_0\|
+   = \max_{\|Y\|_* \le \lambda} \; \omega(M) + \langle Y, M \rangle - \langle Y, M_0 \rangle
+
+with the dual norm: the Frobenius norm is its own, that of the trace norm is the largest eigenvalue in size, that of a
+sum of sizes is the largest size. So any such Y is a linear term for a problem with omega alone, whose bounds less
+:math:`\langle Y, M_0 \rangle` are bounds here. A conic solver finds a good one; the bound is made by omega from that Y,
+brought into the ball of the dual norm, and trusts nobody.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from convexmetric.arguments import check_positive_number
+from convexmetric.cones import Cone
+from convexmetric.cones.base import Array, norm_of
+from convexmetric.errors import SolverError
+from convexmetric.lazy import cvxpy as cp
+from convexmetric.regularizers.base import Grade, Regularizer
+from convexmetric.regularizers.user_terms import solve_conic
+from convexmetric.regularizers.zero import Zero
+
+__all__ = ["Distance", "NormTerm", "TraceDistance"]
+
+#: By how much Y and the dual point are moved.
+MOVES = (0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+
+
+class NormTerm(Regularizer):
+    """``rest(M) + reg * ||M - M0||``; what derives from it names the norm.
+
+    Parameters
+    ----------
+    reg : float
+        lambda, positive.
+    prior : array, optional
+        M0, of the shape of a metric; by default zero. ``towards`` makes it from ``"identity"``.
+    rest : Regularizer, optional
+        omega; by default none.
+
+    Raises
+    ------
+    InputError
+        If ``reg`` is not a positive finite number.
+    """
+
+    def __init__(self, reg: float, prior: Array | None = None, rest: Regularizer | None = None) -> None:
+        check_positive_number(reg, "reg")
+        self.reg, self.rest = float(reg), Zero() if rest is None else rest
+        #: M0, or None for zero.
+        self.centre = None if prior is None else np.asarray(prior, dtype=np.float64)
+        self.prior = self.rest.prior if prior is None else self.centre
+
+    @abstractmethod
+    def norm(self, N: Array, cone: Cone) -> float:
+        """``reg * ||N||``."""
+
+    @abstractmethod
+    def within(self, Y: Array, cone: Cone) -> Array:
+        """A point of the ball of the dual norm, of the size ``reg``, near Y; Y itself if it is one."""
+
+    @abstractmethod
+    def inside(self, cone: Cone) -> Array:
+        """A multiple of the identity in that ball; zero where the norm does not hold the diagonal."""
+
+    @abstractmethod
+    def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
+        """CVXPY expression of :meth:`norm`."""
+
+    @abstractmethod
+    def norm_latex(self, M: str) -> str:
+        """The formula of the norm."""
+
+    @abstractmethod
+    def norm_text(self, M: str) -> str:
+        """The formula of the norm in plain text."""
+
+    @abstractmethod
+    def slopes(self, N: Array, cone: Cone) -> Array:
+        """A subgradient of :meth:`norm`."""
+
+    @property
+    def grade(self) -> Grade:  # type: ignore[override]
+        """That of the other one."""
+        return self.rest.grade
+
+    def contents(self) -> tuple[Any, ...]:
+        """What defines it, for fingerprints."""
+        return self.reg, self.rest, self.centre
+
+    def _away(self, M: Any) -> Any:
+        """``M - M0``."""
+        return M if self.centre is None else M - self.centre
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``rest(M) + reg * ||M - M0||``."""
+        return self.rest.value(M, cone) + self.norm(self._away(M), cone)
+
+    def gradient(self, M: Array, cone: Cone) -> Array:
+        """A subgradient: that of the other one and that of the norm."""
+        return self.rest.gradient(M, cone) + self.slopes(self._away(M), cone)
+
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """The best that the other one proves with a linear term Y more, less ``<Y, M0>``.
+
+        Y and the dual point are moved together a little, to a multiple of I and to zero, where the other one is finite
+        only up to a cone that rounding may leave.
+        """
+        G, inside = cone.zeros() if G is None else G, self.inside(cone)
+
+        def proven(Y: Array, t: float) -> float:
+            Y = (1.0 - t) * Y + t * inside
+            paid = 0.0 if self.centre is None else cone.inner(Y, self.centre)
+            return self.rest.bound((1.0 - t) * value, (1.0 - t) * S, G + Y, cone, hint) - paid
+
+        return max(proven(Y, t) for Y in self.candidates(value, S, G, cone, hint) for t in MOVES)
+
+    def candidates(self, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> list[Array]:
+        """Points Y of the ball from which a bound may be made."""
+        found = [cone.zeros(), S - G, *self._subgradients(value, S, G, cone)]
+        if self.centre is not None:
+            found.append(self.slopes(self._away(hint), cone))
+        return [self.within(Y, cone) for Y in found]
+
+    def _subgradients(self, value: float, S: Array, G: Array, cone: Cone) -> list[Array]:
+        """Y by CLARABEL, at the minimum of ``max(0, v - <S, M>) + <G, M> + Omega(M)``; none if it fails."""
+        program, v, normal, linear, same = self._program(cone)
+        v.value, normal.value, linear.value = value, S, G
+        with suppress(SolverError):
+            solve_conic(program)
+        if same.dual_value is None:
+            return []
+        Y = np.asarray(same.dual_value, dtype=np.float64)
+        return [Y if Y.ndim == 1 else 0.5 * (Y + Y.T)]
+
+    @cached_property
+    def _programs(self) -> dict[Cone, tuple[Any, ...]]:
+        return {}
+
+    def _program(self, cone: Cone) -> tuple[Any, ...]:
+        if cone not in self._programs:
+            v, S, G = cp.Parameter(), cp.Parameter(cone.shape), cp.Parameter(cone.shape)
+            M, in_cone = cone.variable("M")
+            U = cp.Variable(cone.shape)
+            same = self._away(M) - U == 0
+            cost = cp.pos(v - cp.sum(cp.multiply(S, M))) + cp.sum(cp.multiply(G, M)) + self.rest.expression(M, cone)
+            inside = [*in_cone, *self.rest.constraints(M, cone), same]
+            self._programs[cone] = cp.Problem(cp.Minimize(cost + self.norm_expression(U, cone)), inside), v, S, G, same
+        return self._programs[cone]
+
+    def repair(self, M: Array, cone: Cone) -> Array:
+        """As the other one."""
+        return self.rest.repair(M, cone)
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """``rest(M) + reg * ||M - M0||``."""
+        return self.rest.expression(M, cone) + self.norm_expression(self._away(M), cone)
+
+    def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
+        """Those of the other one."""
+        return self.rest.constraints(M, cone)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        norm = self.norm_latex(M if self.centre is None else f"({M} - {M}_0)")
+        return norm if isinstance(self.rest, Zero) else f"{self.rest.latex(M)} + {norm}"
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        norm = self.norm_text(M if self.centre is None else f"({M} - {M}0)")
+        return norm if isinstance(self.rest, Zero) else f"{self.rest.text(M)} + {norm}"
+
+    def quadratic(self, cone: Cone) -> None:
+        """None: it is neither linear nor quadratic."""
+        return None
+
+
+class Distance(NormTerm):
+    """``reg * ||M - M0||_F``, and perhaps another regularizer."""
+
+    def norm(self, N: Array, cone: Cone) -> float:
+        """``reg * ||N||_F``."""
+        return self.reg * norm_of(N)
+
+    def slopes(self, N: Array, cone: Cone) -> Array:
+        """``reg N / ||N||_F``; zero at zero."""
+        size = norm_of(N)
+        return self.reg / size * N if size > 0.0 else cone.zeros()
+
+    def within(self, Y: Array, cone: Cone) -> Array:
+        """Scaled down."""
+        size = norm_of(Y)
+        return Y if size <= self.reg else self.reg / size * Y
+
+    def inside(self, cone: Cone) -> Array:
+        """Of the norm ``reg``."""
+        return self.reg / np.sqrt(cone.d) * cone.identity()
+
+    def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
+        """``reg * ||N||_F``."""
+        return self.reg * cp.norm(N, "fro" if N.ndim == 2 else 2)
+
+    def norm_latex(self, M: str) -> str:
+        """The formula of the norm."""
+        return rf"{self.reg:g} \|{M}\|_F"
+
+    def norm_text(self, M: str) -> str:
+        """The formula of the norm in plain text."""
+        return f"{self.reg:g} ||{M}||_F"
+
+    def mapped(self, linear: Callable[[Array], Array]) -> Distance:
+        """The same of metrics in other coordinates."""
+        return self if self.centre is None else Distance(self.reg, linear(self.centre), self.rest.mapped(linear))
+
+
+class TraceDistance(NormTerm):
+    """``reg`` times the sum of the sizes of the eigenvalues of ``M - M0``, and perhaps another regularizer.
+
+    The metric differs from the prior in few directions; of diagonal metrics in few weights.
+    """
+
+    def norm(self, N: Array, cone: Cone) -> float:
+        """``reg * sum |eigenvalues of N|``."""
+        return self.reg * float(np.abs(cone.spectrum(N)).sum())
+
+    def slopes(self, N: Array, cone: Cone) -> Array:
+        """``reg`` times the signs of the eigenvalues."""
+        return self._mapped(N, lambda values: self.reg * np.sign(values))
+
+    def within(self, Y: Array, cone: Cone) -> Array:
+        """Eigenvalues clipped, where one is too large."""
+        if np.abs(cone.spectrum(Y)).max() <= self.reg:
+            return Y
+        return self._mapped(Y, lambda values: np.clip(values, -self.reg, self.reg))
+
+    def _mapped(self, N: Array, of: Callable[[Array], Array]) -> Array:
+        """The matrix with other eigenvalues."""
+        if N.ndim == 1:
+            return of(N)
+        values, vectors = np.linalg.eigh(N)
+        made = (vectors * of(values)) @ vectors.T
+        return np.asarray(0.5 * (made + made.T))
+
+    def inside(self, cone: Cone) -> Array:
+        """``reg I``."""
+        return self.reg * cone.identity()
+
+    def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
+        """``reg * ||N||_*``."""
+        return self.reg * (cp.normNuc(N) if N.ndim == 2 else cp.norm1(N))
+
+    def norm_latex(self, M: str) -> str:
+        """The formula of the norm."""
+        return rf"{self.reg:g} \|{M}\|_*"
+
+    def norm_text(self, M: str) -> str:
+        """The formula of the norm in plain text."""
+        return f"{self.reg:g} ||{M}||_*"
+
+    def mapped(self, linear: Callable[[Array], Array]) -> TraceDistance:
+        """The same of metrics in other coordinates."""
+        return self if self.centre is None else TraceDistance(self.reg, linear(self.centre), self.rest.mapped(linear))

@@ -93,6 +93,10 @@ class EntrywiseL1(NormTerm):
         """Signs times ``reg``."""
         return self._weights(cone) * np.sign(N)
 
+    def dual_norm(self, Y: Array, cone: Cone) -> float:
+        """The largest size of an entry that counts."""
+        return float(np.abs(np.where(self._weights(cone) > 0.0, Y, 0.0)).max())
+
     def within(self, Y: Array, cone: Cone) -> Array:
         """Entries clipped."""
         weights = self._weights(cone)

@@ -64,6 +64,10 @@ class NormTerm(Regularizer):
         """``reg * ||N||``."""
 
     @abstractmethod
+    def dual_norm(self, Y: Array, cone: Cone) -> float:
+        """``||Y||_*``."""
+
+    @abstractmethod
     def within(self, Y: Array, cone: Cone) -> Array:
         """A point of the ball of the dual norm, of the size ``reg``, near Y; Y itself if it is one."""
 
@@ -128,6 +132,9 @@ class NormTerm(Regularizer):
         found = [cone.zeros(), S - G, *self._subgradients(value, S, G, cone)]
         if self.centre is not None:
             found.append(self.slopes(self._away(hint), cone))
+        # What a conic solver leaves of S - G - Y above zero is added; where Y is too large then, S is shrunk with it.
+        lifted = [Y + cone.project(S - G - Y) for Y in found[2:]]
+        found += [Y / max(1.0, self.dual_norm(Y, cone) / self.reg) for Y in lifted]
         return [self.within(Y, cone) for Y in found]
 
     def _subgradients(self, value: float, S: Array, G: Array, cone: Cone) -> list[Array]:
@@ -195,6 +202,10 @@ class Distance(NormTerm):
         size = norm_of(N)
         return self.reg / size * N if size > 0.0 else cone.zeros()
 
+    def dual_norm(self, Y: Array, cone: Cone) -> float:
+        """``||Y||_F``."""
+        return norm_of(Y)
+
     def within(self, Y: Array, cone: Cone) -> Array:
         """Scaled down."""
         size = norm_of(Y)
@@ -235,9 +246,13 @@ class TraceDistance(NormTerm):
         """``reg`` times the signs of the eigenvalues."""
         return self._mapped(N, lambda values: self.reg * np.sign(values))
 
+    def dual_norm(self, Y: Array, cone: Cone) -> float:
+        """The largest eigenvalue in size."""
+        return float(np.abs(cone.spectrum(Y)).max())
+
     def within(self, Y: Array, cone: Cone) -> Array:
         """Eigenvalues clipped, where one is too large."""
-        if np.abs(cone.spectrum(Y)).max() <= self.reg:
+        if self.dual_norm(Y, cone) <= self.reg:
             return Y
         return self._mapped(Y, lambda values: np.clip(values, -self.reg, self.reg))
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
 
+#: Features of a diagonal metric up to which its matrix is written out.
+MOST_DENSE = 10_000
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -481,9 +484,9 @@ class MetricProblem:
     def components(self, M: Array) -> Any:
         """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``.
 
-        A sparse matrix where metrics are diagonal and points are sparse.
+        A sparse matrix where :attr:`sparse_metrics` says so.
         """
-        if not self._stays_sparse:
+        if not self.sparse_metrics:
             return self.cone.factor(M)
         kept = np.flatnonzero(M > 0.0)
         return sp.csr_array((np.sqrt(M[kept]), (np.arange(kept.size), kept)), shape=(kept.size, M.size))
@@ -500,18 +503,19 @@ class MetricProblem:
     def full_matrix(self, M: Array) -> Any:
         """The metric as a ``(features, features)`` matrix on the data as given by the user.
 
-        A sparse matrix where metrics are diagonal and points are sparse.
+        A sparse matrix where :attr:`sparse_metrics` says so.
         """
         return self._diagonal(M) if self.cone.diagonal else self.cone.full(M)
 
     def _diagonal(self, w: Array) -> Any:
         """The matrix of weights of features."""
-        return sp.csr_array(sp.diags_array(w)) if self._stays_sparse else np.diag(w)
+        return sp.csr_array(sp.diags_array(w)) if self.sparse_metrics else np.diag(w)
 
     @property
-    def _stays_sparse(self) -> bool:
-        """Whether metrics are diagonal and points are sparse, so that nothing may have an entry a pair of features."""
-        return self.cone.diagonal and any(sp.issparse(points) for points in self.risk.points)
+    def sparse_metrics(self) -> bool:
+        """Whether matrices of diagonal metrics are sparse: of sparse points, and of more than 10,000 features."""
+        sparse = any(sp.issparse(points) for points in self.risk.points)
+        return self.cone.diagonal and (sparse or self.cone.d > MOST_DENSE)
 
 
 def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:

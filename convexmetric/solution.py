@@ -95,7 +95,10 @@ class Solution:
 
     @cached_property
     def M(self) -> Any:
-        """The metric as a full matrix on the features of the data; of diagonal ones from sparse points a sparse one."""
+        """The metric as a full matrix on the features of the data.
+
+        A sparse matrix for diagonal metrics of sparse points, or of more than 10,000 features.
+        """
         return self.problem.full_matrix(self.certificate.M)
 
     @cached_property

@@ -130,6 +130,7 @@ def test_distances_are_those_of_the_solution():
         (found,) = learners.learn(method, nodes.Labelled(X, y), [0.1], 6, 0, EXACT)
         solution = cm.solve(problem.with_reg(0.1 * problem.reg_max))
         images = X @ solution.components.T
+        images = images.toarray() if sp.issparse(images) else images
         expected = ((images[:, None] - images[None]) ** 2).sum(axis=2)
         np.testing.assert_allclose(found.distances(X), expected, rtol=1e-3, atol=1e-4 * expected.max())
 

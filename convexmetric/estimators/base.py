@@ -56,7 +56,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     components_ : (n_components, d) array
         L: the leading eigenvectors of the metric M, each times the root of its eigenvalue, largest first. With at least
         as many rows as M has rank ``L^T L = M``; the certificate is that of M whatever the number of rows. A diagonal
-        metric that is not cut has its features in their order, and is a sparse matrix where points are sparse.
+        metric that is not cut has its features in their order, and is a sparse matrix where points are sparse or have
+        more than 10,000 features.
     """
 
     #: What makes the metric grow.
@@ -386,7 +387,7 @@ def components_of(solution: Solution, rows: int | None) -> Any:
             kept = np.argsort(-w, kind="stable")[: max(1, np.count_nonzero(w)) if rows is None else rows]
         L = sp.csr_array((np.sqrt(w[kept]), (np.arange(kept.size), kept)), shape=(kept.size, w.size))
         L.eliminate_zeros()
-        return L if any(sp.issparse(points) for points in problem.risk.points) else L.toarray()
+        return L if problem.sparse_metrics else L.toarray()
     factor = solution.components
     _, sizes, directions = np.linalg.svd(factor, full_matrices=False)
     # An eigenvector has two signs: its largest entry is to be positive.

@@ -67,6 +67,13 @@ def test_twenty_thousand_features_take_no_square_of_them(name):
     assert peak < 8 * 20_000**2 / 8
 
 
+def test_a_matrix_of_many_features_is_sparse_for_dense_points_too():
+    X = words(10_001).toarray()
+    solution = cm.solve(PROBLEMS["triplets"](X), tol=1e-1)
+    assert sp.issparse(solution.M)
+    assert sp.issparse(solution.components)
+
+
 def test_estimators_and_scores_take_sparse_metrics():
     X = words(12)
     model = cm.MLR(measure="auc", diagonal=True, tol=1e-3).fit(X, Y)

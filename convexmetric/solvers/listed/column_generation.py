@@ -378,7 +378,8 @@ class _WorkingSets:
             gradient = run.price(sharpen=True)
             if monitor.iterate(rows=rows.size, columns=self.columns.size):
                 return
-            paid = monitor.gap < self.settings.round_factor * before
+            # Rounding may cross the bounds of a solve that is asked for more than that.
+            paid = max(0.0, monitor.gap) < self.settings.round_factor * before
             if not paid and not (np.delete(gradient, self.columns) < 0.0).any():
                 if rows.size == run.s.size:
                     return

@@ -9,7 +9,7 @@ from samples import clarabel, consistent, random_triplets
 
 import convexmetric as cm
 from convexmetric.certificates import checker
-from convexmetric.comparisons import Triplets
+from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge, Logistic
@@ -210,6 +210,21 @@ def test_other_norms_have_priors_too(kind, prior):
         assert solution.upper_bound == pytest.approx(optimum, rel=1e-4)
 
 
+@pytest.mark.parametrize("prior", ["identity", np.array([2.0, 1.0, 0.5, 0.0, 1.0])], ids=["identity", "weights"])
+def test_relative_comparisons_have_a_prior(prior):
+    T = triplets_from_labels(Y, 60, 0)
+    problem = cm.RelativeComparisonProblem(X, T, C=0.1, prior=prior)
+    cm.check_problem(problem)
+    assert "||w - w0||^2" in str(problem)
+    assert "w_0" in problem.latex()
+    solution = cm.solve(problem)
+    assert solution.gap <= 1e-6
+    optimum = problem.statement().problem.solve(solver=cp.CLARABEL)
+    assert solution.upper_bound == pytest.approx(optimum, rel=1e-5)
+    near = cm.solve(problem.with_C(1e-9))
+    np.testing.assert_allclose(near.w, np.ones(5) if isinstance(prior, str) else prior, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", OTHER_NORMS)
 def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
     # A norm that is not squared holds the metric where it is from some weight on.
@@ -222,6 +237,10 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            lambda: cm.RelativeComparisonProblem(X, triplets_from_labels(Y, 9, 0), A=np.eye(5), prior="identity"),
+            "prior is for weights of features",
+        ),
         (lambda: towards(QuadraticForm(np.eye(5)), "identity", PSDCone(5)), "prior is for norms and traces"),
         (lambda: ranking(prior="idendity"), "did you mean 'identity'"),
         (lambda: ranking(prior=np.eye(4)), "prior must have shape"),

@@ -449,7 +449,7 @@ def sizes(problem: kernel.Problem) -> dict[str, int]:
     """What there is of everything."""
     points = sum(len(array) for name, array in problem.arrays.items() if name.endswith("points"))
     own = sum(len(array) for name, array in problem.arrays.items() if name.endswith("queries"))
-    found = Counter({"features": problem.d, "points": points} | ({"points of queries": own} if own else {}))
+    found = Counter({"features": problem.cone.d, "points": points} | ({"points of queries": own} if own else {}))
     for risk in problem.risk.risks if isinstance(problem.risk, kernel.SumRisk) else [problem.risk]:
         if isinstance(risk, kernel.ListRisk):
             found.update({"queries": len(risk), "pairs": sum((risk.p * risk.n).tolist())})

@@ -2,16 +2,13 @@ r"""Dual points as certificate files hold them: found here, and only evaluated b
 
 Blocks give their dual points as witnesses (metrics at which slopes or rankings are taken, with weights) or as slopes
 (:meth:`~convexmetric.risks.Risk.hints`). What a risk over lists makes of witnesses is written as integers over
-:math:`2^b`: sums of slopes, or of places in rankings, for every item of every query. How much of it is feasible, and
-the cap that shows so, come from eigenvalues in floats, less what the kernel's own rounding will cost.
+:math:`2^b`: sums of slopes, or of places in rankings, for every item of every query.
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,18 +18,13 @@ from convexmetric.certificates.statement import Arrays, Table, named_by_summand
 from convexmetric.comparisons import Rankings
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described
-from convexmetric.errors import InputError
 from convexmetric.measures import most_violated_rankings
 from convexmetric.risks import Risk
 
-__all__ = ["feasible", "in_parts", "stored"]
+__all__ = ["in_parts", "stored"]
 
 #: Bits of slopes and weights, if the kernel's sums of them stay below 2^53.
 BITS = 36
-#: How often the best share is halved; what is lost is the square of how wrong it is.
-HALVINGS = 20
-#: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
-SPARE = (0.0, *(2.0**-k for k in range(50, 19, -3)))
 
 
 def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
@@ -190,192 +182,3 @@ def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> A
                 near[own] += weight * above
                 far[stops[q] - n : stops[q]] += weight * below[_order_of_far(rankings, stated, q)]
     return {"near_sums": near, "far_sums": far, "steps": steps, "weights": weights, "groups": groups}
-
-
-# How much of it is feasible -------------------------------------------------------------------------------------------
-
-
-def feasible(
-    problem: kernel.Problem, says: kernel.Says, hints: Arrays, upper: Fraction
-) -> tuple[Fraction, Table, Arrays]:
-    """The lower bound of a dual point, with the rest of its table and arrays: its share, and the cap that shows it.
-
-    Parameters
-    ----------
-    problem : kernel.Problem
-    says : kernel.Says
-        What the dual point says of the risk.
-    hints : dict of arrays
-        Of a quadratic form ``hint``, a z with ``L z >= S - G`` or nearly so; of sizes of entries ``subgradient``.
-    upper : Fraction
-        A proven upper bound.
-
-    Raises
-    ------
-    InputError
-        If nothing is proven.
-    """
-    v, why = says.value.lower(), ""
-    for spare in (*SPARE, 1.0):
-        try:
-            table, arrays = _cap(problem, float(v), says, hints, spare)
-            return (
-                problem.lower(says, problem.given(table, kernel.Arrays(arrays)), upper),
-                table,
-                arrays,
-            )
-        except kernel.NotProven as error:
-            why = why or str(error)
-    raise InputError(f"nothing is proven: lower bound: {why}")
-
-
-def _cap(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, spare: float) -> tuple[Table, Arrays]:
-    """Share and cap, less a spare part of the best one; of a spare part of one nothing is left but zero."""
-    if not np.isfinite(says.S.mid).all():
-        spare, says = 1.0, kernel.Says(says.value, kernel.Ball(np.zeros_like(says.S.mid)))
-    omega, S, G = problem.omega, says.S.mid, problem.G
-    rad = float(np.sqrt(np.sum(np.square(np.broadcast_to(says.S.rad, S.shape)))))
-    if isinstance(omega, kernel.Entrywise):
-        return _entries(problem, v, says, hints, spare)
-    if isinstance(omega, kernel.QuadraticForm):
-        return _z(problem, v, S, hints, spare)
-    weight, linear, share = float(omega.weight.lower()), problem.table["linear"], 1.0
-    if omega.kind == "squared frobenius":
-        square = _size(problem, S - G) ** 2
-        if not linear:
-            share = 0.0 if v <= 0.0 else min(1.0, v * weight / square) if square else 1.0
-        elif spare < 1.0:
-            share = _best_share(problem, v, S, G, weight)
-    elif v <= 0.0 and not linear:
-        share = 0.0
-    elif spare < 1.0:
-        share = _largest_share(problem, S, G, weight * (1.0 - spare), rad)
-    share *= 1.0 - spare
-    table: Table = {"share": str(Fraction(share))}
-    if problem.diagonal or omega.kind == "trace":
-        return table, {}
-    A = share * S - G
-    values, vectors = np.linalg.eigh(0.5 * (A + A.T))
-    kept = values > 0.0
-    cap = np.ascontiguousarray((vectors[:, kept] * np.sqrt(values[kept])).T)
-    return table | {"shift": str(Fraction(_slack(values, rad)))}, {"cap": cap}
-
-
-def _best_share(problem: kernel.Problem, v: float, S: Array, G: Array, weight: float) -> float:
-    """About where ``theta v - ||[theta S - G]_+||^2 / (2 weight)``, which is concave, is largest."""
-
-    def rising(theta: float) -> bool:
-        A = theta * S - G
-        if problem.diagonal:
-            return bool(v * weight >= float(S @ np.maximum(A, 0.0)))
-        values, vectors = np.linalg.eigh(0.5 * (A + A.T))
-        return bool(v * weight >= float(np.maximum(values, 0.0) @ ((S @ vectors) * vectors).sum(axis=0)))
-
-    if rising(1.0):
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if rising(middle) else (low, middle)
-    return low
-
-
-def _entries(problem: kernel.Problem, v: float, says: kernel.Says, hints: Arrays, spare: float) -> tuple[Table, Arrays]:
-    """As :func:`_cap` of the other norm, the dual point being less a subgradient Y of the sizes of entries.
-
-    Where the diagonal counts, a little of the dual point is given up for as much of its weight as makes it feasible.
-    """
-    omega, rest = problem.omega, copy.copy(problem)
-    most = float(omega.weight)
-    most = most if Fraction(most) <= omega.weight else float(np.nextafter(most, 0.0))
-    Y = np.clip(0.5 * (hints["subgradient"] + hints["subgradient"].T), -most, most) * omega.counts
-    less, rad = says.S.mid - Y, np.broadcast_to(says.S.rad, Y.shape)
-    rest.omega, given_up = omega.rest, 0.0
-    if omega.counts.diagonal().all():
-        values = _spectrum(rest, less - problem.G)
-        size = np.linalg.norm(np.maximum(values, 0.0)) if rest.omega.kind == "frobenius" else values.max()
-        excess = max(0.0, float(size) - float(rest.omega.weight.lower())) + _slack(values, float(np.linalg.norm(rad)))
-        excess = 0.0 if rest.omega.kind == "squared frobenius" else excess
-        given_up = min(1.0, spare + 2.0 * excess / most)
-    kept, room = 1.0 - given_up, given_up * most * np.eye(problem.d)
-    rest.G = problem.G + room
-    rest.table = problem.table | {"linear": bool(rest.G.any())}
-    table, arrays = _cap(rest, kept * v, kernel.Says(says.value, kernel.Ball(kept * less, kept * rad)), hints, spare)
-    share = kept * float(Fraction(table["share"]))
-    own = np.clip(share * Y + room, -most, most)
-    return table | {"share": str(Fraction(share))}, arrays | {"subgradient": own}
-
-
-def _slack(values: Any, rad: float) -> float:
-    """What the kernel needs to see that a matrix about as large as one with these eigenvalues is semidefinite."""
-    return 10.0 * (len(values) + 8.0) * kernel.U * float(np.linalg.norm(values)) + 1.25 * rad
-
-
-def _spectrum(problem: kernel.Problem, A: Array) -> Any:
-    """Eigenvalues of a matrix, or the entries of a diagonal."""
-    return A if problem.diagonal else np.linalg.eigvalsh(0.5 * (A + A.T))
-
-
-def _size(problem: kernel.Problem, A: Array) -> float:
-    """The largest eigenvalue, or the norm of the positive ones, of a matrix or diagonal."""
-    values = _spectrum(problem, A)
-    if problem.omega.kind == "trace":
-        return float(values.max())
-    return float(np.linalg.norm(np.maximum(values, 0.0)))
-
-
-def _largest_share(problem: kernel.Problem, S: Array, G: Array, weight: float, rad: float) -> float:
-    """About the largest feasible share of a dual point, less what the kernel's rounding costs."""
-    # Without a linear term the eigenvalues are those of S, scaled.
-    own = None if G.any() else _spectrum(problem, S)
-
-    def room(theta: float) -> float:
-        """By how much the size of the cap is below the weight."""
-        values = theta * own if own is not None else _spectrum(problem, theta * S - G)
-        shift = 8.0 * kernel.U * np.abs(values).max() + 2.0 * rad
-        if not problem.diagonal:
-            shift = _slack(weight - values if problem.omega.kind == "trace" else values, rad)
-        size = (
-            values.max() + shift if problem.omega.kind == "trace" else np.linalg.norm(np.maximum(values, 0.0) + shift)
-        )
-        return weight - float(size)
-
-    if room(1.0) >= 0.0:
-        return 1.0
-    low, high = 0.0, 1.0
-    if not G.any():
-        size = _size(problem, S)
-        guess = min(1.0, weight / size) if size > weight else 1.0
-        low, high = guess * (1.0 - 1e-9), guess
-        if room(low) < 0.0:
-            low = 0.0
-    for _ in range(52):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if room(middle) >= 0.0 else (low, middle)
-        if high - low <= 1e-16 * high:
-            break
-    return low
-
-
-def _z(problem: kernel.Problem, v: float, S: Array, hints: Arrays, spare: float) -> tuple[Table, Arrays]:
-    """Multipliers z of a quadratic form, raised until ``L z >= S - G`` in exact arithmetic, at the best share."""
-    omega, L = problem.omega, problem.omega.L.mid
-    target = S - problem.G
-    size = np.abs(L) @ np.abs(hints["hint"]) + np.abs(target)
-    target = target + (spare + 64.0 * kernel.U) * size
-    z, sums = hints["hint"].copy(), L.sum(axis=1)
-    for _ in range(60):
-        missing = target - L @ z
-        short = missing > 0.0
-        if not short.any() or (sums[short] <= 0.0).any():
-            break
-        z = z + (1.0 + 2.0**-40) * float((missing[short] / sums[short]).max())
-    square, share = float(z @ (L @ z)), 1.0
-    if not problem.table["linear"]:
-        share = 0.0 if v <= 0.0 or spare == 1.0 else min(1.0, v / square) if square > 0.0 else 1.0
-    table: Table = {"share": str(Fraction(share))}
-    if not omega.convex:
-        values = np.linalg.eigvalsh(0.5 * (L + L.T))
-        lack = max(0.0, -float(values[0])) + _slack(values, float(np.linalg.norm(omega.L.rad)))
-        table["lack"] = str(Fraction(lack))
-    return table, {"z": share * z}

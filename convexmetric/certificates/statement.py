@@ -66,12 +66,12 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
     for method in ("objective", "value", "penalty"):
         if getattr(type(problem), method) is not getattr(MetricProblem, method):
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
-    constant, problem = problem.offset, problem.without_constant()
     cone, risk = description(problem.cone), description(problem.risk)
     own = _of_risk(risk, problem.cone.d)
     points = None if risk.summands else own.get("points")
     regularizer = description(problem.regularizer, problem.cone, points)
-    arrays = {**own, **regularizer.arrays}
+    arrays = {**own, **regularizer.arrays, **cone.arrays}
+    constant = problem.constant + regularizer.constant
     if problem.G is not None:
         arrays["linear"] = problem.G + arrays["linear"] if "linear" in arrays else problem.G
     risk_table = risk.table | ({"summands": [one.table for one in risk.summands]} if risk.summands else {})

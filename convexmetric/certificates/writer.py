@@ -13,6 +13,7 @@ import json
 import operator
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +24,8 @@ import numpy as np
 
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
-from convexmetric.certificates.dual_points import feasible, in_parts, stored
+from convexmetric.certificates.dual_points import in_parts, stored
+from convexmetric.certificates.slopes import above, feasible, shrunk
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -146,14 +148,15 @@ def _proven(
         if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
             raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
         table, found = stored(risk, risk.hints(certificate.dual), stated.risk)
-        dual, said = [], []
-        for rows, own in in_parts(stated.risk, found, [count * part // parts for part in range(parts + 1)]):
-            dual.append((table | ({"rows": rows} if parts > 1 else {}), {name: small(of) for name, of in own.items()}))
-            said.append(stated.risk.part(slice(*rows)).dual(dual[-1][0], kernel.Arrays(dual[-1][1])))
-        bare = problem.without_constant()
-        hints = bare.regularizer.hints(point.value, point.S, bare.G, problem.cone, certificate.M)
-        _, share, cap = feasible(stated, functools.reduce(operator.add, said), hints, upper)
-        arrays |= {name: plain(array) for name, array in cap.items()}
+        ends = [count * part // parts for part in range(parts + 1)]
+        dual, says = _said(stated, table, found, ends)
+        scale = shrunk(stated, says)
+        if scale < 1.0:
+            found = {name: array * scale if array.dtype.kind == "f" else array for name, array in found.items()}
+            dual, says = _said(stated, table, found, ends)
+        hints = problem.regularizer.hints(point.value, point.S, problem.G, problem.cone, certificate.M)
+        share, slope = feasible(stated, says, hints, upper, arrays)
+        arrays |= {name: plain(array) for name, array in slope.items()}
         files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
         proof = checker.prove(files)
     except kernel.NotProven as error:
@@ -166,14 +169,27 @@ def _proven(
     return proof, files
 
 
+def _said(
+    stated: kernel.Problem, table: Table, found: Arrays, ends: Sequence[int]
+) -> tuple[list[tuple[Table, Arrays]], kernel.Says]:
+    """The dual point of every part, and what they say together."""
+    dual, said = [], []
+    for rows, own in in_parts(stated.risk, found, ends):
+        dual.append((table | ({"rows": rows} if len(ends) > 2 else {}), {name: small(of) for name, of in own.items()}))
+        said.append(stated.risk.part(slice(*rows)).dual(dual[-1][0], kernel.Arrays(dual[-1][1])))
+    return dual, functools.reduce(operator.add, said)
+
+
 def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
     """The upper bound, whose metric is added to the arrays: scaled up a little where hard margins ask for it."""
     nudges = NUDGES if problem.risk.hard else NUDGES[:1]
     for nudge in nudges:
-        arrays |= _factor(problem, M * (1.0 + nudge))
+        arrays |= _factor(stated, problem, M * (1.0 + nudge))
         try:
-            factor = stated.factor(kernel.Arrays(arrays))
-            return stated.upper(stated.risk.value(factor), factor)
+            factor = stated.cone.factor(kernel.Arrays(arrays), stated.omega.definite)
+            given, own = above(stated.omega, stated.cone.metric(factor).mid)
+            arrays |= own
+            return stated.upper(stated.risk.value(factor), factor, given)
         except kernel.NotProven:
             if nudge == nudges[-1]:
                 raise
@@ -188,10 +204,16 @@ def small(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array, dtype="|u1" if most < 2**8 else "<i4" if most < 2**31 else "<i8")
 
 
-def _factor(problem: MetricProblem, M: Array) -> Arrays:
+def _factor(stated: kernel.Problem, problem: MetricProblem, M: Array) -> Arrays:
+    """Of a metric; a triangle where it must be definite."""
     if problem.cone.diagonal:
         return {"weights_of_metric": plain(np.maximum(M, 0.0))}
-    return {"factor": plain(problem.cone.factor(M))}
+    if not stated.omega.definite:
+        return {"factor": plain(problem.cone.factor(M))}
+    try:
+        return {"factor": plain(np.linalg.cholesky(M).T)}
+    except np.linalg.LinAlgError as error:
+        raise kernel.NotProven("the metric is not positive definite") from error
 
 
 @np.errstate(all="ignore")
@@ -201,16 +223,22 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
     Blocks describe themselves, and of one that describes another the bounds would be those of another problem. The
     penalty, which may be small beside the risk, is also compared by itself, there and at the Euclidean metric.
     """
-    cone, bare = problem.cone, problem.without_constant()
+    cone = problem.cone
     factor = arrays["weights_of_metric" if cone.diagonal else "factor"]
-    M = factor if cone.diagonal else factor.T @ factor
-    for metric, root in ((cone.identity(), cone.identity()), (M, factor)):
-        omega = float(stated.omega.value(kernel.Ball(root)).mid)
-        linear = cone.inner(stated.G, metric)
-        sizes = abs(bare.regularizer.value(metric, cone))
-        sizes += 0.0 if bare.G is None else float(np.abs(bare.G * metric).sum())
-        _agree("the penalty", omega + linear, bare.penalty(metric), AGREEMENT * sizes)
-    own = certify_metric(problem, M)
+    for root in (cone.identity(), factor):
+        ball = stated.cone.metric(root)
+        metric = ball.mid
+        penalty = problem.regularizer.value(metric, cone)
+        penalty += 0.0 if problem.G is None else cone.inner(problem.G, metric)
+        if np.isposinf(penalty):
+            continue
+        omega = float(stated.omega.value(root, ball, above(stated.omega, metric)[0]).mid)
+        linear = 0.0 if stated.G is None else cone.inner(stated.G, metric)
+        # Of the constant the regularizer's own part only: another may be large.
+        own_constant = float(stated.constant) - problem.constant
+        sizes = abs(omega) + abs(own_constant) + (0.0 if stated.G is None else float(np.abs(stated.G * metric).sum()))
+        _agree("the penalty", omega + linear + own_constant, penalty, AGREEMENT * sizes)
+    own = certify_metric(problem, metric)
     sizes += abs(own.upper_bound) + abs(problem.offset)
     allowed = AGREEMENT * sizes + CAREFUL * own.rounding
     if abs(upper - own.upper_bound) > allowed:

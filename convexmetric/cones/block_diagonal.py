@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, Cone
+from convexmetric.cones.described import Described
 from convexmetric.cones.projection import MatrixProjection
 from convexmetric.cones.psd import PSDCone
 from convexmetric.cones.scaling import MatrixScaling, Scaling
@@ -67,6 +68,11 @@ class BlockDiagonal(Cone):
         self._cones = [PSDCone(size) for size in self.sizes]
         counts = np.cumsum([cone.size for cone in self._cones]).tolist()
         self._places = [slice(end - cone.size, end) for cone, end in zip(self._cones, counts, strict=True)]
+
+    def described(self) -> Described:
+        """``"block-diagonal"``, the number of features, and the block of each."""
+        blocks = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return Described({"cone": "block-diagonal", "features": self.d}, {"blocks": blocks})
 
     def blocks(self, M: Array) -> list[Array]:
         """The blocks of a matrix, or of a stack of matrices."""

@@ -5,12 +5,13 @@ A block that certificates know has a method ``described``, beside its ``contents
 ===========  ============================  =========================================================================
 block        method                        its table, and its arrays
 ===========  ============================  =========================================================================
-cone         ``described()``               ``cone`` and ``features``
+cone         ``described()``               ``cone`` and ``features``, and the array ``blocks`` where it has some
 comparisons  ``described()``               points and lists; of listed ones also ``signs_of_each()``
 loss         ``described(signs)``          ``loss``; ``weights`` and ``margins``, one of each comparison
 measure      ``described()``               ``measure``, and ``k`` and ``short`` where it has them
 risk         ``described()``               the table ``risk`` and its arrays; its dual points by ``hints(dual)``
-regularizer  ``described(cone, points)``   the table ``regularizer``; its linear part, if it has one, as ``linear``
+regularizer  ``described(cone, points)``   the table ``regularizer``; its linear part, if it has one, as ``linear``, and
+                                           its constant one; what its dual points are proven by, by ``hints``
 ===========  ============================  =========================================================================
 
 Floats of a table are parameters: files hold the rationals that they were typed as. Arrays are data as they stand.
@@ -40,12 +41,15 @@ class Described:
     arrays : dict of arrays
         By the names of the file format.
     summands : tuple of Described
-        Of a sum of risks those of all of them.
+        Of a sum of risks, or of regularizers, those of all of them.
+    constant : float
+        Of a regularizer a number that is added to it.
     """
 
     table: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     summands: tuple[Described, ...] = ()
+    constant: float = 0.0
 
 
 def description(block: Any, *given: Any) -> Described:

@@ -19,6 +19,7 @@ import numpy as np
 
 from convexmetric.arguments import check_positive_number
 from convexmetric.cones.base import Array, real_array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses.base import Loss
@@ -66,6 +67,11 @@ class ItakuraSaito(Loss):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.gamma, self.bounds, self.signs
+
+    def described(self, signs: Array) -> Described:
+        """Bounds with their signs as margins, all of the weight gamma."""
+        margins = self.signs * self.bounds
+        return Described({"loss": "itakura-saito"}, {"weights": np.full(margins.shape, self.gamma), "margins": margins})
 
     @property
     def nonnegative(self) -> bool:

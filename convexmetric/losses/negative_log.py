@@ -15,6 +15,7 @@ import numpy as np
 
 from convexmetric.arguments import check_positive_number
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.losses.base import Loss
 
@@ -41,6 +42,10 @@ class _Reward(Loss):
     def __post_init__(self) -> None:
         check_positive_number(self.C, "C")
 
+    def weighed(self, loss: str, size: int) -> Described:
+        """A loss of the file format, with C for every comparison."""
+        return Described({"loss": loss}, {"weights": np.full(size, float(self.C)), "margins": np.zeros(size)})
+
     @property
     def hard(self) -> bool:
         """It is infinite where a margin is negative."""
@@ -57,6 +62,10 @@ class _Reward(Loss):
 
 class NegativeLog(_Reward):
     """``-C log s`` for each comparison."""
+
+    def described(self, signs: Array) -> Described:
+        """C for every comparison."""
+        return self.weighed("negative log", len(signs))
 
     def values(self, s: Array) -> Array:
         """``-C log s_t``; infinite unless s_t is positive."""
@@ -82,6 +91,10 @@ class NegativeLog(_Reward):
 
 class NegativeRoot(_Reward):
     """``-C sqrt(s)`` for each comparison."""
+
+    def described(self, signs: Array) -> Described:
+        """C for every comparison."""
+        return self.weighed("negative root", len(signs))
 
     def values(self, s: Array) -> Array:
         """``-C sqrt(s_t)``; infinite for negative margins."""

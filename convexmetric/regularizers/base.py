@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 
@@ -75,6 +75,13 @@ class Regularizer(ABC):
         InputError
             If it is not of this form.
         """
+        omega, linear, constant = self.split(cone)
+        if omega is not self:
+            # As solvers see it.
+            said = description(omega, cone, points)
+            part = cone.zeros() if linear is None else linear
+            arrays = said.arrays | {"linear": part + said.arrays.get("linear", 0.0)}
+            return replace(said, arrays=arrays, constant=constant + said.constant)
         weight = self.quadratic(cone)
         if not isinstance(weight, Real) or not 0.0 < weight < float("inf"):
             raise InputError(f"certificates do not know a {type(self).__name__}")
@@ -82,8 +89,11 @@ class Regularizer(ABC):
         table = {"kind": "squared frobenius", "weight": float(weight)}
         return Described(table, {"linear": linear} if linear.any() else {})
 
-    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, np.ndarray]:
-        """Arrays that help to prove what a dual point says, for certificate files; given what :meth:`bound` is."""
+    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
+        """What helps to prove what a dual point says, for certificate files; given what :meth:`bound` is.
+
+        ``slopes``, a list of matrices: subgradients of norms that the file states as summands before others.
+        """
         return {}
 
     @abstractmethod

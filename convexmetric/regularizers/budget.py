@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_positive_number, is_real
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
@@ -62,6 +63,11 @@ class Budget(Regularizer):
     def contents(self) -> tuple[Any, ...]:
         """What defines it, for fingerprints."""
         return self.A, self.limit, self.weight
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """The limit, the weight if it is finite, and A."""
+        table: dict[str, Any] = {"kind": "budget", "limit": self.limit}
+        return Described(table if np.isinf(self.weight) else table | {"weight": self.weight}, {"spent": self.A})
 
     def value(self, M: Array, cone: Cone) -> float:
         """``weight * max(0, <A, M> - limit)``."""

@@ -8,6 +8,7 @@ with :math:`M_0 = 0` unless there is a prior.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,9 @@ from convexmetric.arguments import check_flag
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
 from convexmetric.cones.described import Described, description
-from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
-from convexmetric.regularizers.norm_term import MOVES, NormTerm
+from convexmetric.regularizers.norm_term import NormTerm
 
 __all__ = ["EntrywiseL1"]
 
@@ -57,28 +57,19 @@ class EntrywiseL1(NormTerm):
         return own if self.centre is None else (*own, self.centre)
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its weight, and the other one; of diagonal metrics a linear term, as no weight is negative."""
+        """The norm beside the other one; of diagonal metrics linear, as no weight is negative, or a trace norm."""
+        if not cone.diagonal:
+            return self.beside_rest({"kind": "entrywise", "diagonal": self.diagonal}, cone, points)
         if self.centre is not None:
-            raise InputError("certificates do not know an EntrywiseL1 with a prior")
+            return self.beside_rest({"kind": "trace norm"}, cone, points)
         rest = description(self.rest, cone, points)
-        if cone.diagonal:
-            return Described(rest.table, rest.arrays | {"linear": self._weights(cone) + rest.arrays.get("linear", 0.0)})
-        table = {"kind": "entrywise", "weight": self.reg, "diagonal": self.diagonal, "rest": rest.table}
-        return Described(table, rest.arrays)
+        return replace(rest, arrays=rest.arrays | {"linear": self._weights(cone) + rest.arrays.get("linear", 0.0)})
 
-    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, np.ndarray]:
+    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """The Y that proves the most, and what the other one has to give beside it."""
-        G = cone.zeros() if G is None else G
-        if cone.diagonal:
-            return self.rest.hints(value, S, G + self._weights(cone), cone, hint)
-        inside = self.inside(cone)
-
-        def worth(Y: Array) -> float:
-            moved = ((1.0 - t, (1.0 - t) * Y + t * inside) for t in MOVES)
-            return max(self.rest.bound(share * value, share * S, G + own, cone, hint) for share, own in moved)
-
-        Y = max(self.candidates(value, S, G, cone, hint), key=worth)
-        return self.rest.hints(value, S, G + Y, cone, hint) | {"subgradient": Y}
+        if not cone.diagonal or self.centre is not None:
+            return super().hints(value, S, G, cone, hint)
+        return self.rest.hints(value, S, (cone.zeros() if G is None else G) + self._weights(cone), cone, hint)
 
     def _weights(self, cone: Cone) -> Array:
         """Lambda on P, else zero."""

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_positive_number
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.cones.described import Described
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
@@ -65,6 +66,16 @@ class LogDet(Regularizer):
         """What defines it, for fingerprints."""
         return self.reg, self.prior
 
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """Minus the logarithm of det M; the rest of the divergence is linear and constant."""
+        linear = self.reg * _between(self.inverse_L, cone.identity())
+        table = {"kind": "log det", "weight": self.reg}
+        return Described(table, {"linear": linear}, constant=self.reg * (self._log_det_of_prior - cone.d))
+
+    @property
+    def _log_det_of_prior(self) -> float:
+        return 2.0 * float(np.log(np.diag(self.L) if self.L.ndim == 2 else self.L).sum())
+
     def value(self, M: Array, cone: Cone) -> float:
         """``reg * sum(e - 1 - log e)`` of the eigenvalues e of ``M0^-1 M``; infinite unless all are above rounding."""
         e = cone.spectrum(_between(self.inverse_L.T, M))
@@ -87,8 +98,7 @@ class LogDet(Regularizer):
         """In exponential cones, and semidefinite ones for a matrix."""
         linear = cp.sum(cp.multiply(_between(self.inverse_L, cone.identity()), M))
         log_det = cp.log_det(M) if M.ndim == 2 else cp.sum(cp.log(M))
-        of_prior = 2.0 * float(np.log(np.diag(self.L) if self.L.ndim == 2 else self.L).sum())
-        return self.reg * (linear - log_det + of_prior - cone.d)
+        return self.reg * (linear - log_det + self._log_det_of_prior - cone.d)
 
     def latex(self, M: str) -> str:
         """The formula."""

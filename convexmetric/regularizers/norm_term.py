@@ -22,6 +22,7 @@ import numpy as np
 from convexmetric.arguments import check_positive_number
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
+from convexmetric.cones.described import Described, description
 from convexmetric.errors import SolverError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
@@ -100,6 +101,27 @@ class NormTerm(Regularizer):
         """What defines it, for fingerprints."""
         return self.reg, self.rest, self.centre
 
+    def beside_rest(self, kind: dict[str, Any], cone: Cone, points: Array | None) -> Described:
+        """A kind of the file format with weight and prior, as the first summand beside those of the other one."""
+        prior = {} if self.centre is None else {"prior": True}
+        own = Described({**kind, "weight": self.reg, **prior}, {} if self.centre is None else {"prior": self.centre})
+        rest = description(self.rest, cone, points)
+        each = [own, *(rest.summands or (() if isinstance(self.rest, Zero) else (rest,)))]
+        if len(each) == 1:
+            return own
+        table = {"kind": "sum", "summands": [one.table for one in each]}
+        named = {f"term{k}_{name}": array for k, one in enumerate(each) for name, array in one.arrays.items()}
+        linear = {name: rest.arrays[name] for name in ("linear",) if name in rest.arrays}
+        named = {name: array for name, array in named.items() if not name.endswith("_linear")}
+        return Described(table, named | linear, tuple(each), rest.constant)
+
+    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
+        """The Y that proves the most, and what the other one has to give beside it."""
+        G = cone.zeros() if G is None else G
+        found = max(self.candidates(value, S, G, cone, hint), key=lambda Y: self._worth(Y, value, S, G, cone, hint))
+        rest = self.rest.hints(value, S, G + found, cone, hint)
+        return rest | {"slopes": [found, *rest.get("slopes", ())]}
+
     def _away(self, M: Any) -> Any:
         """``M - M0``."""
         return M if self.centre is None else M - self.centre
@@ -118,14 +140,19 @@ class NormTerm(Regularizer):
         Y and the dual point are moved together a little, to a multiple of I and to zero, where the other one is finite
         only up to a cone that rounding may leave.
         """
-        G, inside = cone.zeros() if G is None else G, self.inside(cone)
+        G = cone.zeros() if G is None else G
+        return max(self._worth(Y, value, S, G, cone, hint) for Y in self.candidates(value, S, G, cone, hint))
 
-        def proven(Y: Array, t: float) -> float:
-            Y = (1.0 - t) * Y + t * inside
-            paid = 0.0 if self.centre is None else cone.inner(Y, self.centre)
-            return self.rest.bound((1.0 - t) * value, (1.0 - t) * S, G + Y, cone, hint) - paid
+    def _worth(self, Y: Array, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> float:
+        """What is proven by Y, moved."""
 
-        return max(proven(Y, t) for Y in self.candidates(value, S, G, cone, hint) for t in MOVES)
+        def proven(t: float) -> float:
+            moved = (1.0 - t) * Y + t * inside
+            paid = 0.0 if self.centre is None else cone.inner(moved, self.centre)
+            return self.rest.bound((1.0 - t) * value, (1.0 - t) * S, G + moved, cone, hint) - paid
+
+        inside = self.inside(cone)
+        return max(map(proven, MOVES))
 
     def candidates(self, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> list[Array]:
         """Points Y of the ball from which a bound may be made."""
@@ -193,6 +220,10 @@ class NormTerm(Regularizer):
 class Distance(NormTerm):
     """``reg * ||M - M0||_F``, and perhaps another regularizer."""
 
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """The norm beside the other one."""
+        return self.beside_rest({"kind": "frobenius"}, cone, points)
+
     def norm(self, N: Array, cone: Cone) -> float:
         """``reg * ||N||_F``."""
         return self.reg * norm_of(N)
@@ -237,6 +268,10 @@ class TraceDistance(NormTerm):
 
     The metric differs from the prior in few directions; of diagonal metrics in few weights.
     """
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """The norm beside the other one."""
+        return self.beside_rest({"kind": "trace norm"}, cone, points)
 
     def norm(self, N: Array, cone: Cone) -> float:
         """``reg * sum |eigenvalues of N|``."""

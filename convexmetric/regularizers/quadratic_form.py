@@ -10,7 +10,7 @@ for every :math:`w \ge 0`. From a metric near the optimum, z = w + delta 1 is fe
 from __future__ import annotations
 
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg as la
@@ -89,7 +89,7 @@ class QuadraticForm(Regularizer):
             return Described(table | {"of": "squared points"})
         return Described(table | {"of": "matrix"}, {"form": 0.5 * (self.L + self.L.T)})
 
-    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, np.ndarray]:
+    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """``z`` with ``L z >= S - G``."""
         return {"hint": self.sharpened(S, G, hint)}
 

@@ -3,8 +3,9 @@ r"""The kernel of proofs: evaluates the two bounds of a certificate, and searche
 .. math:: \min_{M \in K} \; F(M) = R(M) + \langle G, M \rangle + \Omega(M)
 
 *Upper bound*: F at the metric of the file. *Lower bound*: its dual point says :math:`R(M) \ge v - \langle S, M
-\rangle`; R is nonnegative, so that a share :math:`0 \le \theta \le 1` of this is true, too; and a *cap* P with
-:math:`P \succeq \theta S - G` leaves :math:`F(M) \ge \theta v - \langle P, M \rangle + \Omega(M)`.
+\rangle`, its *slope* :math:`\Omega(M) \ge \langle P, M \rangle - e`. Where R is nonnegative, a share
+:math:`0 \le \theta \le 1` of the first is true, too. So :math:`P \succeq \theta S - G` leaves
+:math:`F(M) \ge \theta v - e`.
 The statement, what is to be shown of a file, and the theorems with their proofs are in ``docs/certificate-format.md``.
 
 It imports NumPy and the standard library only, and runs alone: ``python kernel FILE ...``, this folder, for files that
@@ -14,31 +15,30 @@ are not made to exhaust the machine; ``checker.py`` reads those of strangers. To
 ``errors``          refusals, and proofs that fail
 ``balls``           arithmetic of numbers with radii, and what is assumed of the machine
 ``files``           the reader, hashes, rationals and arrays
-``distances``       squared distances, and matrices of dual points
+``metrics``         metrics, squared distances, and matrices of dual points
 ``lists``           risks over lists
 ``comparisons``     risks of listed comparisons
 ``sums``            sums of risks
-``regularizers``    regularizers, and what each has to show
+``regularizers``    regularizers, and what each has to show of its slope
 ``proofs``          the problem, and its two bounds
 ==================  =============================================================================================
 """
 
 from .balls import Ball, U, entropy, exactly, exp, leading, log, rounded, semidefinite, softplus
 from .comparisons import LOSSES, ListedRisk
-from .distances import Says
 from .errors import CertificateError, NotProven
 
 from .files import (  # isort: skip
-    FORMAT, OF_ROWS, SUMMAND, VERSION, Arrays, Contents, checked, contents, digest, of_rows, statement_digest,
+    FORMAT, OF_ROWS, SUMMAND, TERM, VERSION, Arrays, Contents, checked, contents, digest, of_rows, statement_digest,
 )  # fmt: skip
 from .lists import ListRisk, gains, majorised, sums_of_slopes, worst_ranking
+from .metrics import Cone, Says
 from .proofs import Problem, Proof, main, prove
-from .regularizers import Entrywise, QuadraticForm
 from .sums import SumRisk
 
 __all__ = [
-    "FORMAT", "LOSSES", "OF_ROWS", "SUMMAND", "VERSION", "Arrays", "Ball", "CertificateError", "Contents", "Entrywise",
-    "ListRisk", "ListedRisk", "NotProven", "Problem", "Proof", "QuadraticForm", "Says", "SumRisk", "U", "checked",
+    "FORMAT", "LOSSES", "OF_ROWS", "SUMMAND", "TERM", "VERSION", "Arrays", "Ball", "CertificateError", "Cone",
+    "Contents", "ListRisk", "ListedRisk", "NotProven", "Problem", "Proof", "Says", "SumRisk", "U", "checked",
     "contents", "digest", "entropy", "exactly", "exp", "gains", "leading", "log", "main", "majorised", "of_rows",
     "prove", "rounded", "semidefinite", "softplus", "statement_digest", "sums_of_slopes", "worst_ranking",
 ]  # fmt: skip

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from .balls import BLOCK, Array, Ball, entropy, gamma, softplus, up
-from .distances import Images, Says, laplacian
+from .balls import BLOCK, Array, Ball, entropy, gamma, log, softplus, up
 from .errors import demand, show
 from .files import Arrays, Table, keys, positive, rational
+from .metrics import Cone, Images, Says, laplacian
 
 __all__ = ["LOSSES", "ListedRisk"]
 
@@ -28,6 +28,26 @@ def hard(s: Ball, mu: Ball) -> Ball:
     return Ball(np.zeros_like(s.mid))
 
 
+def itakura_saito(s: Ball, mu: Ball) -> Ball:
+    """``r - ln r - 1`` of ``r = s / mu``, or of 1 where s is on the right side of mu."""
+    show(np.all(mu.mid != 0.0), "a margin is zero")
+    r = s * np.sign(mu.mid) / abs(mu)
+    r = Ball(np.where(mu.mid > 0.0, np.minimum(r.mid, 1.0), np.maximum(r.mid, 1.0)), r.rad)
+    return r - log(r) - 1.0
+
+
+def itakura_saito_from_below(a: Array, mu: Ball) -> Ball:
+    """``ln(1 + mu a)``."""
+    show(np.all(mu.mid != 0.0), "a margin is zero")
+    return log(mu * a + 1.0)
+
+
+def root(s: Ball, mu: Ball) -> Ball:
+    """Minus the root."""
+    show(np.all(s.below() >= 0.0), "a root of a number that is not proven to be nonnegative")
+    return -s.sqrt()
+
+
 #: Losses of a comparison s: the box of their slopes a, l(s), and v(a) with ``l(s) >= v(a) - a s`` (theorem 5).
 LOSSES: dict[str, tuple[float, float, Any, Any]] = {
     "hinge": (0.0, 1.0, hinge, lambda a, mu: mu * a),
@@ -35,7 +55,12 @@ LOSSES: dict[str, tuple[float, float, Any, Any]] = {
     "squared": (-np.inf, np.inf, lambda s, mu: (mu - s) * (mu - s), lambda a, mu: mu * a - Ball(a) * a * 0.25),
     "logistic": (0.0, 1.0, lambda s, mu: softplus(s), lambda a, mu: entropy(a)),
     "hard": (0.0, np.inf, hard, lambda a, mu: mu * a),
+    "itakura-saito": (0.0, np.inf, itakura_saito, itakura_saito_from_below),
+    "negative log": (0.0, np.inf, lambda s, mu: -log(s), lambda a, mu: log(Ball(a)) + 1.0),
+    "negative root": (0.0, np.inf, root, lambda a, mu: Ball(-0.25) / Ball(a)),
 }
+#: Those that may be negative.
+NEGATIVE = {"negative log", "negative root"}
 
 
 class ListedRisk:
@@ -43,7 +68,7 @@ class ListedRisk:
 
     dual_keys = "kind"
 
-    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
         keys(table, "risk", "kind terms")
         terms = table["terms"]
         demand(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
@@ -54,7 +79,8 @@ class ListedRisk:
             demand(known, "term: there is no such loss, or sign is not 1 or -1")
             one = positive(term["weight"], "weight") == 1
             demand(one or term["loss"] != "hard", "term: a hard margin has the weight 1")
-        self.diagonal, self.X, self.losses = diagonal, arrays("points", None, d), [term["loss"] for term in terms]
+        self.cone, self.X, self.losses = cone, arrays("points", None, cone.d), [term["loss"] for term in terms]
+        self.nonnegative = not NEGATIVE.intersection(self.losses)
         n = len(self.X)
         if table["kind"] == "all pairs":
             demand(len(terms) == 2, "risk: all pairs have two terms, of equal and of different labels")
@@ -92,7 +118,7 @@ class ListedRisk:
 
     def value(self, factor: Array) -> Ball:
         """R at a metric."""
-        images, total = Images(self.diagonal, factor, self.X), Ball(0.0)
+        images, total = Images(self.cone, factor, self.X), Ball(0.0)
         for (_, _, loss, _), rows in self._by_loss():
             i, j, *k = self.items[rows].T
             s = images.listed(i, k[0]) - images.listed(i, j) if k else images.listed(i, j)
@@ -115,4 +141,4 @@ class ListedRisk:
         W, counts = (np.bincount(at, numbers, n * n).reshape(n, n) for numbers in (parts, np.ones(len(at))))
         size, most = float(np.bincount(at, np.abs(parts)).max(initial=0.0)), int(counts.max(initial=0.0))
         rad = np.where(counts > 0.0, up(most * u.rad.max(initial=0.0) + gamma(most) * size), 0.0)
-        return Says(total, laplacian(self.diagonal, self.X, self.X, Ball(W, rad)))
+        return Says(total, laplacian(self.cone, self.X, self.X, Ball(W, rad)))

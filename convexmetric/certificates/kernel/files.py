@@ -18,16 +18,16 @@ from .balls import Array
 from .errors import demand
 
 __all__ = [
-    "FORMAT", "MAX_SUMMANDS", "OF_ROWS", "SUMMAND", "VERSION", "Arrays", "Contents", "Table", "checked", "contents",
-    "digest", "entry", "keys", "natural", "of_rows", "positive", "rational", "statement_digest",
+    "FORMAT", "MAX_SUMMANDS", "OF_ROWS", "SUMMAND", "TERM", "VERSION", "Arrays", "Contents", "Table", "checked",
+    "contents", "digest", "entry", "keys", "natural", "of_rows", "positive", "rational", "statement_digest",
 ]  # fmt: skip
 
 Table = dict[str, Any]
 Contents = tuple[Table, Mapping[str, Array]]
 
 FORMAT, VERSION = "convexmetric-certificate", 2
-#: The largest number of risks of a sum, and what the arrays of each begin with.
-MAX_SUMMANDS, SUMMAND = 16, "summand{}_"
+#: The largest number of risks of a sum, and what the arrays of each begin with; and those of regularizers of a sum.
+MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
 #: Arrays of dual points, of which every part of a certificate has those of its rows.
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
 
@@ -108,10 +108,10 @@ class Arrays:
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self.arrays, self.used, self.prefix = arrays, set[str](), ""
 
-    def of(self, number: int) -> Arrays:
-        """Those of a risk of a sum, by names without their beginning."""
+    def of(self, start: str, number: int) -> Arrays:
+        """Those of a risk or a regularizer of a sum, by names without their beginning."""
         made = copy.copy(self)
-        made.prefix = SUMMAND.format(number)
+        made.prefix = start.format(number)
         return made
 
     def _named(self, name: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from .balls import TINY, WHOLE, Array, Ball, U, entropy, gamma, log, softplus, up
-from .distances import Images, Says, laplacian
 from .errors import demand, show
 from .files import Arrays, Table, keys, natural, positive, rational
+from .metrics import Cone, Images, Says, laplacian
 
 __all__ = ["ListRisk", "gains", "majorised", "sum_of_hinges", "sums_of_slopes", "worst_ranking"]
 
@@ -136,12 +136,12 @@ class ListRisk:
     worth: of rankings C c_q / n, else the same.
     """
 
-    #: Keys of its dual points.
-    dual_keys = "kind bits"
+    #: Keys of its dual points, and whether it is never negative.
+    dual_keys, nonnegative = "kind bits", True
 
-    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
-        self.diagonal, self.loss, self.measure, self.k = diagonal, "hinge", "auc", 1
-        self.X, self.margin = arrays("points", None, d), Ball(0.5)
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
+        self.cone, self.loss, self.measure, self.k = cone, "hinge", "auc", 1
+        self.X, self.margin = arrays("points", None, cone.d), Ball(0.5)
         self.near, N = self._lists("near", arrays), len(self.X)
         count = len(self.near)
         if "itself" in arrays:
@@ -149,7 +149,7 @@ class ListRisk:
         else:
             self.far = self._lists("far", arrays)
         own = "queries" in arrays
-        self.Q = arrays("queries", count, d) if own else self.X[arrays("anchors", count, integers=N)]
+        self.Q = arrays("queries", count, cone.d) if own else self.X[arrays("anchors", count, integers=N)]
         self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.near, self.far))
         demand(len(self.far) == count > 0 and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item")
         weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
@@ -196,7 +196,7 @@ class ListRisk:
     def value(self, factor: Array) -> Ball:
         """R at a metric."""
         mids, rads, table = np.zeros(len(self)), np.zeros(len(self)), Ball(np.zeros((0, 0)))
-        for q, (row, error) in enumerate(Images(self.diagonal, factor, self.X, self.Q).rows()):
+        for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
             x, z = np.sort(row[self.near[q]]), np.sort(row[self.far[q]])
             p, n = x.size, z.size
             if self.loss == "logistic":
@@ -227,7 +227,7 @@ class ListRisk:
         unit = self.units * (1.0 / one)
         rad = up((unit.rad + 2.0 * U * unit.mid) * np.abs(W).max(axis=1))
         W *= unit.mid[:, None]
-        S = laplacian(self.diagonal, self.Q, self.X, Ball(W, rad[:, None]))
+        S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
         return Says((Ball(mids, rads) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:

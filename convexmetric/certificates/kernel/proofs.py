@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .balls import Array, Ball, rounded
-from .distances import Says
 from .errors import NotProven, demand, show
+from .metrics import Cone, Says
 
 from .files import (  # isort: skip
     Arrays, Contents, Table, contents, digest, entry, keys, natural, of_rows, rational, statement_digest,
@@ -32,47 +32,43 @@ class Problem:
     def __init__(self, document: Table, arrays: Arrays) -> None:
         table = self.table = document["problem"]
         keys(table, "problem", "cone features risk regularizer linear", "constant")
-        known = table["cone"] in ("psd", "diagonal") and isinstance(table["linear"], bool)
-        demand(known, "problem: cone must be 'psd' or 'diagonal', and linear true or false")
-        self.diagonal, self.d = table["cone"] == "diagonal", natural(table["features"], "features", 1)
+        demand(isinstance(table["linear"], bool), "problem: linear must be true or false")
+        cone = self.cone = Cone(table, arrays)
         self.constant = rational(table.get("constant", "0"), "constant")
-        self.risk = entry(RISKS, table["risk"], "risk")(table["risk"], arrays, self.diagonal, self.d)
+        self.risk = entry(RISKS, table["risk"], "risk")(table["risk"], arrays, cone)
         omega = entry(REGULARIZERS, table["regularizer"], "regularizer")
-        self.omega = omega(table["regularizer"], arrays, self.diagonal, self.d, self.risk.X)
-        self.G = np.zeros(self.d if self.diagonal else (self.d, self.d))
-        if table["linear"]:
-            self.G = arrays("linear", *self.G.shape)
-            demand((self.G == self.G.T).all(), "linear must be a symmetric matrix")
+        self.omega = omega(table["regularizer"], arrays, cone, self.risk.X)
+        self.G = cone.matrix(arrays, "linear") if table["linear"] else None
         #: Arrays of the statement; what is asked for later proves.
         self.arrays = {name: arrays.arrays[name] for name in arrays.used}
         self.sha256 = statement_digest(table, self.arrays)
 
-    def factor(self, arrays: Arrays) -> Array:
-        """Of the metric of a file; on the diagonal its weights."""
-        if not self.diagonal:
-            return arrays("factor", None, self.d)
-        weights = arrays("weights_of_metric", self.d)
-        demand((weights >= 0.0).all(), "weights_of_metric must not be negative")
-        return weights
+    def read(self, table: Table, arrays: Arrays) -> tuple[Array, Fraction, Any]:
+        """What bounds are shown by: a factor of the metric, the share of the dual point, and what Omega is given."""
+        own = table["regularizer"]
+        keys(own, "dual: regularizer", self.omega.parameters)
+        factor, share = self.cone.factor(arrays, self.omega.definite), rational(table["share"], "dual: share")
+        return factor, share, self.omega.read(own, arrays)
 
-    def upper(self, risk: Ball, factor: Array) -> Fraction:
+    def upper(self, risk: Ball, factor: Array, given: Any) -> Fraction:
         """F, but for the constant, at the metric of a file, where the risk is known."""
-        B = Ball(factor)
-        linear = B * Ball(self.G) if self.diagonal else B * (B @ Ball(self.G))
-        return (risk + self.omega.value(B) + linear.sum()).upper()
+        M = self.cone.metric(factor)
+        linear = Ball(0.0) if self.G is None else (M * self.G).sum()
+        return (risk + self.omega.value(factor, M, given) + linear).upper()
 
-    def given(self, table: Table, arrays: Arrays) -> tuple[Fraction, Any]:
-        """The share of the dual point that counts, and what the regularizer's part is proven by."""
-        return rational(table["share"], "dual: share"), self.omega.given(table, arrays)
-
-    def lower(self, says: Says, given: tuple[Fraction, Any], upper: Fraction | None) -> Fraction:
-        """A lower bound on F, but for the constant, by what was :meth:`given` (theorem 6)."""
-        share, more = given
+    def lower(self, says: Says, share: Fraction, given: Any, upper: Fraction | None) -> Fraction:
+        """A lower bound on F, but for the constant (theorem 6)."""
         show(0 <= share <= 1, "the share is not between 0 and 1")
-        # Without G the regularizer is at most F, the risk being nonnegative.
-        most = None if self.table["linear"] or upper is None else max(upper, Fraction(0))
-        A = says.S * Ball.of(share) - Ball(self.G) if share else -Ball(self.G)
-        return self.omega.bound(share * says.value.lower(), A, more, most)
+        show(share == 1 or self.risk.nonnegative, "a share of a dual point says nothing of a risk that may be negative")
+        # Without G the regularizer is at most F, if the risk is nonnegative.
+        known = self.G is None and self.risk.nonnegative
+        slopes, e = self.omega.slopes(given, None if upper is None or not known else max(upper, Fraction(0)))
+        slopes += [-(says.S * Ball.of(share))] if share else []
+        slopes += [] if self.G is None else [Ball(self.G)]
+        # Of one term or of none the sum is exact.
+        K = reduce(add, slopes) if slopes else Ball(np.zeros(self.cone.shape))
+        self.cone.dual(K, "the slope less the dual matrix")
+        return share * says.value.lower() - e.upper()
 
 
 @dataclass(frozen=True)
@@ -104,9 +100,9 @@ def prove(files: Iterable[Contents]) -> Proof:
         for document, arrays in files:
             of, table, claims = Arrays(arrays), document["dual"], document["claimed"]
             problem = Problem(document, of)
-            keys(table, "dual", f"{problem.risk.dual_keys} share {problem.omega.parameters}", "rows")
+            keys(table, "dual", f"{problem.risk.dual_keys} share regularizer", "rows")
             keys(claims, "claimed", "lower upper")
-            given, factor = problem.given(table, of), problem.factor(of)
+            factor, share, given = problem.read(table, of)
             claimed = rational(claims["lower"], "lower"), rational(claims["upper"], "upper")
             before, common = common, shared(document, arrays)
             demand(before in ("", common), "these are no parts of one certificate: they differ in more than their rows")
@@ -120,8 +116,8 @@ def prove(files: Iterable[Contents]) -> Proof:
         ranges, costs, said = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
         wrong = misfits(ranges, len(problem.risk))
         reasons = {"upper": wrong, "lower": wrong} if wrong else reasons
-        upper = None if "upper" in reasons else attempt("upper", problem.upper, reduce(add, costs), factor)
-        lower = None if "lower" in reasons else attempt("lower", problem.lower, reduce(add, said), given, upper)
+        upper = None if "upper" in reasons else attempt("upper", problem.upper, reduce(add, costs), factor, given)
+        lower = None if "lower" in reasons else attempt("lower", problem.lower, reduce(add, said), share, given, upper)
     low = None if lower is None else rounded(lower + problem.constant, -1)
     high = None if upper is None else rounded(upper + problem.constant, 1)
     if low is not None and claimed[0] > low:

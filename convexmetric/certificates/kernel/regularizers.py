@@ -1,138 +1,265 @@
-"""Regularizers, and what each has to show of a dual point (theorems 6, 7 and 9)."""
+"""Regularizers, and what each has to show of its slope (theorem 7)."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from .balls import Array, Ball, exactly, semidefinite
+from .balls import Array, Ball, exactly, log, semidefinite
 from .errors import demand, show
-from .files import Arrays, Table, entry, keys, natural, positive, rational
+from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational
+from .metrics import Cone
 
-__all__ = ["REGULARIZERS"]
+__all__ = ["REGULARIZERS", "SumRegularizer"]
 
 
-class Norm:
-    """A weight times the trace, the Frobenius norm, or half of its square; or zero, a trace of no weight.
+class Zero:
+    """No regularizer, and the contract of all.
 
-    Every regularizer has ``value``, Omega at a factor of a metric, or at weights; ``given``, what a file proves its
-    share by, with the keys ``parameters``; and ``bound``, below ``v - <A, M> + Omega(M)`` for all metrics M of
-    ``Omega(M) <= most`` (theorems 6 and 7).
+    ``read`` takes from a file, with the keys ``parameters`` of a table, what its bounds are shown by; ``value`` is
+    Omega, or above it, at a metric with a factor, which must be a triangle if it is ``definite``; ``slopes`` are
+    matrices P and a number e with ``Omega(M) >= <sum P, M> - e`` for all metrics M of ``Omega(M) <= most``.
     """
 
-    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
-        self.weight, self.kind = Ball(0.0), "trace"
-        if table["kind"] == "zero":
-            keys(table, "regularizer", "kind")
-        else:
-            keys(table, "regularizer", "kind weight", "over_root_of")
+    parameters, definite, wanted, optional = "", False, "kind", ""
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        keys(table, "regularizer", self.wanted, self.optional)
+        self.kind, self.cone, self.weight, self.prior = table["kind"], cone, Ball(0.0), None
+        if "weight" in self.wanted:
             root = Ball(float(natural(table.get("over_root_of", 1), "over_root_of", 1))).sqrt()
-            self.weight, self.kind = Ball.of(positive(table["weight"], "weight")) / root, table["kind"]
-        self.diagonal, self.d, self.parameters = diagonal, d, "" if diagonal or self.kind == "trace" else "shift"
+            self.weight = Ball.of(positive(table["weight"], "weight")) / root
+        if "prior" in table:
+            demand(table["prior"] is True, "regularizer: prior can only be true")
+            self.prior = cone.matrix(arrays, "prior")
 
-    def value(self, B: Ball) -> Ball:
-        if self.kind == "trace":
-            return (B if self.diagonal else B * B).sum() * self.weight
-        M = B if self.diagonal else B @ B.T
-        return M.norm() * self.weight if self.kind == "frobenius" else (M * M).sum() * self.weight * 0.5
+    def read(self, table: Table, arrays: Arrays) -> Any:
+        return None
 
-    def given(self, table: Table, arrays: Arrays) -> Ball | None:
-        if not self.parameters:
-            return None
-        F, shift = Ball(arrays("cap", None, self.d)), Ball.of(rational(table["shift"], "dual: shift"))
-        return F.T @ F + Ball(np.eye(self.d)) * shift
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        return Ball(0.0)
 
-    def bound(self, v: Fraction, A: Ball, given: Ball | None, most: Fraction | None) -> Fraction:
-        weight = self.weight.lower()
-        if self.diagonal:
-            P = Ball(np.maximum(A.above(), 0.0))
-            size = exactly(P.mid.max()) if self.kind == "trace" else P.norm().upper()
+    def slopes(self, given: Any, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        return [], Ball(0.0)
+
+
+class Trace(Zero):
+    wanted, optional = "kind weight", "over_root_of"
+
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        return self.cone.trace(M) * self.weight
+
+    def slopes(self, given: Any, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        return [self.cone.multiple(self.weight)], Ball(0.0)
+
+
+class LogDet(Trace):
+    """Minus the logarithm of the determinant."""
+
+    definite = True
+
+    def read(self, table: Table, arrays: Arrays) -> Array:
+        return self.cone.triangle(arrays, "root")
+
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        return -self._log_det(factor) * self.weight
+
+    def slopes(self, given: Array, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        return [-self.cone.metric(given) * self.weight], -(self._log_det(given) + float(self.cone.d)) * self.weight
+
+    def _log_det(self, root: Array) -> Ball:
+        return log(Ball(root)).sum() if self.cone.diagonal else log(Ball(root.diagonal())).sum() * 2.0
+
+
+class Frobenius(Trace):
+    """The norm of the difference to a prior, and what other norms change."""
+
+    optional = "over_root_of prior"
+
+    def read(self, table: Table, arrays: Arrays) -> Any:
+        return self.cone.matrix(arrays, "slope")
+
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        return self.size(M if self.prior is None else M - self.prior, given) * self.weight
+
+    def slopes(self, given: Any, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        P = Ball(given[0] if isinstance(given, tuple) else given)
+        e = self.conjugate(P)
+        return [P], e if self.prior is None else e + (P * self.prior).sum()
+
+    def size(self, X: Ball, given: Any) -> Ball:
+        """The norm."""
+        return X.norm()
+
+    def conjugate(self, P: Ball) -> Ball:
+        """The largest ``<P, X> - Omega(M0 + X)``: zero in the ball of the dual norm."""
+        self.within(P.norm().upper() <= self.weight.lower())
+        return Ball(0.0)
+
+    def within(self, holds: Any) -> None:
+        show(holds, "the dual point is not feasible: its slope exceeds the weight of the regularizer")
+
+
+class SquaredFrobenius(Frobenius):
+    def size(self, X: Ball, given: Any) -> Ball:
+        return (X * X).sum() * 0.5
+
+    def conjugate(self, P: Ball) -> Ball:
+        return (P * P).sum() * 0.5 / self.weight
+
+
+class TraceNorm(Frobenius):
+    """The sum of the sizes of eigenvalues."""
+
+    def read(self, table: Table, arrays: Arrays) -> Any:
+        above = None if self.cone.diagonal else self.cone.matrix(arrays, "above")
+        return self.cone.matrix(arrays, "slope"), above
+
+    def size(self, X: Ball, given: Any) -> Ball:
+        if self.cone.diagonal:
+            return abs(X).sum()
+        N = Ball(given[1])
+        semidefinite(N, "the matrix above")
+        semidefinite(N - X, "the matrix above, less the difference to the prior,")
+        return self.cone.trace(N) * 2.0 - self.cone.trace(X)
+
+    def conjugate(self, P: Ball) -> Ball:
+        if self.cone.diagonal:
+            self.within(exactly(np.abs(P.mid).max()) <= self.weight.lower())
         else:
-            P = Ball(np.eye(self.d)) * self.weight if given is None else given
-            size = weight if given is None else P.norm().upper()
-            semidefinite(P - A if self.weight.mid else -A, "the cap less the dual matrix")
-        if self.kind == "squared frobenius":
-            return v - size * size / (2 * weight)
-        show(size <= weight, "the dual point is not feasible: its cap exceeds the weight of the regularizer")
-        return v
+            for signed in (P, -P):
+                semidefinite(self.cone.multiple(self.weight) - signed, "the weight less the slope")
+        return Ball(0.0)
 
 
-class QuadraticForm:
+class Entrywise(Frobenius):
+    """The sum of the sizes of all entries, or of those off the diagonal."""
+
+    wanted = "kind weight diagonal"
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        demand(not cone.diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are of full metrics")
+        self.counts = np.ones(cone.shape) if table["diagonal"] else 1.0 - np.eye(cone.d)
+
+    def size(self, X: Ball, given: Any) -> Ball:
+        return (abs(X) * self.counts).sum()
+
+    def conjugate(self, P: Ball) -> Ball:
+        self.within(exactly(np.abs(P.mid).max()) <= self.weight.lower() and not P.mid[self.counts == 0.0].any())
+        return Ball(0.0)
+
+
+class Budget(Zero):
+    """What a linear function of the metric is above a limit; or infinite there."""
+
+    parameters, wanted, optional = "multiplier", "kind limit", "weight"
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        self.A, self.limit = cone.matrix(arrays, "spent"), positive(table["limit"], "limit")
+        self.most = positive(table["weight"], "weight") if "weight" in table else None
+
+    def read(self, table: Table, arrays: Arrays) -> Fraction:
+        return rational(table["multiplier"], "dual: multiplier")
+
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        over = (M * self.A).sum() - Ball.of(self.limit)
+        if self.most is None:
+            show(over.upper() <= 0, "the metric is not proven to keep the budget")
+            return Ball(0.0)
+        return Ball(np.maximum(over.mid, 0.0), over.rad) * Ball.of(self.most)
+
+    def slopes(self, given: Fraction, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        show(given >= 0 and (self.most is None or given <= self.most), "the multiplier of the budget is out of range")
+        return [Ball(self.A) * Ball.of(given)], Ball.of(given * self.limit)
+
+
+class QuadraticForm(Zero):
     """Half a quadratic form L of diagonal metrics: whether it is convex by itself, and its nonzero rows."""
 
-    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
-        keys(table, "regularizer", "kind of")
-        demand(diagonal, "regularizer: a quadratic form on full metrics")
-        self.convex = table["of"] == "gram of A"
-        self.d, self.parameters = d, "" if self.convex else "lack"
+    wanted = "kind of"
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        demand(cone.diagonal, "regularizer: a quadratic form on full metrics")
+        d, self.convex = cone.d, table["of"] == "gram of A"
         if self.convex:
             # (A^T A) o (A^T A) is positive semidefinite by Schur's theorem.
             A = Ball(arrays("gram_of", None, d))
             self.L = (A.T @ A) * (A.T @ A)
             return
+        self.parameters = "lack"
         known = table["of"] == "matrix" or (table["of"] == "squared points" and points is not None)
         demand(known, "regularizer: of 'gram of A', 'matrix' or, where the risk is no sum, 'squared points'")
-        given = points if table["of"] == "squared points" else arrays("form", d, d)
+        given: Any = points if table["of"] == "squared points" else arrays("form", d, d)
         fits = given.shape == (d, d) and (given == given.T).all() and (given is points or (given >= 0.0).all())
         demand(fits, "regularizer: the matrix must be symmetric, without negative entries")
         self.L = Ball(given) * given if given is points else Ball(given)
         self.rows = np.flatnonzero(given.any(axis=0))
 
-    def value(self, B: Ball) -> Ball:
-        w = B[:, None]
+    def read(self, table: Table, arrays: Arrays) -> tuple[Ball, Fraction]:
+        lack = Fraction(0) if self.convex else rational(table["lack"], "dual: lack")
+        return Ball(arrays("z", self.cone.d)[:, None]), lack
+
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        w = M[:, None]
         return (w * (self.L @ w)).sum() * 0.5
 
-    def given(self, table: Table, arrays: Arrays) -> tuple[Ball, Fraction]:
-        return Ball(arrays("z", self.d)[:, None]), Fraction(0) if self.convex else rational(table["lack"], "dual: lack")
-
-    def bound(self, v: Fraction, A: Ball, given: tuple[Ball, Fraction], most: Fraction | None) -> Fraction:
+    def slopes(self, given: tuple[Ball, Fraction], most: Fraction | None) -> tuple[list[Ball], Ball]:
         z, lack = given
         reach = self.L @ z
-        show(np.all(reach.below()[:, 0] >= A.above()), "z does not have L z >= S - G")
-        left = v - (z * reach).sum().upper() / 2
+        e, P = (z * reach).sum() * 0.5, reach[:, 0]
         if self.convex:
-            return left
+            return [P], e
         show(lack >= 0 and most is not None, "a form that may lack convexity wants an upper bound, and no G")
-        semidefinite(self.L + Ball(np.eye(self.d)) * Ball.of(lack), "the quadratic form with what it lacks")
+        semidefinite(self.L + Ball(np.eye(self.cone.d)) * Ball.of(lack), "the quadratic form with what it lacks")
         diagonal = self.L[self.rows, self.rows].below()
         show((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
-        least = exactly(diagonal.min(initial=1.0))
-        return left - lack * (2 * (most or 0) / least + z[self.rows].norm().upper() ** 2)
+        square = 2 * (most or 0) / exactly(diagonal.min(initial=1.0)) + z[self.rows].norm().upper() ** 2
+        return [P], e + Ball.of(lack * square)
 
 
-NORMS: dict[str, Any] = dict.fromkeys(("zero", "trace", "frobenius", "squared frobenius"), Norm)
+class SumRegularizer(Zero):
+    """A sum of regularizers, each with arrays of its own."""
+
+    parameters = wanted = "kind summands"
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        tables = table["summands"]
+        demand(isinstance(tables, list) and 2 <= len(tables) <= 8, "regularizer: too few or many summands")
+        self.parts = [
+            entry(SUMMANDS, one, "summand")(one, arrays.of(TERM, number), cone, points)
+            for number, one in enumerate(tables)
+        ]
+        self.definite, self.parameters = any(part.definite for part in self.parts), "summands"
+
+    def read(self, table: Table, arrays: Arrays) -> list[Any]:
+        """Of each."""
+        tables = table["summands"]
+        demand(isinstance(tables, list) and len(tables) == len(self.parts), "dual: other summands than the regularizer")
+        for part, own in zip(self.parts, tables, strict=True):
+            keys(own, "dual: a summand", part.parameters)
+        each = enumerate(zip(self.parts, tables, strict=True))
+        return [part.read(own, arrays.of(TERM, number)) for number, (part, own) in each]
+
+    def value(self, factor: Array, M: Ball, given: list[Any]) -> Ball:
+        """Those of all, added up."""
+        return reduce(add, (part.value(factor, M, own) for part, own in zip(self.parts, given, strict=True)))
+
+    def slopes(self, given: list[Any], most: Fraction | None) -> tuple[list[Ball], Ball]:
+        """Those of all."""
+        found = [part.slopes(own, None) for part, own in zip(self.parts, given, strict=True)]
+        return [P for slopes, _ in found for P in slopes], reduce(add, (e for _, e in found))
 
 
-class Entrywise:
-    """A weight times the sum of the sizes of all entries, or of those off the diagonal, beside a norm (theorem 9)."""
-
-    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int, points: Array) -> None:
-        keys(table, "regularizer", "kind weight diagonal rest")
-        demand(not diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are those of full metrics")
-        self.weight, self.all = positive(table["weight"], "weight"), table["diagonal"]
-        self.rest = entry(NORMS, table["rest"], "rest")(table["rest"], arrays, diagonal, d, points)
-        self.d, self.parameters = d, self.rest.parameters
-
-    @property
-    def counts(self) -> Array:
-        """Which entries count, as ones."""
-        return np.ones((self.d, self.d)) if self.all else 1.0 - np.eye(self.d)
-
-    def value(self, B: Ball) -> Ball:
-        sizes: Ball = (abs(B.T @ B) * self.counts).sum() * Ball.of(self.weight) + self.rest.value(B)
-        return sizes
-
-    def given(self, table: Table, arrays: Arrays) -> tuple[Array, Any]:
-        return arrays("subgradient", self.d, self.d), self.rest.given(table, arrays)
-
-    def bound(self, v: Fraction, A: Ball, given: tuple[Array, Any], most: Fraction | None) -> Fraction:
-        Y, more = given
-        fits = (Y == Y.T).all() and not Y[self.counts == 0.0].any() and exactly(np.abs(Y).max()) <= self.weight
-        show(fits, "the matrix of entries is not symmetric, exceeds their weight, or is not zero where they are free")
-        found: Fraction = self.rest.bound(v, A - Ball(Y) if Y.any() else A, more, most)
-        return found
-
-
-REGULARIZERS: dict[str, Any] = NORMS | {"quadratic form": QuadraticForm, "entrywise": Entrywise}
+SUMMANDS: dict[str, Any] = {
+    "zero": Zero, "trace": Trace, "frobenius": Frobenius, "squared frobenius": SquaredFrobenius,
+    "trace norm": TraceNorm, "entrywise": Entrywise, "log det": LogDet, "budget": Budget,
+}  # fmt: skip
+REGULARIZERS: dict[str, Any] = SUMMANDS | {"quadratic form": QuadraticForm, "sum": SumRegularizer}

@@ -11,10 +11,10 @@ import numpy as np
 
 from .balls import Array, Ball
 from .comparisons import ListedRisk
-from .distances import Says
 from .errors import NotProven, demand
-from .files import MAX_SUMMANDS, Arrays, Table, entry, keys
+from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
 from .lists import ListRisk
+from .metrics import Cone, Says
 
 __all__ = ["RISKS", "SumRisk"]
 
@@ -29,15 +29,16 @@ class SumRisk:
 
     dual_keys = "kind summands"
 
-    def __init__(self, table: Table, arrays: Arrays, diagonal: bool, d: int) -> None:
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
         keys(table, "risk", "kind summands")
         tables = table["summands"]
         fits = isinstance(tables, list) and 1 <= len(tables) <= MAX_SUMMANDS
         demand(fits, f"risk: summands must be 1 to {MAX_SUMMANDS} risks")
         self.risks = [
-            entry(SUMMANDS, one, "summand")(one, arrays.of(number), diagonal, d) for number, one in enumerate(tables)
+            entry(SUMMANDS, one, "summand")(one, arrays.of(SUMMAND, number), cone) for number, one in enumerate(tables)
         ]
-        self.X, self.shape = None, (d,) if diagonal else (d, d)
+        self.X, self.shape = None, cone.shape
+        self.nonnegative = all(risk.nonnegative for risk in self.risks)
 
     def __len__(self) -> int:
         return sum(map(len, self.risks))
@@ -68,7 +69,7 @@ class SumRisk:
         for number, (risk, own) in enumerate(zip(self.risks, tables, strict=True)):
             keys(own, "dual: a summand", risk.dual_keys)
             try:
-                said = said + risk.dual(own, arrays.of(number)) if len(risk) else said
+                said = said + risk.dual(own, arrays.of(SUMMAND, number)) if len(risk) else said
             except NotProven as error:
                 failed = failed or error
         if failed is not None:

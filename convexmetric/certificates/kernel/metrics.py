@@ -1,0 +1,115 @@
+"""Metrics, squared distances under them, and what dual points say of a risk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .balls import BLOCK, Array, Ball, semidefinite
+from .errors import demand, show
+from .files import Arrays, Table, natural
+
+__all__ = ["Cone", "Images", "Says", "laplacian"]
+
+
+class Cone:
+    """Positive semidefinite matrices, those that are block-diagonal, or of diagonal ones the weights."""
+
+    def __init__(self, table: Table, arrays: Arrays) -> None:
+        kind, self.d = table["cone"], natural(table["features"], "features", 1)
+        demand(kind in ("psd", "block-diagonal", "diagonal"), "problem: there is no such cone")
+        self.diagonal, self.blocks = kind == "diagonal", None
+        self.shape = (self.d,) if self.diagonal else (self.d, self.d)
+        if kind == "block-diagonal":
+            self.blocks = arrays("blocks", self.d, integers=self.d)
+
+    def matrix(self, arrays: Arrays, name: str) -> Array:
+        """An array that is a symmetric matrix, or a vector where metrics are weights."""
+        found = arrays(name, *self.shape)
+        demand((found == found.T).all(), f"{name} must be a symmetric matrix")
+        return found
+
+    def triangle(self, arrays: Arrays, name: str) -> Array:
+        """An upper triangle with a positive diagonal, or a vector of positive numbers."""
+        found = arrays(name, *self.shape)
+        fits = (found.diagonal() > 0.0).all() and not np.tril(found, -1).any() if found.ndim == 2 else found.min() > 0.0
+        demand(fits, f"{name} must be zero below its diagonal and positive on it")
+        return found
+
+    def factor(self, arrays: Arrays, definite: bool) -> Array:
+        """Of the metric of a file, a triangle where that must be definite; or its weights."""
+        name = "weights_of_metric" if self.diagonal else "factor"
+        found = self.triangle(arrays, name) if definite else arrays(name, *((None, self.d)[-len(self.shape) :]))
+        demand(not self.diagonal or (found >= 0.0).all(), f"{name} must not be negative")
+        if self.blocks is not None:
+            least, most = (np.where(found != 0.0, self.blocks, end) for end in (self.d, -1))
+            demand((least.min(axis=1) >= most.max(axis=1)).all(), "a row of factor is not zero in several blocks")
+        return found
+
+    def metric(self, factor: Array) -> Ball:
+        """What it is a factor of."""
+        return Ball(factor) if self.diagonal else Ball(factor.T) @ Ball(factor)
+
+    def trace(self, M: Ball) -> Ball:
+        """Its trace."""
+        return (M if self.diagonal else M[np.diag_indices(self.d)]).sum()
+
+    def multiple(self, weight: Ball) -> Ball:
+        """Of the identity."""
+        return Ball(np.ones(self.d) if self.diagonal else np.eye(self.d)) * weight
+
+    def dual(self, K: Ball, what: str) -> None:
+        """Stop unless K is in the dual cone: entries between blocks do not count."""
+        if self.diagonal:
+            show(np.all(K.below() >= 0.0), f"{what} is not proven to be nonnegative")
+        else:
+            inside = True if self.blocks is None else self.blocks[:, None] == self.blocks
+            semidefinite(Ball(np.where(inside, K.mid, 0.0), np.where(inside, K.rad, 0.0)), what)
+
+
+class Images:
+    """Points, and perhaps queries, under a factor of a metric, and squared distances between them."""
+
+    def __init__(self, cone: Cone, factor: Array, *sets: Array) -> None:
+        if cone.diagonal:
+            active = np.flatnonzero(factor > 0.0)
+            self.sets = [Ball(X[:, active]) * Ball(factor[active]).sqrt() for X in sets]
+        else:
+            self.sets = [Ball(X) @ Ball(factor.T) for X in sets]
+
+    def listed(self, i: Array, j: Array) -> Ball:
+        """Squared distances of listed pairs of points."""
+        V = self.sets[0][i] - self.sets[0][j]
+        return (V * V).sum(1)
+
+    def rows(self) -> Iterator[tuple[Array, float]]:
+        """Squared distances of every query to all points, each row with its largest error."""
+        (Z, Y), T = self.sets, self.sets[0].T
+        norms, step = (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
+        for some in (Y[at : at + step] for at in range(0, len(Y.mid), step)):
+            D = norms + (some * some).sum(1)[:, None] - (some @ T) * 2.0
+            yield from zip(D.mid, D.rad.max(axis=1).tolist(), strict=True)
+
+
+@dataclass
+class Says:
+    """A statement ``R(M) >= value - <S, M>`` for all metrics M; those of summands add up."""
+
+    value: Ball
+    S: Ball
+
+    def __add__(self, other: Says) -> Says:
+        return Says(self.value + other.value, self.S + other.S)
+
+
+def laplacian(cone: Cone, Q: Array, X: Array, W: Ball) -> Ball:
+    """``sum W_qx (q - x)(q - x)^T``, its diagonal for diagonal metrics."""
+
+    def product(A: Ball, B: Ball) -> Ball:
+        return (A * B).sum(0) if cone.diagonal else A.T @ B
+
+    ends = [(Ball(X), W.T @ Ball(np.ones((len(Q), 1)))), (Ball(Q), W @ Ball(np.ones((len(X), 1))))]
+    cross = product(Ball(Q), W @ Ball(X))
+    return product(ends[0][0], ends[0][0] * ends[0][1]) + product(ends[1][0], ends[1][0] * ends[1][1]) - cross - cross.T

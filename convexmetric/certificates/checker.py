@@ -288,14 +288,15 @@ def operations(document: Any, arrays: Mapping[str, Array]) -> float:
     """About what a proof takes, from shapes and lengths of lists alone; refuses matrices that are too large."""
     problem, (first, end) = document["problem"], document["dual"].get("rows", (0, None))
     d, diagonal = float(problem["features"]), problem["cone"] == "diagonal"
-    rank = 1.0 if diagonal else max(*(float(len(arrays.get(name, ()))) for name in ("factor", "cap")), 1.0)
+    rank = 1.0 if diagonal else max(float(len(arrays.get("factor", ()))), 1.0)
     form = "L" if "of" in problem["regularizer"] else ""
     if form or not diagonal:
         held(d, d)
     held(rank, d if diagonal else max(d, rank))
     # Laplacians, Cholesky factors, and products of factors.
     tall = max(rank, float(len(arrays.get("gram_of", ()))))
-    total = 0.0 if diagonal and not form else MULTIPLY * d * d * (10.0 * tall + 60.0 * d)
+    terms = len(problem["regularizer"].get("summands", "1"))
+    total = 0.0 if diagonal and not form else MULTIPLY * d * d * (10.0 * tall + 60.0 * d * (1.0 + terms))
     risks = [(problem["risk"], dict(arrays))]
     if "summands" in problem["risk"]:
         risks = [(table, _own(arrays, number)) for number, table in enumerate(problem["risk"]["summands"])]

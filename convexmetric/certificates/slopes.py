@@ -110,7 +110,8 @@ class _Search:
         self.whole = not problem.risk.nonnegative
         parts = problem.omega.parts if problem.omega.kind == "sum" else [problem.omega]
         slopes = hints.get("slopes", [])
-        self.outer, self.base = parts[: len(slopes)], parts[len(slopes)] if len(parts) > len(slopes) else None
+        self.outer: list[Any] = parts[: len(slopes)]
+        self.base: Any = parts[len(slopes)] if len(parts) > len(slopes) else None
         self.given = [self.within(part, Y) for part, Y in zip(self.outer, slopes, strict=True)]
         S = says.S.mid
         if not np.isfinite(S).all():
@@ -170,7 +171,6 @@ class _Search:
             return share, {}, {"root": self.root(dual, share)}
         if self.kind not in ("frobenius", "squared frobenius"):
             return share, {}, {}
-        assert self.base is not None
         A = dual.at(share)
         M0 = 0.0 if self.base.prior is None else self.inside(self.base.prior)
         P = self.weight * (_mapped(M0 + A / self.weight, lambda e: np.maximum(e, 0.0)) - M0)
@@ -188,11 +188,12 @@ class _Search:
         def rising(share: float) -> bool:
             A = dual.at(share)
             if self.kind == "log det":
-                values, vectors = np.linalg.eigh(-A) if A.ndim == 2 else (-A, None)
+                Q = self.below_root(A)
+                values, vectors = np.linalg.eigh(Q) if A.ndim == 2 else (Q, None)
                 if not values.min() > 0.0:
                     return False
                 along = dual.S if vectors is None else ((dual.S @ vectors) * vectors).sum(axis=0)
-                return bool(dual.v >= self.weight * float((along / values).sum()))
+                return bool(dual.v >= float((along / values).sum()))
             M0 = 0.0 if self.base is None or self.base.prior is None else self.inside(self.base.prior)
             return bool(dual.v >= float((dual.S * _positive(M0 + A / self.weight)).sum()))
 
@@ -232,23 +233,28 @@ class _Search:
     # Slopes -----------------------------------------------------------------------------------------------------------
 
     def root(self, dual: _Dual, share: float) -> Array:
-        """A triangle T with ``weight T^T T`` a little below ``G - share S``."""
-        Q = -dual.at(share) / self.weight
+        """A triangle T with ``T^T T`` a little below the inverse of the prior less ``(share S - G) / weight``."""
+        Q, d = self.below_root(dual.at(share)), self.cone.d
         if self.cone.diagonal:
-            sizes = np.abs(share * dual.S) + np.abs(dual.G)
-            below = ((self.spare + 32.0 * kernel.U) * sizes + 2.0 * dual.rad) / self.weight
+            sizes = (np.abs(share * dual.S) + np.abs(dual.G) + 2.0 * dual.rad / kernel.U) / self.weight
+            below = (self.spare + 32.0 * kernel.U) * (sizes + np.abs(Q))
             return np.maximum(Q - below, np.finfo(float).tiny)
-        values, d = _spectrum(Q), self.cone.d
-        less = _slack(np.full(d, np.abs(values).sum()), dual.rad / self.weight)
+        values = _spectrum(Q)
+        size = np.abs(values).sum() + np.square(self.base.prior_root).sum()
+        less = _slack(np.full(d, size), dual.rad / self.weight)
         less += min(self.spare, 0.5) * max(0.0, float(values.min()))
         try:
             return np.ascontiguousarray(np.linalg.cholesky(Q - less * np.eye(d)).T)
         except np.linalg.LinAlgError:
             raise kernel.NotProven("the linear term less the dual matrix is not positive definite") from None
 
+    def below_root(self, A: Array) -> Array:
+        """What the square of a root must be below."""
+        root = self.base.prior_root
+        return (root if self.cone.diagonal else root.T @ root) - A / self.weight
+
     def budget(self, dual: _Dual) -> tuple[float, Table, Arrays]:
         """The least multiplier t with ``t A >= share S - G``, and the share with the best bound."""
-        assert self.base is not None
         A, limit = self.inside(self.base.A), float(self.base.limit)
         most = np.inf if self.base.most is None else _below(self.base.most)
         least = _spectrum(A).min()

@@ -67,14 +67,10 @@ class LogDet(Regularizer):
         return self.reg, self.prior
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Minus the logarithm of det M; the rest of the divergence is linear and constant."""
-        linear = self.reg * _between(self.inverse_L, cone.identity())
-        table = {"kind": "log det", "weight": self.reg}
-        return Described(table, {"linear": linear}, constant=self.reg * (self._log_det_of_prior - cone.d))
-
-    @property
-    def _log_det_of_prior(self) -> float:
-        return 2.0 * float(np.log(np.diag(self.L) if self.L.ndim == 2 else self.L).sum())
+        """Its weight, and a root of the inverse of the prior."""
+        inverse = _between(self.inverse_L, cone.identity())
+        root = np.linalg.cholesky(inverse).T if inverse.ndim == 2 else inverse
+        return Described({"kind": "log det", "weight": self.reg}, {"prior_root": root})
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg * sum(e - 1 - log e)`` of the eigenvalues e of ``M0^-1 M``; infinite unless all are above rounding."""
@@ -98,7 +94,8 @@ class LogDet(Regularizer):
         """In exponential cones, and semidefinite ones for a matrix."""
         linear = cp.sum(cp.multiply(_between(self.inverse_L, cone.identity()), M))
         log_det = cp.log_det(M) if M.ndim == 2 else cp.sum(cp.log(M))
-        return self.reg * (linear - log_det + self._log_det_of_prior - cone.d)
+        of_prior = 2.0 * float(np.log(np.diag(self.L) if self.L.ndim == 2 else self.L).sum())
+        return self.reg * (linear - log_det + of_prior - cone.d)
 
     def latex(self, M: str) -> str:
         """The formula."""

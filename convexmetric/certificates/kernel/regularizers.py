@@ -58,20 +58,27 @@ class Trace(Zero):
 
 
 class LogDet(Trace):
-    """Minus the logarithm of the determinant."""
+    """The log-determinant divergence to a prior, of whose inverse there is a root."""
 
     definite = True
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        self.prior_root = cone.triangle(arrays, "prior_root")
 
     def read(self, table: Table, arrays: Arrays) -> Array:
         return self.cone.triangle(arrays, "root")
 
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
-        return -self._log_det(factor) * self.weight
+        linear = (M * self.cone.metric(self.prior_root)).sum() - float(self.cone.d)
+        return (linear - self._log_det(factor) - self._log_det(self.prior_root)) * self.weight
 
     def slopes(self, given: Array, most: Fraction | None) -> tuple[list[Ball], Ball]:
-        return [-self.cone.metric(given) * self.weight], -(self._log_det(given) + float(self.cone.d)) * self.weight
+        P = self.cone.metric(self.prior_root) - self.cone.metric(given)
+        return [P * self.weight], (self._log_det(self.prior_root) - self._log_det(given)) * self.weight
 
     def _log_det(self, root: Array) -> Ball:
+        """Of the metric of a root."""
         return log(Ball(root)).sum() if self.cone.diagonal else log(Ball(root.diagonal())).sum() * 2.0
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
 
 from convexmetric.certificates import checker, kernel
+from convexmetric.certificates.slopes import above, feasible
 from convexmetric.certificates.statement import Table, describe, plain
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
@@ -89,8 +92,8 @@ def verify_instance(
     """Prove the bounds of a certificate, and that they are about a problem built here.
 
     With a tolerance the proof is about the problem *built here* whatever the file's numbers are: its statement takes
-    the place of that in the file, whose factor and dual point are only hints. So the deviation ends up in the bounds,
-    and what the file claims must hold for the problem built here.
+    the place of that in the file, of which only the metric and the dual point are kept; how much of that is feasible is
+    found anew. So the deviation ends up in the bounds, and what the file claims must hold for the problem built here.
 
     Parameters
     ----------
@@ -130,4 +133,36 @@ def verify_instance(
             deviations.append(found.deviation)
             yield document, {**arrays, **made}
 
-    return checker.judge(compared(), max_work), max(deviations)
+    files = compared() if tolerance == 0.0 else iter(_anew(problem, list(compared()), max_work))
+    return checker.judge(files, max_work), max(deviations)
+
+
+def _anew(problem: MetricProblem, files: list[kernel.Contents], max_work: float) -> list[kernel.Contents]:
+    """The same, with shares and slopes for the statement that they have; as they are if nothing is found."""
+    says, costs, made = [], [], []
+    with checker.refusals("the problem"), np.errstate(all="ignore"):
+        try:
+            for document, arrays in files:
+                if not checker.operations(document, arrays) <= max_work:
+                    return files
+                of, dual = kernel.Arrays(arrays), document["dual"]
+                stated = kernel.Problem(document, of)
+                factor, _, _ = stated.read(dual, of)
+                risk = stated.risk.part(slice(*kernel.some_rows(dual, len(stated.risk))))
+                made.append({name: array for name, array in arrays.items() if name not in of.used - set(stated.arrays)})
+                says.append(risk.dual(dual, of))
+                costs.append(risk.value(factor))
+            said, metric = reduce(add, says), stated.cone.metric(factor).mid
+            given, known = above(stated.omega, metric)
+            upper = stated.upper(reduce(add, costs), factor, given)
+            v, S = float(said.value.mid), said.S.mid
+            hints = problem.regularizer.hints(v, S, problem.G, problem.cone, metric)
+            share, slope = feasible(stated, said, hints, upper, known)
+        except (kernel.NotProven, InputError):
+            return files
+    name = "weights_of_metric" if stated.cone.diagonal else "factor"
+    slope |= {name: factor} | known
+    return [
+        (document | {"dual": document["dual"] | share}, kept | slope)
+        for (document, _), kept in zip(files, made, strict=True)
+    ]

@@ -355,7 +355,7 @@ def test_the_dual_matrix_contains_the_exact_one(tmp_path):
         stated = kernel.Problem(document, kernel.Arrays(arrays))
         says = stated.risk.dual(document["dual"], kernel.Arrays(arrays))
         X, risk = fractions(arrays["points"]), stated.risk
-        S, value = np.full((stated.d, stated.d), Fraction(0)), Fraction(0)
+        S, value = np.full((stated.cone.d, stated.cone.d), Fraction(0)), Fraction(0)
         terms = document["problem"]["risk"]["terms"]
         for t, slope in enumerate(arrays["slopes"]):
             term = terms[int(risk.kind[t])]
@@ -367,7 +367,7 @@ def test_the_dual_matrix_contains_the_exact_one(tmp_path):
                 D = np.outer(X[i] - X[k[0]], X[i] - X[k[0]]) - D
             S = S + u * term["sign"] * D
         assert contains(says.value, [value])
-        assert contains(says.S, np.diag(S) if stated.diagonal else S)
+        assert contains(says.S, np.diag(S) if stated.cone.diagonal else S)
 
 
 def test_items_that_stand_in_lists_many_times_count_as_often(tmp_path):
@@ -608,7 +608,7 @@ def changed(path, contents, **tables):
         ({"problem": lambda table: table["risk"].update(kind=["rankings"])}, "no such kind"),
         ({"problem": lambda table: table["regularizer"].update(weight="0")}, "positive"),
         ({"problem": lambda table: table["regularizer"].update(of="matrix")}, "unknown"),
-        ({"dual": {"kind": "slopes", "bits": 1, "share": "1"}}, "kind must be"),
+        ({"dual": {"kind": "slopes", "bits": 1, "share": "1", "regularizer": {}}}, "kind must be"),
         ({"dual": {"kind": "sums", "more": 1}}, "unknown"),
     ],
 )
@@ -695,11 +695,11 @@ def test_what_a_dual_point_says_of_the_risk_is_true_of_any_metric(name, certific
             assert changed_by > 0.0
             continue
         for scale in (0.0, 0.1, 1.0, 10.0):
-            if stated.diagonal:
-                B = scale * rng.random(stated.d)
+            if stated.cone.diagonal:
+                B = scale * rng.random(stated.cone.d)
                 inner = (says.S * Ball(B)).sum()
             else:
-                B = scale * rng.standard_normal((2, stated.d))
+                B = scale * rng.standard_normal((2, stated.cone.d))
                 inner = (Ball(B) * (Ball(B) @ says.S)).sum()
             try:
                 value = stated.risk.value(B)

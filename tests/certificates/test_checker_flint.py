@@ -73,7 +73,7 @@ def test_objective_dual_and_residual_overlap(name, tmp_path):
     stated = kernel.Problem(document, given)
     risk, factor = stated.risk, arrays["factor"]
     # flint has no matrices of no rows and some columns.
-    X, B = arrays["points"], matrix(factor if len(factor) else np.zeros((1, stated.d)))
+    X, B = arrays["points"], matrix(factor if len(factor) else np.zeros((1, stated.cone.d)))
     value, dual, weighted = arb(0), arb(0), []
     if isinstance(risk, kernel.ListedRisk):
         table = document["problem"]["risk"]["terms"]
@@ -105,17 +105,17 @@ def test_objective_dual_and_residual_overlap(name, tmp_path):
                 for j in far:
                     t = mu - square(B, differences(X, q, j)) + square(B, differences(X, q, i))
                     value += weight * hinge(t)
-    G = matrix(stated.G)
+    G = matrix(np.zeros((stated.cone.d, stated.cone.d)) if stated.G is None else stated.G)
     M = B.transpose() * B
     omega = stated.omega.weight
     weight = number(document["problem"]["regularizer"]["weight"])
     if "over_root_of" in document["problem"]["regularizer"]:
         weight /= arb(document["problem"]["regularizer"]["over_root_of"]).sqrt()
     assert overlap(omega, weight)
-    trace = sum((M[i, i] for i in range(stated.d)), arb(0))
-    norm = sum((M[i, j] * M[i, j] for i in range(stated.d) for j in range(stated.d)), arb(0))
+    trace = sum((M[i, i] for i in range(stated.cone.d)), arb(0))
+    norm = sum((M[i, j] * M[i, j] for i in range(stated.cone.d) for j in range(stated.cone.d)), arb(0))
     penalty = {"trace": trace, "frobenius": norm.sqrt(), "squared frobenius": norm / 2}[stated.omega.kind]
-    linear = sum((G[i, j] * M[i, j] for i in range(stated.d) for j in range(stated.d)), arb(0))
+    linear = sum((G[i, j] * M[i, j] for i in range(stated.cone.d) for j in range(stated.cone.d)), arb(0))
     objective = value + weight * penalty + linear
     assert objective < number(verdict.upper) or objective.overlaps(number(verdict.upper))
     assert abs(float(objective.mid()) - float(verdict.upper)) <= 1e-11 * abs(float(verdict.upper))
@@ -123,15 +123,15 @@ def test_objective_dual_and_residual_overlap(name, tmp_path):
     if not weighted:
         return
     says = risk.dual(document["dual"], kernel.Arrays(arrays))
-    S = forms(stated.d, weighted)
+    S = forms(stated.cone.d, weighted)
     assert overlap(says.value, dual)
     radii = np.broadcast_to(says.S.rad, says.S.mid.shape)
-    for i in range(stated.d):
-        for j in range(stated.d):
+    for i in range(stated.cone.d):
+        for j in range(stated.cone.d):
             assert overlap(kernel.Ball(says.S.mid[i, j], radii[i, j]), S[i, j])
     if stated.omega.kind == "trace":
         # weight I - share S + G has no negative eigenvalue: its pivots are positive.
-        share, d = number(document["dual"]["share"]), stated.d
+        share, d = number(document["dual"]["share"]), stated.cone.d
         L = arb_mat([[(weight if i == j else 0) - share * S[i, j] + G[i, j] for j in range(d)] for i in range(d)])
         for k in range(d):
             assert L[k, k] > 0

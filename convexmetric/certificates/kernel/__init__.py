@@ -33,12 +33,12 @@ from .files import (  # isort: skip
 )  # fmt: skip
 from .lists import ListRisk, gains, majorised, sums_of_slopes, worst_ranking
 from .metrics import Cone, Says
-from .proofs import Problem, Proof, main, prove
+from .proofs import Problem, Proof, main, prove, some_rows
 from .sums import SumRisk
 
 __all__ = [
     "FORMAT", "LOSSES", "OF_ROWS", "SUMMAND", "TERM", "VERSION", "Arrays", "Ball", "CertificateError", "Cone",
     "Contents", "ListRisk", "ListedRisk", "NotProven", "Problem", "Proof", "Says", "SumRisk", "U", "checked",
     "contents", "digest", "entropy", "exactly", "exp", "gains", "leading", "log", "main", "majorised", "of_rows",
-    "prove", "rounded", "semidefinite", "softplus", "statement_digest", "sums_of_slopes", "worst_ranking",
+    "prove", "rounded", "semidefinite", "softplus", "some_rows", "statement_digest", "sums_of_slopes", "worst_ranking",
 ]  # fmt: skip

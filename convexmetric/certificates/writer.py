@@ -94,8 +94,12 @@ def write_certificate(
         table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
         place = path if parts == 1 else path.with_stem(f"{path.stem}-{number}")
         _write(place, table, own)
+        try:
+            held, _ = checker.read(place)
+        except checker.CertificateError as error:
+            raise InputError(f"{place} is more than checkers read: {error}; pass parts={2 * parts} or more") from error
         # What was proven is what is in the file: its hashes are those of the arrays at hand.
-        if checker.read(place)[0] != table:
+        if held != table:
             raise InputError(f"{place}: the file does not hold what was written")
     proof = replace(proof, claimed=(proof.lower, proof.upper), reason="")
     return checker.as_verdict(proof, document["title"], perf_counter() - start)

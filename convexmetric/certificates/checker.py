@@ -437,11 +437,18 @@ def _words(table: dict[str, Any]) -> str:
     return f"{table['kind']} ({'; '.join(said)})" if said else str(table["kind"])
 
 
+CONES = {
+    "psd": "positive semidefinite",
+    "block-diagonal": "block-diagonal positive semidefinite",
+    "diagonal": "nonnegative diagonal",
+}
+
+
 def in_words(table: dict[str, Any]) -> str:
     """The problem of a file that has been proven, with all its parameters."""
     return (
         f"minimise {_words(table['risk'])} + {_words(table['regularizer'])} over "
-        f"{'nonnegative diagonal' if table['cone'] == 'diagonal' else 'positive semidefinite'} metrics, with "
+        f"{CONES[table['cone']]} metrics, with "
         f"{'a' if table['linear'] else 'no'} linear term and the constant {Fraction(table.get('constant', '0'))}"
     )
 

@@ -25,6 +25,8 @@ __all__ = ["above", "feasible", "shrunk"]
 
 #: How often the range of the best share is halved; what is lost is the square of how wrong it is, but at its largest.
 HALVINGS, EXACT = 20, 52
+#: Regularizers that grow no faster than a norm, and by how much beyond their ball a dual point is as good as in it.
+LINEAR, NEARLY = ("zero", "trace", "frobenius"), 1e-11
 #: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
 SPARE = (0.0, *(2.0**-k for k in range(50, 19, -3)))
 
@@ -52,23 +54,36 @@ def feasible(
     InputError
         If nothing is proven.
     """
-    why = ""
+    why, best = "", None
     for spare in (*SPARE, 1.0):
+        # The first that holds loses the least; nothing but zero may be more.
+        if best is not None and (best[0] > 0 or spare < 1.0):
+            continue
         try:
             share, table, arrays = _Search(problem, says, hints, spare).found()
-            problem.lower(says, Fraction(share), problem.omega.read(table, kernel.Arrays(arrays | known)), upper)
-            return {"share": str(Fraction(share)), "regularizer": table}, arrays
+            given = problem.omega.read(table, kernel.Arrays(arrays | known))
+            bound = problem.lower(says, Fraction(share), given, upper)
         except kernel.NotProven as error:
             why = why or str(error)
-    raise InputError(f"nothing is proven: lower bound: {why}")
+            continue
+        if best is None or bound > best[0]:
+            best = bound, {"share": str(Fraction(share)), "regularizer": table}, arrays
+    if best is None:
+        raise InputError(f"nothing is proven: lower bound: {why}")
+    return best[1:]
 
 
-def shrunk(problem: kernel.Problem, says: kernel.Says) -> float:
-    """By what to multiply slopes of a risk that may be negative, of which no share counts, to make them feasible."""
-    search = _Search(problem, says, {}, 0.0)
-    if problem.risk.nonnegative or search.kind not in ("zero", "trace", "frobenius"):
-        return 1.0
-    return search.largest_share(search.dual)
+def shrunk(problem: kernel.Problem, says: kernel.Says, hints: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    """By what to multiply slopes of a risk that may be negative, of which no share counts, to make them feasible.
+
+    And hints with the slopes of norms that belong to that.
+    """
+    search = _Search(problem, says, hints, 0.0)
+    if problem.risk.nonnegative or search.kind not in LINEAR:
+        return 1.0, hints
+    search.whole, search.dual.v = False, 1.0
+    share, slopes = search.of_norms()[:2]
+    return share, hints | {"slopes": slopes}
 
 
 def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
@@ -90,7 +105,7 @@ def _named(each: list[Arrays]) -> Arrays:
 
 @dataclass
 class _Dual:
-    """What is left of a dual point for the last summand: ``v`` and S; the linear term G; how much S may err."""
+    """A dual point for the last summand: ``v`` and S, the linear term with slopes of norms, and how much S may err."""
 
     v: float
     S: Array
@@ -131,29 +146,50 @@ class _Search:
 
     def found(self) -> tuple[float, Table, Arrays]:
         """The share, parameters, and arrays."""
-        dual, kept = self.dual, 1.0
-        identity = np.ones(self.cone.d) if self.cone.diagonal else np.eye(self.cone.d)
-        for part, Y in zip(self.outer, self.given, strict=True):
-            paid = 0.0 if part.prior is None else float((Y * part.prior).sum())
-            dual = _Dual(dual.v - paid, dual.S - Y, dual.G, dual.rad)
-        radii = [self.radius(part) for part in self.outer]
-        if sum(radii) and not self.whole:
-            # A little of the dual point is given up for as much of the norms' own weight as makes it feasible.
-            kept = 1.0 - min(1.0, self.spare + 2.0 * self.excess(dual) / sum(radii))
-            room = (1.0 - kept) * sum(radii) * identity
-            dual = _Dual(kept * dual.v, kept * dual.S, dual.G + room, kept * dual.rad)
-        share, table, arrays = self.of_base(dual)
-        share *= kept
-        slopes: list[Arrays] = [
-            {"slope": self.within(part, share * Y + (1.0 - kept) * radius * identity)}
-            for part, Y, radius in zip(self.outer, self.given, radii, strict=True)
-        ]
+        share, norms, table, arrays = self.of_norms()
+        slopes: list[Arrays] = [{"slope": Y} for Y in norms]
         if self.base is not None:
             slopes.append(arrays)
         if len(slopes) == 1:
             return share, table, slopes[0]
-        tables: list[Table] = [{} for _ in self.outer] + ([] if self.base is None else [table])
+        tables: list[Table] = [{} for _ in norms] + ([] if self.base is None else [table])
         return share, {"summands": tables}, _named(slopes)
+
+    def of_norms(self) -> tuple[float, list[Array], Table, Arrays]:
+        """The share, slopes of the norms, and parameters and arrays of the last summand.
+
+        Where that is finite on a ball only, S and the slopes Y are shrunk together, and multiples of I that are slopes,
+        too, take the place of what Y loses: ``t (S - Y) <= G + (1 - t) r I`` holds for t = 0, if any does.
+        """
+        dual, norms = self.dual, self.given
+        beside = _Dual(dual.v, dual.S, sum(norms, dual.G), dual.rad)
+        if self.whole or not norms or self.kind not in LINEAR:
+            share, table, arrays = self.of_base(beside)
+            return share, norms, table, arrays
+        start = self.start(beside)
+        radii = [self.radius(part) * (self.spare < 1.0) for part in self.outer]
+        room = sum(radii) * (np.ones(self.cone.d) if self.cone.diagonal else np.eye(self.cone.d))
+        share, table, arrays = self.of_base(
+            _Dual(dual.v, start * dual.S - sum(norms, -room), dual.G + room, start * dual.rad)
+        )
+        parts = zip(self.outer, norms, radii, strict=True)
+        identity = room / max(sum(radii), np.finfo(float).tiny)
+        norms = [self.within(part, share * Y + (1.0 - share) * radius * identity) for part, Y, radius in parts]
+        return share * start, norms, table, arrays
+
+    def start(self, dual: _Dual) -> float:
+        """About the best share of S beside slopes as they are."""
+        scale = np.abs(dual.S).max() + np.abs(dual.G).max()
+
+        def excess(share: float) -> float:
+            values = _spectrum(dual.at(share))
+            size = np.linalg.norm(np.maximum(values, 0.0)) if self.kind == "frobenius" else values.max()
+            return max(0.0, float(size) - self.weight)
+
+        if excess(1.0) <= NEARLY * scale:
+            return 1.0
+        steep = abs(dual.v) / (NEARLY * scale)
+        return _largest(lambda share: share * dual.v - steep * excess(share))
 
     def of_base(self, dual: _Dual) -> tuple[float, Table, Arrays]:
         """Share, parameters and arrays of the last summand."""
@@ -202,7 +238,7 @@ class _Search:
     def largest_share(self, dual: _Dual) -> float:
         """About the largest feasible share, less what the kernel's rounding costs."""
         linear, weight = dual.G.any(), self.weight * (1.0 - self.spare)
-        if (dual.v <= 0.0 and not linear and not self.whole) or self.spare == 1.0:
+        if (dual.v <= 0.0 and not linear) or self.spare == 1.0:
             return 0.0
         own = None if linear else _spectrum(dual.S)
 
@@ -221,14 +257,6 @@ class _Search:
             high = min(1.0, weight / size) if size > weight else 1.0
             low = high * (1.0 - 1e-9) if room(high * (1.0 - 1e-9)) else 0.0
         return _last(room, low, high, EXACT)
-
-    def excess(self, dual: _Dual) -> float:
-        """By how much the whole dual point is beyond what the last summand allows, with what rounding costs."""
-        if self.kind not in ("zero", "trace", "frobenius"):
-            return 0.0
-        values = _spectrum(dual.at(1.0))
-        size = np.linalg.norm(np.maximum(values, 0.0)) if self.kind == "frobenius" else values.max()
-        return max(0.0, float(size) - self.weight) + self.slack(values, dual.rad)
 
     # Slopes -----------------------------------------------------------------------------------------------------------
 

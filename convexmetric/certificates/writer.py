@@ -94,8 +94,12 @@ def write_certificate(
         table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
         place = path if parts == 1 else path.with_stem(f"{path.stem}-{number}")
         _write(place, table, own)
+        try:
+            held, _ = checker.read(place)
+        except checker.CertificateError as error:
+            raise InputError(f"{place} is more than checkers read: {error}; pass parts={2 * parts} or more") from error
         # What was proven is what is in the file: its hashes are those of the arrays at hand.
-        if checker.read(place)[0] != table:
+        if held != table:
             raise InputError(f"{place}: the file does not hold what was written")
     proof = replace(proof, claimed=(proof.lower, proof.upper), reason="")
     return checker.as_verdict(proof, document["title"], perf_counter() - start)
@@ -150,11 +154,16 @@ def _proven(
         table, found = stored(risk, risk.hints(certificate.dual), stated.risk)
         ends = [count * part // parts for part in range(parts + 1)]
         dual, says = _said(stated, table, found, ends)
-        scale = shrunk(stated, says)
+        v, S, G = point.value, point.S, problem.G
+        floor = None if stated.risk.nonnegative else risk.floor()
+        if floor is not None:
+            # As regularizers see a risk that may be negative (MetricProblem.bound).
+            v, S, G = v - floor.value, S - floor.S, -floor.S if G is None else G - floor.S
+        hints = problem.regularizer.hints(v, S, G, problem.cone, certificate.M)
+        scale, hints = shrunk(stated, says, hints)
         if scale < 1.0:
             found = {name: array * scale if array.dtype.kind == "f" else array for name, array in found.items()}
             dual, says = _said(stated, table, found, ends)
-        hints = problem.regularizer.hints(point.value, point.S, problem.G, problem.cone, certificate.M)
         share, slope = feasible(stated, says, hints, upper, arrays)
         arrays |= {name: plain(array) for name, array in slope.items()}
         files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
@@ -232,12 +241,17 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
         penalty += 0.0 if problem.G is None else cone.inner(problem.G, metric)
         if np.isposinf(penalty):
             continue
-        omega = float(stated.omega.value(root, ball, above(stated.omega, metric)[0]).mid)
+        omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
         linear = 0.0 if stated.G is None else cone.inner(stated.G, metric)
         # Of the constant the regularizer's own part only: another may be large.
         own_constant = float(stated.constant) - problem.constant
-        sizes = abs(omega) + abs(own_constant) + (0.0 if stated.G is None else float(np.abs(stated.G * metric).sum()))
-        _agree("the penalty", omega + linear + own_constant, penalty, AGREEMENT * sizes)
+        sizes = (
+            abs(float(omega.mid))
+            + abs(own_constant)
+            + (0.0 if stated.G is None else float(np.abs(stated.G * metric).sum()))
+        )
+        allowed = AGREEMENT * sizes + 2.0 * float(omega.rad)
+        _agree("the penalty", float(omega.mid) + linear + own_constant, penalty, allowed)
     own = certify_metric(problem, metric)
     sizes += abs(own.upper_bound) + abs(problem.offset)
     allowed = AGREEMENT * sizes + CAREFUL * own.rounding

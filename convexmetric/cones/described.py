@@ -27,7 +27,7 @@ import numpy as np
 
 from convexmetric.errors import InputError
 
-__all__ = ["Described", "description"]
+__all__ = ["Described", "description", "symmetric"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class Described:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     summands: tuple[Described, ...] = ()
     constant: float = 0.0
+
+
+def symmetric(A: np.ndarray) -> np.ndarray:
+    """A matrix that is so but for rounding, exactly; weights as they are."""
+    return A if A.ndim == 1 else np.asarray(0.5 * (A + A.T))
 
 
 def description(block: Any, *given: Any) -> Described:

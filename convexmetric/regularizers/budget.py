@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_positive_number, is_real
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.cones.described import Described, symmetric
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
@@ -67,7 +67,9 @@ class Budget(Regularizer):
     def described(self, cone: Cone, points: Array | None) -> Described:
         """The limit, the weight if it is finite, and A."""
         table: dict[str, Any] = {"kind": "budget", "limit": self.limit}
-        return Described(table if np.isinf(self.weight) else table | {"weight": self.weight}, {"spent": self.A})
+        return Described(
+            table if np.isinf(self.weight) else table | {"weight": self.weight}, {"spent": symmetric(self.A)}
+        )
 
     def value(self, M: Array, cone: Cone) -> float:
         """``weight * max(0, <A, M> - limit)``."""

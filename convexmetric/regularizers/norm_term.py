@@ -22,7 +22,7 @@ import numpy as np
 from convexmetric.arguments import check_positive_number
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described, description
+from convexmetric.cones.described import Described, description, symmetric
 from convexmetric.errors import SolverError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
@@ -104,7 +104,9 @@ class NormTerm(Regularizer):
     def beside_rest(self, kind: dict[str, Any], cone: Cone, points: Array | None) -> Described:
         """A kind of the file format with weight and prior, as the first summand beside those of the other one."""
         prior = {} if self.centre is None else {"prior": True}
-        own = Described({**kind, "weight": self.reg, **prior}, {} if self.centre is None else {"prior": self.centre})
+        own = Described(
+            {**kind, "weight": self.reg, **prior}, {} if self.centre is None else {"prior": symmetric(self.centre)}
+        )
         rest = description(self.rest, cone, points)
         each = [own, *(rest.summands or (() if isinstance(self.rest, Zero) else (rest,)))]
         if len(each) == 1:
@@ -117,9 +119,8 @@ class NormTerm(Regularizer):
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """The Y that proves the most, and what the other one has to give beside it."""
-        G = cone.zeros() if G is None else G
-        found = max(self.candidates(value, S, G, cone, hint), key=lambda Y: self._worth(Y, value, S, G, cone, hint))
-        rest = self.rest.hints(value, S, G + found, cone, hint)
+        _, found = self._best(value, S, G, cone, hint)
+        rest = self.rest.hints(value, S, found if G is None else G + found, cone, hint)
         return rest | {"slopes": [found, *rest.get("slopes", ())]}
 
     def _away(self, M: Any) -> Any:
@@ -140,19 +141,19 @@ class NormTerm(Regularizer):
         Y and the dual point are moved together a little, to a multiple of I and to zero, where the other one is finite
         only up to a cone that rounding may leave.
         """
-        G = cone.zeros() if G is None else G
-        return max(self._worth(Y, value, S, G, cone, hint) for Y in self.candidates(value, S, G, cone, hint))
+        return self._best(value, S, G, cone, hint)[0]
 
-    def _worth(self, Y: Array, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> float:
-        """What is proven by Y, moved."""
+    def _best(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> tuple[float, Array]:
+        """The best bound, and the Y that proves it."""
+        G, inside = cone.zeros() if G is None else G, self.inside(cone)
 
-        def proven(t: float) -> float:
-            moved = (1.0 - t) * Y + t * inside
-            paid = 0.0 if self.centre is None else cone.inner(moved, self.centre)
-            return self.rest.bound((1.0 - t) * value, (1.0 - t) * S, G + moved, cone, hint) - paid
+        def proven(Y: Array, t: float) -> tuple[float, Array]:
+            Y = (1.0 - t) * Y + t * inside
+            paid = 0.0 if self.centre is None else cone.inner(Y, self.centre)
+            return self.rest.bound((1.0 - t) * value, (1.0 - t) * S, G + Y, cone, hint) - paid, Y
 
-        inside = self.inside(cone)
-        return max(map(proven, MOVES))
+        every = (proven(Y, t) for Y in self.candidates(value, S, G, cone, hint) for t in MOVES)
+        return max(every, key=lambda found: found[0])
 
     def candidates(self, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> list[Array]:
         """Points Y of the ball from which a bound may be made."""

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, finite_array, real_array
-from convexmetric.cones.described import Described
+from convexmetric.cones.described import Described, symmetric
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
@@ -87,7 +87,7 @@ class QuadraticForm(Regularizer):
             return Described(table | {"of": "gram of A"}, {"gram_of": self.A})
         if points is not None and np.array_equal(points * points, self.L) and np.array_equal(points, points.T):
             return Described(table | {"of": "squared points"})
-        return Described(table | {"of": "matrix"}, {"form": 0.5 * (self.L + self.L.T)})
+        return Described(table | {"of": "matrix"}, {"form": symmetric(self.L)})
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """``z`` with ``L z >= S - G``."""

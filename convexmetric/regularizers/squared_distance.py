@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_positive_number, not_one_of
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described
+from convexmetric.cones.described import Described, symmetric
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
@@ -100,7 +100,7 @@ class SquaredDistance(Regularizer):
     def described(self, cone: Cone, points: Array | None) -> Described:
         """Its weight and the prior."""
         table = {"kind": "squared frobenius", "weight": self.reg, "prior": True}
-        return Described(table, {"prior": self.prior}, constant=self.outside)
+        return Described(table, {"prior": symmetric(self.prior)}, constant=self.outside)
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M - M0||_F^2``."""

@@ -1,5 +1,6 @@
 """Rules of the kernel for blocks beside those of the papers: proven, and judged alike by the second checker."""
 
+import copy
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +12,20 @@ from samples import consistent, random_cut_dual, random_metric, random_triplets
 import convexmetric as cm
 from convexmetric.certificates import CertificateError, checker
 from convexmetric.comparisons import PairDistances, Triplets
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.regularizers import EntrywiseL1, Frobenius, SquaredFrobenius, Trace, Zero
+from convexmetric.cones import BlockDiagonal, NonnegativeDiagonal, PSDCone
+from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
+from convexmetric.regularizers import (
+    Budget,
+    Distance,
+    EntrywiseL1,
+    Frobenius,
+    LogDet,
+    SquaredDistance,
+    SquaredFrobenius,
+    Trace,
+    TraceDistance,
+    Zero,
+)
 from convexmetric.risks import JoinedDual, SeparableRisk, SmoothSeparableRisk, SumRisk
 
 CONES = (PSDCone, NonnegativeDiagonal)
@@ -104,7 +116,8 @@ def test_sizes_of_entries_are_proven_beside_every_norm(rest, linear, every, tmp_
     problem, path = triplets(EntrywiseL1(0.2, RESTS[rest], every), linear=linear), tmp_path / "c.npz"
     verdict = proven(problem, path, loss=1e-5)
     document, arrays = opened(path)
-    Y, M = arrays["subgradient"], arrays["factor"].T @ arrays["factor"]
+    name = "slope" if rest == "zero" else "term0_slope"
+    Y, M = arrays[name], arrays["factor"].T @ arrays["factor"]
     assert np.abs(Y).max() <= 0.2
     assert every or not Y.diagonal().any()
     assert float(verdict.upper) == pytest.approx(problem.value(M), rel=1e-12)
@@ -113,18 +126,20 @@ def test_sizes_of_entries_are_proven_beside_every_norm(rest, linear, every, tmp_
     beyond[0, 1] = beyond[1, 0] = np.nextafter(0.2, 1.0)
     skew[0, 1] += 1e-9
     free[1, 1] = 1e-300
-    for wrong in (beyond, skew, *(() if every else (free,))):
-        assert said_of(path, (document, arrays | {"subgradient": wrong})) == "not proven"
+    for wrong in (beyond, *(() if every else (free,))):
+        assert said_of(path, (document, arrays | {name: wrong})) == "not proven"
         found = checker.verify(path)
         assert found.lower is None
-        assert "matrix of entries" in found.reason
+        assert "exceeds the weight" in found.reason
+    assert said_of(path, (document, arrays | {name: skew})) == "refused"
     for wrong in (-Y, np.zeros_like(Y)):
-        if said_of(path, (document, arrays | {"subgradient": wrong})) == "accepted":
+        if said_of(path, (document, arrays | {name: wrong})) == "accepted":
             assert not linear
     for wrong in (np.full_like(Y, np.nan), Y[:2], np.zeros((3, 0)), Y.astype("<i8")):
-        assert said_of(path, (document, arrays | {"subgradient": wrong})) == "refused"
-    smaller = document["problem"] | {"regularizer": document["problem"]["regularizer"] | {"weight": "1/10"}}
-    assert said_of(path, (document | {"problem": smaller}, arrays)) == "not proven"
+        assert said_of(path, (document, arrays | {name: wrong})) == "refused"
+    table = document["problem"]["regularizer"]
+    table["summands"][0].update(weight="1/10") if "summands" in table else table.update(weight="1/10")
+    assert said_of(path, (document, arrays)) == "not proven"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -148,16 +163,14 @@ def test_sizes_of_weights_are_a_linear_term(tmp_path):
     np.testing.assert_array_equal(arrays["linear"], problem.G + 0.2)
 
 
-TABLE = {"kind": "entrywise", "weight": "1/5", "diagonal": True, "rest": {"kind": "trace", "weight": "1/20"}}
+ENTRIES = {"kind": "entrywise", "weight": "1/5", "diagonal": True}
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"weight": "0"}, {"weight": "-1"}, {"weight": 0.2}, {"diagonal": 1}, {"diagonal": None}, {"rest": None},
-        {"rest": {"kind": "entrywise", "weight": "1/5", "diagonal": True, "rest": {"kind": "zero"}}},
-        {"rest": {"kind": "quadratic form", "of": "matrix"}}, {"rest": {"kind": "zero", "weight": "1"}},
-        {"rest": {"kind": ["trace"]}}, {"over_root_of": 4},
+        {"weight": "0"}, {"weight": "-1"}, {"weight": 0.2}, {"diagonal": 1}, {"diagonal": None}, {"rest": {}},
+        {"kind": "quadratic form"}, {"kind": ["trace"]}, {"over_root_of": 0}, {"prior": False}, {"prior": True},
     ],
     ids=str,
 )  # fmt: skip
@@ -165,10 +178,15 @@ def test_tables_of_entries_that_are_none_are_refused(change, tmp_path):
     path = tmp_path / "c.npz"
     proven(triplets(EntrywiseL1(0.2, Trace(0.05))), path, loss=1e-5)
     document, arrays = opened(path)
-    assert document["problem"]["regularizer"] == TABLE
-    document["problem"]["regularizer"] = TABLE | change
+    trace = {"kind": "trace", "weight": "1/20"}
+    table = {"kind": "sum", "summands": [ENTRIES, trace]}
+    assert document["problem"]["regularizer"] == table
+    document["problem"]["regularizer"] = {"kind": "sum", "summands": [ENTRIES | change, trace]}
     assert said_of(path, (document, arrays)) == "refused"
-    document["problem"] |= {"regularizer": TABLE, "cone": "diagonal"}
+    for wrong in ([ENTRIES], [ENTRIES, table], [ENTRIES, trace, trace], [trace, ENTRIES], [ENTRIES] * 9, {}, "trace"):
+        document["problem"]["regularizer"] = {"kind": "sum", "summands": wrong}
+        assert said_of(path, (document, arrays)) == "refused"
+    document["problem"] |= {"regularizer": table, "cone": "diagonal"}
     assert said_of(path, (document, arrays)) == "refused"
 
 
@@ -347,18 +365,16 @@ def towards_a_prior(kind, prior, reg, diagonal=False):
 @pytest.mark.parametrize("reg", [0.1, 1.0, 1e4])
 @pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
 @pytest.mark.parametrize("of", ["identity", "a metric"])
-def test_priors_are_a_linear_term_and_a_constant(kind, reg, diagonal, of, tmp_path):
+def test_squared_distances_to_a_prior(kind, reg, diagonal, of, tmp_path):
     prior = "identity" if of == "identity" else M0.diagonal() if diagonal else M0
     problem, path = towards_a_prior(kind, prior, reg, diagonal), tmp_path / "c.npz"
     verdict = proven(problem, path)
     document, arrays = opened(path)
     table, M = document["problem"], problem.regularizer.prior
-    weight = Fraction(table["regularizer"]["weight"])
-    assert table["regularizer"] == {"kind": "squared frobenius", "weight": str(weight)}
-    exact = weight / 2 * sum(Fraction(entry) ** 2 for entry in M.ravel().tolist())
-    assert abs(Fraction(table["constant"]) - exact) <= exact / 2**50
-    assert of == "a metric" or Fraction(table["constant"]) == exact
-    np.testing.assert_allclose(arrays["linear"], -float(weight) * M, rtol=2.0**-52)
+    assert table["regularizer"] | {"weight": ""} == {"kind": "squared frobenius", "weight": "", "prior": True}
+    assert "constant" not in table
+    np.testing.assert_array_equal(arrays["prior"], M)
+    assert said_of(tmp_path / "o.npz", (document, arrays | {"prior": 1.01 * M})) != "accepted"
     # At the prior itself the penalty is nothing, and what is proven is the risk there.
     at_prior = cm.write_certificate(path, problem, cm.certify(problem, M, cm.solve(problem).certificate.dual))
     assert float(at_prior.upper) == pytest.approx(problem.risk.value(M), rel=1e-9)
@@ -381,3 +397,125 @@ def test_verdicts_say_what_is_added_up(of_two):
         "minimise sum (rankings (C 4; measure map); listed comparisons (hinge of weight 1/2, margin 1,"
     )
     assert "+ trace (weight 3/10) over" in said
+
+
+BLOCKS = {
+    "log det": lambda prior: LogDet(prior, 0.7),
+    "log det near it": lambda prior: LogDet(prior, 1e3),
+    "budget": lambda prior: Budget(prior, 0.8),
+    "penalised budget": lambda prior: Budget(prior, 0.3, 0.6),
+    "squared distance": lambda prior: SquaredDistance(0.4, prior),
+    "distance": lambda prior: Distance(0.4, prior),
+    "distance that is zero": lambda prior: Distance(40.0, prior),
+    "trace distance": lambda prior: TraceDistance(0.4, prior),
+    "entries": lambda prior: EntrywiseL1(0.2, diagonal=True, prior=prior),
+    "other entries, squared norm": lambda prior: EntrywiseL1(0.2, SquaredFrobenius(0.1), False, prior),
+    "entries, log det": lambda prior: EntrywiseL1(0.1, LogDet(prior), False),
+    "distance, trace": lambda prior: Distance(0.3, prior, Trace(0.1)),
+    "distance, budget": lambda prior: Distance(0.3, prior, Budget(prior, 0.5)),
+    "trace distance, norm": lambda prior: TraceDistance(0.3, prior, Frobenius(0.1)),
+    "entries, trace distance, squared norm": lambda prior: EntrywiseL1(
+        0.1, TraceDistance(0.1, prior, SquaredFrobenius(0.2)), True, prior
+    ),
+}
+KINDS = {"full": PSDCone(3), "diagonal": NonnegativeDiagonal(3), "blocks": BlockDiagonal([1, 2])}
+
+
+def with_prior(name, cone, loss=None, seed=0):
+    """Random triplets, or pairs, with a block that has a prior."""
+    rng = np.random.default_rng(seed)
+    prior = cone.project(random_metric(rng, cone)) + 0.3 * cone.identity()
+    X, weights = rng.standard_normal((9, 3)), rng.integers(0, 2, 10) * 2.0 - 1.0
+    if loss is None:
+        risk = SeparableRisk(Triplets(X, random_triplets(rng, 9, 14), cone), Hinge(0.5, margin=0.8))
+    else:
+        pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(10)])
+        signs = weights if isinstance(loss, str) else np.ones(10)
+        own = ItakuraSaito(0.3, 1.0 + rng.random(10), signs) if isinstance(loss, str) else loss
+        risk = SeparableRisk(PairDistances(X, pairs, signs, cone), own)
+    return cm.MetricProblem(risk, BLOCKS[name](prior))
+
+
+@pytest.mark.parametrize("cone", KINDS)
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_are_proven_under_any_dual_point(name, cone, tmp_path):
+    """Solved ones without loss; bounds of random dual points are below values at random metrics."""
+    problem, rng, path = with_prior(name, KINDS[cone]), np.random.default_rng(1), tmp_path / "c.npz"
+    proven(problem, path, loss=1e-5)
+    for _ in range(2):
+        M = problem.regularizer.repair(random_metric(rng, problem.cone) + 0.1 * problem.cone.identity(), problem.cone)
+        certificate = cm.certify(problem, M, rng.random(problem.risk.parts))
+        verdict = cm.write_certificate(path, problem, certificate)
+        assert compare([path], [path.read_bytes()]) == "accepted"
+        assert float(verdict.upper) == pytest.approx(problem.value(M), rel=1e-8)
+        assert float(verdict.lower) <= problem.value(M)
+
+
+@pytest.mark.parametrize("cone", KINDS)
+@pytest.mark.parametrize(
+    "loss", ["itakura-saito", NegativeLog(0.2), NegativeRoot(0.2)], ids=["divergence", "log", "root"]
+)
+@pytest.mark.parametrize("name", ["budget", "log det", "squared distance", "distance, trace"])
+def test_losses_of_a_half_line_are_proven(name, loss, cone, tmp_path):
+    problem, path = with_prior(name, KINDS[cone], loss), tmp_path / "c.npz"
+    proven(problem, path, loss=1e-5)
+    document, arrays = opened(path)
+    for wrong in (-arrays["slopes"], np.full_like(arrays["slopes"], -1e-9)):
+        assert said_of(path, (document, arrays | {"slopes": wrong})) == "not proven"
+    if not isinstance(loss, str):
+        # No share of what is said of a risk that may be negative.
+        document["dual"]["share"] = "1/2"
+        assert said_of(path, (document, arrays)) == "not proven"
+        assert "may be negative" in checker.verify(path).reason
+
+
+def test_what_makes_slopes_false_is_not_proven(tmp_path):
+    path, true = tmp_path / "c.npz", {}
+    for name in BLOCKS:
+        proven(with_prior(name, KINDS["full"]), path, loss=1e-5)
+        true[name] = opened(path)
+
+    def said(name, change, refused=False):
+        document, arrays = copy.deepcopy(true[name])
+        change(document, arrays)
+        assert said_of(path, (document, arrays)) == ("refused" if refused else "not proven")
+
+    def dual(document):
+        return document["dual"]["regularizer"]
+
+    hair = 1.0 + 1e-9
+    said("budget", lambda document, arrays: dual(document).update(multiplier="-1/1000000"))
+    said("budget", lambda document, arrays: dual(document).update(multiplier="1/1000000"))
+    said("budget", lambda document, arrays: arrays.update(factor=1.1 * arrays["factor"]))
+    said("penalised budget", lambda document, arrays: dual(document).update(multiplier="61/100"))
+    said(
+        "distance",
+        lambda document, arrays: arrays.update(slope=arrays["slope"] * 0.4 * hair / np.linalg.norm(arrays["slope"])),
+    )
+    said("trace distance", lambda document, arrays: arrays.update(slope=arrays["slope"] * 1.2))
+    said("trace distance", lambda document, arrays: arrays.update(above=arrays["above"] * 0.9))
+    said("trace distance", lambda document, arrays: arrays.update(above=arrays["above"][:, ::-1]), refused=True)
+    said("squared distance", lambda document, arrays: arrays.update(slope=arrays["slope"] - 1e-6 * np.eye(3)))
+    said("log det", lambda document, arrays: arrays.update(root=arrays["root"] * hair))
+    for name in ("root", "factor", "prior_root"):
+        said("log det", lambda document, arrays, name=name: arrays.update({name: arrays[name].T}), refused=True)
+        said("log det", lambda document, arrays, name=name: arrays.update({name: -arrays[name]}), refused=True)
+    said("distance, trace", lambda document, arrays: dual(document)["summands"].pop(), refused=True)
+    said("distance, trace", lambda document, arrays: dual(document)["summands"][1].update(multiplier="1"), refused=True)
+    said("distance, budget", lambda document, arrays: dual(document)["summands"].reverse(), refused=True)
+    said("distance, trace", lambda document, arrays: arrays.update(prior=arrays.pop("term0_prior")), refused=True)
+
+
+def test_metrics_of_other_blocks_are_refused(tmp_path):
+    path = tmp_path / "c.npz"
+    proven(with_prior("squared distance", KINDS["blocks"]), path)
+    document, arrays = opened(path)
+    assert arrays["blocks"].tolist() == [0, 1, 1]
+    across = np.vstack([arrays["factor"], [1e-9, 0.0, 1e-9]])
+    assert said_of(path, (document, arrays | {"factor": across})) == "refused"
+    assert said_of(path, (document, arrays | {"blocks": np.array([0, 1, 3])})) == "refused"
+    # Fewer blocks leave fewer entries out of what is to be shown, and a smaller optimum.
+    assert said_of(path, (document, arrays | {"blocks": np.zeros(3, dtype=np.int64)})) == "not proven"
+    full = {name: array for name, array in arrays.items() if name != "blocks"}
+    document["problem"]["cone"] = "psd"
+    assert said_of(path, (document, full)) == "not proven"

@@ -133,11 +133,13 @@ def slopes(rng: Generator, problem: Problem) -> bytes:
                 _exchanged(rng, arrays, at, int(rng.integers(len(tables))))
                 continue
             of, own, start = of["summands"][at], tables[at], f"term{at}_"
-        mine = [name for name in ("slope", "above", "root", "z", "factor") if start + name in arrays]
+        mine = [
+            name for name in ("slope", "above", "root", "z", "factor") if arrays.get(start + name, np.empty(0)).size
+        ]
         if own and rng.random() < 0.7:
             key = _chosen(rng, own)
             own[key] = str(_another_multiplier(rng, Fraction(own[key]), of))
-        elif "factor" in arrays and rng.random() < 0.1:
+        elif "factor" in mine and rng.random() < 0.1:
             # A triangle, in a log det, and a row of one block.
             arrays["factor"] = _no_triangle(rng, arrays["factor"])
         elif mine:

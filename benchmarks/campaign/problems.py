@@ -43,7 +43,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from forgery import Contents, opened
 from samples import EVERYTHING, instance, random_metric, random_triplets
 
-__all__ = ["Problem", "family", "on_a_line", "regularizer", "solved"]
+__all__ = ["Problem", "builders", "family", "on_a_line", "regularizer", "solved"]
 
 LARGEST = Fraction(np.finfo(float).max)
 Generator = np.random.Generator
@@ -119,7 +119,8 @@ def _sum(cone: type[Cone], regularizer: Regularizer, shared: bool) -> Any:
     return cm.MetricProblem(SumRisk(*risks), regularizer)
 
 
-def _builders() -> dict[str, Callable[[], Any]]:
+def builders() -> dict[str, Callable[[], Any]]:
+    """Problems by name, made when they are called."""
     made: dict[str, Callable[[], Any]] = {name: lambda name=name: instance(name) for name in sorted(EVERYTHING)}
     for measure in MEASURES:
         for diagonal in (False, True):
@@ -195,12 +196,12 @@ def _of_blocks() -> dict[str, Callable[[], Any]]:
 
 def solved(names: tuple[str, ...] | None = None) -> list[Problem]:
     """Certificates of the package's own solvers for random instances of every kind."""
-    builders, made = _builders(), []
+    known, made = builders(), []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number, name in enumerate(names or builders):
+        for number, name in enumerate(names or known):
             path = Path(folder) / f"{number}.npz"
-            problem = builders[name]()
+            problem = known[name]()
             verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7), name)
             made.append(Problem(name, opened(path), (verdict.lower, verdict.upper)))
     return made

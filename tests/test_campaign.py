@@ -1,5 +1,6 @@
 """The campaign against the checker, in small: it finds nothing, but finds what is wrong in a checker that is broken."""
 
+import copy
 from fractions import Fraction
 
 import numpy as np
@@ -46,7 +47,66 @@ def accepting(monkeypatch):
     monkeypatch.setattr(checker, "Verdict", lambda accepted, *rest: true(True, *rest))
 
 
-@pytest.mark.parametrize("broken", [without_radii, a_little_more, rounded_inward, accepting])
+def slopes_of_any_size(monkeypatch):
+    monkeypatch.setattr(kernel.regularizers.Frobenius, "within", lambda *given: None)
+
+
+def priors_for_nothing(monkeypatch):
+    def slopes(self, given, most):
+        P = kernel.Ball(given[0] if isinstance(given, tuple) else given)
+        return [P], self.conjugate(P)
+
+    monkeypatch.setattr(kernel.regularizers.Frobenius, "slopes", slopes)
+
+
+def any_multiplier(monkeypatch):
+    def slopes(self, given, most):
+        return [kernel.Ball(self.A) * kernel.Ball.of(given)], kernel.Ball.of(given * self.limit)
+
+    monkeypatch.setattr(kernel.regularizers.Budget, "slopes", slopes)
+
+
+def anything_above(monkeypatch):
+    def size(self, X, given):
+        diagonal = self.cone.diagonal
+        return abs(X).sum() if diagonal else self.cone.trace(kernel.Ball(given[1])) * 2.0 - self.cone.trace(X)
+
+    monkeypatch.setattr(kernel.regularizers.TraceNorm, "size", size)
+
+
+def shares_of_anything(monkeypatch):
+    monkeypatch.setattr(kernel.comparisons, "NEGATIVE", set())
+
+
+def rows_across_blocks(monkeypatch):
+    true = kernel.Cone.factor
+
+    def factor(self, *given):
+        whole = copy.copy(self)
+        whole.blocks = None
+        return true(whole, *given)
+
+    monkeypatch.setattr(kernel.Cone, "factor", factor)
+
+
+def blocks_for_all(monkeypatch):
+    true = kernel.Cone.dual
+
+    def dual(self, *given):
+        apart = copy.copy(self)
+        apart.blocks = np.arange(self.d)
+        true(apart, *given)
+
+    monkeypatch.setattr(kernel.Cone, "dual", dual)
+
+
+BROKEN = [
+    without_radii, a_little_more, rounded_inward, accepting, slopes_of_any_size, priors_for_nothing, any_multiplier,
+    anything_above, shares_of_anything, rows_across_blocks, blocks_for_all,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_checker_is_found(broken, campaign, monkeypatch):
     broken(monkeypatch)
     assert any(

@@ -125,7 +125,7 @@ def slopes(rng: Generator, problem: Problem) -> bytes:
         of, own = document["problem"]["regularizer"], document["dual"]["regularizer"]
         start, tables = "", own.get("summands", [])
         if tables:
-            at = int(rng.integers(len(tables)))
+            at = int(rng.integers(min(len(tables), len(of["summands"]))))
             if rng.random() < 0.2:
                 own["summands"] = _chosen(rng, [tables[::-1], tables[:1], [*tables, tables[0]], []])
                 continue
@@ -136,10 +136,10 @@ def slopes(rng: Generator, problem: Problem) -> bytes:
         mine = [
             name for name in ("slope", "above", "root", "z", "factor") if arrays.get(start + name, np.empty(0)).size
         ]
-        if own and rng.random() < 0.7:
+        if own and "summands" not in own and rng.random() < 0.7:
             key = _chosen(rng, own)
             own[key] = str(_another_multiplier(rng, Fraction(own[key]), of))
-        elif "factor" in mine and rng.random() < 0.1:
+        elif arrays.get("factor", np.empty(0)).size and rng.random() < 0.1:
             # A triangle, in a log det, and a row of one block.
             arrays["factor"] = _no_triangle(rng, arrays["factor"])
         elif mine:

@@ -337,7 +337,7 @@ def regularizers(rng: Generator, problem: Problem) -> bytes:
                 if of["kind"] == "trace norm" and not diagonal:
                     arrays[f"{start}above"] = np.eye(d) * 10.0 ** rng.uniform(-3, 3)
             elif of.pop("prior", None):
-                arrays.pop(f"{start}prior")
+                arrays.pop(f"{start}prior", None)
             else:
                 M0 = rng.standard_normal(shape)
                 of["prior"], arrays[f"{start}prior"] = True, M0 if diagonal else M0 + M0.T

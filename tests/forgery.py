@@ -31,15 +31,16 @@ HINTS = (
     "weights",
     "groups",
     "slopes",
-    "cap",
+    "slope",
+    "above",
+    "root",
     "z",
-    "subgradient",
 )
 
 
 def hints_in(arrays: Iterable[str]) -> list[str]:
-    """Of names of arrays those that prove something, of a risk or of one of a sum."""
-    return [name for name in arrays if re.sub(r"^summand[0-9]+_", "", name) in HINTS]
+    """Of names of arrays those that prove something, of a risk or a regularizer, or of one of a sum."""
+    return [name for name in arrays if re.sub(r"^(summand|term)[0-9]+_", "", name) in HINTS]
 
 
 def opened(path: Path) -> Contents:
@@ -88,10 +89,18 @@ def noisy(rng: np.random.Generator, contents: Contents, size: float) -> Contents
             array[at] += size * scale * rng.standard_normal()
         else:
             array = array + size * scale
-        if name == "weights_of_metric":
-            array = np.maximum(array, 0.0)
+        array = fitting(name, arrays[name], array)
         arrays[name] = np.ascontiguousarray(array)
     return document, arrays
+
+
+def fitting(name: str, before: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Numbers in the place of others, in the form that such an array must have: symmetric, a triangle, not negative."""
+    if name == "weights_of_metric":
+        return np.maximum(array, 0.0)
+    if name.endswith(("slope", "above")) and array.ndim == 2:
+        return np.asarray(0.5 * array + 0.5 * array.T)
+    return np.where(before == 0.0, 0.0, array) if name.endswith("root") and array.ndim == 2 else array
 
 
 def moved(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:

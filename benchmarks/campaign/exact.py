@@ -5,7 +5,8 @@ description and the arrays of a file; every float is the rational it represents.
 logarithms, discounts of NDCG) it is enclosed, so that all results are intervals ``(low, high)`` of fractions.
 
 Where all differences of points are multiples of one vector v, a metric matters to R by ``s = v^T M v`` only: the
-optimum is that of a convex function of one nonnegative number, made of lines, parabolas and logistic losses.
+optimum is that of a convex function of one nonnegative number, made of lines, parabolas, logistic losses, logarithms
+and roots. So it is with regularizers of which the least value at ``v^T M v = s`` has a formula: all of one feature.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ import numpy as np
 __all__ = ["Statement", "Unreadable"]
 
 Interval = tuple[Any, Any]
-Coefficients = tuple[Fraction, Fraction]
 ZERO, HALF = Fraction(0), Fraction(1, 2)
+Vector, Matrix = list[Fraction], list[list[Fraction]]
+#: Losses that may be negative.
+NEGATIVE = ("negative log", "negative root")
 INFINITE = float("inf")
 #: Digits of enclosed numbers, the error that leaves for each of size one, and how many rankings are listed.
 DIGITS, SLACK, MOST = 60, Fraction(1, 10**50), 3000
@@ -73,6 +76,10 @@ class Statement:
 
     def _read(self, table: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self.diagonal, self.d = table["cone"] == "diagonal", int(table["features"])
+        blocks = arrays["blocks"].tolist() if table["cone"] == "block-diagonal" else [0] * self.d
+        blocks = list(range(self.d)) if self.diagonal else blocks
+        #: Features whose entries of M are not zero with one another.
+        self.groups = [[i for i in range(self.d) if blocks[i] == block] for block in sorted(set(blocks))]
         self.arrays, self.slack = arrays, ZERO
         self.constant = Fraction(table.get("constant", "0"))
         if any(a.dtype.kind == "f" and not np.isfinite(a).all() for a in arrays.values()):
@@ -88,8 +95,10 @@ class Statement:
                 self._summand(risk, {"points": arrays.get("points")} | own)
         else:
             self._risk(table["risk"], arrays)
-        self.regularizer = _norm(table["regularizer"])
+        self.omega = _omega(table["regularizer"], arrays)
         self.G = _fractions(arrays["linear"]) if table["linear"] else None
+        #: Whether R is never negative.
+        self.nonnegative = not any(getattr(part, "loss", "") in NEGATIVE for part in self.parts)
 
     def _risk(self, risk: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         corpus = _fractions(arrays["points"])
@@ -179,6 +188,9 @@ class Statement:
         else:
             B = _fractions(factor)
             M = [[sum((row[i] * row[j] for row in B), ZERO) for j in range(self.d)] for i in range(self.d)]
+        together = {(i, j) for group in self.groups for i in group for j in group}
+        if any(M[i][j] and (i, j) not in together for i in range(self.d) for j in range(self.d)):
+            return INFINITE, INFINITE
         known: dict[tuple[int, int], Fraction] = {}
 
         def distance(a: int, b: int) -> Fraction:
@@ -188,13 +200,11 @@ class Statement:
             return known[a, b]
 
         low, high = (end + self.constant for end in self._risk_at(distance))
-        entries = [M[i][i] for i in range(self.d)] if self.diagonal else [entry for row in M for entry in row]
-        ends = self._regularizer_at(M, entries)
-        linear = ZERO
-        if self.G is not None:
-            flat = self.G if self.diagonal else [entry for row in self.G for entry in row]
-            linear = sum((g * m for g, m in zip(flat, entries, strict=True)), ZERO)
-        return low + ends[0] + linear, high + ends[1] + linear
+        for term in self.omega:
+            ends = self._term_at(term, M)
+            low, high = low + ends[0], high + ends[1]
+        linear = ZERO if self.G is None else _inner(self._matrix(self.G), M)
+        return low + linear, high + linear
 
     def _risk_at(self, distance: Callable[[int, int], Fraction]) -> Interval:
         low = high = ZERO
@@ -212,44 +222,60 @@ class Statement:
             low, high = low + part.weight * ends[0], high + part.weight * ends[1]
         return low - self.slack, high + self.slack
 
-    def _regularizer_at(self, M: list[list[Fraction]], entries: list[Fraction]) -> Interval:
-        kind = self.regularizer["kind"]
-        if kind == "entrywise":
-            free = not self.regularizer["diagonal"]
-            sizes = sum((abs(M[i][j]) for i in range(self.d) for j in range(self.d) if i != j or not free), ZERO)
-            rest = copy.copy(self)
-            rest.regularizer = _norm(self.regularizer["rest"])
-            low, high = rest._regularizer_at(M, entries)
-            sizes *= Fraction(self.regularizer["weight"])
-            return low + sizes, high + sizes
+    def _matrix(self, given: Any) -> Matrix:
+        """Of weights the diagonal matrix."""
+        if not self.diagonal:
+            return list(given)
+        return [[given[i] if i == j else ZERO for j in range(self.d)] for i in range(self.d)]
+
+    def _term_at(self, term: Term, M: Matrix) -> Interval:
+        """A term of Omega at a metric."""
+        kind, (low, high), d = term.table["kind"], term.weight(), range(self.d)
         if kind == "quadratic form":
-            L, w = self._form(), [M[i][i] for i in range(self.d)]
-            value = HALF * sum((w[i] * L[i][j] * w[j] for i in range(self.d) for j in range(self.d)), ZERO)
+            L, w = self._form(term), [M[i][i] for i in d]
+            value = HALF * sum((w[i] * L[i][j] * w[j] for i in d for j in d), ZERO)
             return value, value
-        low, high = self._weight()
-        if kind == "trace":
-            trace = sum((M[i][i] for i in range(self.d)), ZERO)
-            return low * trace, high * trace
-        square = sum((entry * entry for entry in entries), ZERO)
-        if kind == "squared frobenius":
-            return HALF * low * square, HALF * high * square
-        ends = _root(square)
+        if kind == "budget":
+            over = _inner(self._matrix(term.array("spent")), M) - Fraction(term.table["limit"])
+            value = low * max(over, ZERO) if "weight" in term.table else INFINITE if over > 0 else ZERO
+            return value, value
+        if kind == "log det":
+            H, det = self._inverse_prior(term), _determinant(M)
+            if det <= 0:
+                return INFINITE, INFINITE
+            ends, linear = _ln(det * _determinant(H)), _inner(H, M) - self.d
+            return low * max(linear - ends[1], ZERO), high * (linear - ends[0])
+        X = M
+        if "prior" in term.table:
+            M0 = self._matrix(term.array("prior"))
+            X = [[M[i][j] - M0[i][j] for j in d] for i in d]
+        if kind == "trace" or (kind == "trace norm" and X is M):
+            ends = (sum((M[i][i] for i in d), ZERO),) * 2
+        elif kind == "entrywise":
+            ends = (sum((abs(X[i][j]) for i in d for j in d if i != j or term.table["diagonal"]), ZERO),) * 2
+        elif kind == "squared frobenius":
+            ends = (HALF * _inner(X, X),) * 2
+        elif kind == "frobenius":
+            ends = _root(_inner(X, X))
+        elif self.diagonal or self.d == 1:
+            ends = (sum((abs(X[i][i]) for i in d), ZERO),) * 2
+        else:
+            # The sum of sizes of eigenvalues is between the root of the sum of their squares, and that times root d.
+            ends = _root(_inner(X, X))[0], _root(self.d * _inner(X, X))[1]
         return low * ends[0], high * ends[1]
 
-    def _weight(self) -> Interval:
-        weight = Fraction(self.regularizer["weight"])
-        if "over_root_of" not in self.regularizer:
-            return weight, weight
-        low, high = _root(Fraction(self.regularizer["over_root_of"]))
-        return weight / high, weight / low
+    def _inverse_prior(self, term: Term) -> Matrix:
+        """H of a log det."""
+        T = term.array("prior_root")
+        return self._matrix(T) if self.diagonal else _product([list(column) for column in zip(*T, strict=True)], T)
 
-    def _form(self) -> list[list[Fraction]]:
-        of = self.regularizer["of"]
+    def _form(self, term: Term) -> Matrix:
+        of = term.table["of"]
         if of == "matrix":
-            return _fractions(self.arrays["form"])
+            return list(term.array("form"))
         if of == "squared points":
             return [[entry * entry for entry in row] for row in self.rows[: self.own or len(self.rows)]]
-        A, d = _fractions(self.arrays["gram_of"]), self.d
+        A, d = term.array("gram_of"), self.d
         return [[sum((row[i] * row[j] for row in A), ZERO) ** 2 for j in range(d)] for i in range(d)]
 
     # In one unknown
@@ -262,15 +288,15 @@ class Statement:
         Unreadable
             If it depends on more.
         """
-        R, low, high = self.of_one_number()
+        low, high = self.of_one_number()
         slack, constant = self.slack, self.constant
-        return R.minimum(*low)[0] - slack + constant, R.minimum(*high)[1] + slack + constant
+        return low.minimum()[0] - slack + constant, high.minimum()[1] + slack + constant
 
-    def of_one_number(self) -> tuple[Function, Coefficients, Coefficients]:
-        """R as a function of s, and what the rest adds to it: (linear, square) coefficients, below and above."""
+    def of_one_number(self) -> tuple[Function, Function]:
+        """F as a function of s, but for the constant, from below and from above."""
         v, along = self.line()
-        low, high = self._rest(v)
-        return Function(self, along), low, high
+        R = Function(self, along)
+        return self._with_omega(R, v, 0), self._with_omega(R, v, 1)
 
     def line(self) -> tuple[list[Fraction], list[Fraction]]:
         """v and t with ``row_i - row_0 = t_i v``."""
@@ -283,49 +309,174 @@ class Statement:
             raise Unreadable("points are on no line")
         return v, along
 
-    def _rest(self, v: list[Fraction]) -> tuple[Coefficients, Coefficients]:
-        """The least ``Omega(M) + <G, M>`` with ``v^T M v = s``."""
-        kind, a = self.regularizer["kind"], [entry * entry for entry in v]
-        linear = ZERO
-        if kind == "entrywise":
-            raise Unreadable("sizes of entries")
+    def _with_omega(self, R: Function, v: Vector, end: int) -> Function:
+        """R and the least ``Omega(M) + <G, M>`` with ``v^T M v = s``; weights that are roots at one of their ends."""
+        if self.d > 1 and (self.G is not None or len(self.omega) > 1):
+            raise Unreadable("several terms of several features")
+        made = R.copied()
         if self.G is not None:
-            if self.d > 1:
-                raise Unreadable("a linear term of several features")
-            linear = (self.G[0] if self.diagonal else self.G[0][0]) / a[0]
+            made.line += (self.G[0] if self.diagonal else self.G[0][0]) / (v[0] * v[0])
+        for term in self.omega:
+            weight = term.weight()[end]
+            if self.d == 1:
+                self._of_one_feature(made, term, weight, v[0] * v[0])
+            else:
+                self._of_several(made, term, weight, v, end)
+        return made
+
+    def _of_one_feature(self, made: Function, term: Term, weight: Fraction, a: Fraction) -> None:
+        """A term of the metric ``m = s / a``."""
+        kind, table = term.table["kind"], term.table
+        m0 = self._matrix(term.array("prior"))[0][0] if "prior" in table else ZERO
         if kind == "quadratic form":
-            if self.d > 1:
-                raise Unreadable("a quadratic form of several features")
-            square = HALF * self._form()[0][0] / (a[0] * a[0])
-            return (linear, square), (linear, square)
-        low, high = self._weight()
-        # The largest <v v^T, M> of a metric of size one.
-        if not self.diagonal:
-            size = (sum(a, ZERO),) * 2
-        elif kind == "trace":
-            size = (max(a),) * 2
+            made.square += HALF * self._form(term)[0][0] / (a * a)
+        elif kind == "squared frobenius":
+            made.add_loss("squared", HALF * weight, m0, 1 / a)
+        elif kind == "log det":
+            made.add_log_det(weight, self._inverse_prior(term)[0][0] / a)
+        elif kind == "budget":
+            made.add_budget(term, self._matrix(term.array("spent"))[0][0] / a)
+        elif kind != "entrywise" or table["diagonal"]:
+            made.add_loss("absolute", weight, m0, 1 / a)
+
+    def _of_several(self, made: Function, term: Term, weight: Fraction, v: Vector, end: int) -> None:
+        """A term of several features: s over the largest ``<v v^T, M>`` of a metric of size one."""
+        kind, table = term.table["kind"], term.table
+        parts = [[v[i] for i in group] for group in self.groups]
+        if "prior" in table or kind == "quadratic form":
+            raise Unreadable("a prior, or a quadratic form, of several features")
+        if kind == "log det":
+            if len(parts) > 1:
+                raise Unreadable("a log det of several blocks")
+            made.add_log_det(weight, 1 / _inner_of_inverse(self._inverse_prior(term), v))
+        elif kind == "budget":
+            A = self._matrix(term.array("spent"))
+            blocks = [[[A[i][j] for j in group] for i in group] for group in self.groups]
+            made.add_budget(term, 1 / max(map(_inner_of_inverse, blocks, parts)))
+        elif kind == "entrywise":
+            made.line += weight / max(entry * entry for entry in v) if table["diagonal"] else ZERO
         else:
-            size = _root(sum((entry * entry for entry in a), ZERO))
-        if kind == "squared frobenius":
-            return (linear, HALF * low / size[1] ** 2), (linear, HALF * high / size[0] ** 2)
-        return (linear + low / size[1], ZERO), (linear + high / size[0], ZERO)
+            sizes = [sum((entry * entry for entry in part), ZERO) for part in parts]
+            if kind in ("trace", "trace norm"):
+                made.line += weight / max(sizes)
+            else:
+                square = sum((size * size for size in sizes), ZERO)
+                if kind == "frobenius":
+                    made.line += weight / _root(square)[1 - end]
+                else:
+                    made.square += HALF * weight / square
+
+
+@dataclass(frozen=True)
+class Term:
+    """A regularizer that is no sum, and its arrays."""
+
+    table: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    def array(self, name: str) -> Any:
+        return _fractions(self.arrays[name])
+
+    def weight(self) -> Interval:
+        """Its weight, between two numbers; zero where it has none."""
+        weight = Fraction(self.table.get("weight", "0"))
+        if "over_root_of" not in self.table:
+            return weight, weight
+        low, high = _root(Fraction(self.table["over_root_of"]))
+        return weight / high, weight / low
+
+
+def _omega(table: dict[str, Any], arrays: dict[str, np.ndarray]) -> list[Term]:
+    """The terms of a regularizer."""
+    if table["kind"] != "sum":
+        return [] if table["kind"] == "zero" else [Term(table, arrays)]
+    found = []
+    for number, one in enumerate(table["summands"]):
+        start = f"term{number}_"
+        own = {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
+        found += _omega(one, own)
+    return found
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """A loss of ``rise * s`` that bends everywhere, or wherever it is positive, times a weight.
+
+    ``ever`` is its slope at infinity. ``steep``: at zero its slope is minus infinity. ``falls``: it ends in minus a
+    logarithm or a root.
+    """
+
+    loss: str
+    weight: Fraction
+    mu: Fraction
+    rise: Fraction
+
+    @property
+    def ever(self) -> Fraction:
+        if self.loss == "itakura-saito" and self.mu < 0:
+            return self.weight * self.rise / self.mu
+        return self.weight * max(-self.rise, ZERO) if self.loss == "logistic" else ZERO
+
+    @property
+    def falls(self) -> bool:
+        return self.loss in NEGATIVE or (self.loss == "itakura-saito" and self.mu < 0)
+
+    @property
+    def steep(self) -> bool:
+        return self.loss in NEGATIVE or (self.loss == "itakura-saito" and self.mu > 0)
+
+    def value(self, s: Fraction) -> Interval:
+        low, high = _loss(self.loss, self.mu, self.rise * s)
+        return (low, high) if high == INFINITE else (self.weight * low, self.weight * high)
+
+    def slope(self, s: Fraction) -> Fraction:
+        """Of a positive s where it is steep."""
+        return -self.weight * self.rise * slope_of(self.loss, self.mu, self.rise * s)
+
+    def error(self, s: Fraction) -> Fraction:
+        """Of the slope."""
+        if self.loss == "negative root":
+            return abs(self.slope(s)) * SLACK
+        return abs(self.weight * self.rise) * SLACK if self.loss == "logistic" else ZERO
+
+
+def slope_of(loss: str, mu: Fraction, s: Fraction) -> Fraction:
+    """A slope a of a loss at s, with ``l(s) = v(a) - a s`` or nearly so."""
+    if loss == "squared":
+        return 2 * (mu - s)
+    if loss == "logistic":
+        return _share(s)
+    if loss == "negative log":
+        return 1 / s
+    if loss == "negative root":
+        return 1 / (2 * _root(s)[0])
+    if loss == "itakura-saito":
+        r = min(s / mu, Fraction(1)) if mu > 0 else max(s / mu, Fraction(1))
+        return (1 / r - 1) / mu
+    return ZERO if loss == "hard" else Fraction(int(s < mu) - int(loss == "absolute" and s > mu))
 
 
 class Function:
-    """A convex function of ``s >= 0``: constant, line, parabola, kinks, bounds on s, and logistic losses."""
+    """A convex function of ``s >= 0``: constant, line, parabola, kinks, bounds on s, and smooth losses."""
 
-    def __init__(self, statement: Statement, along: list[Fraction]) -> None:
-        self.constant = self.line = self.square = ZERO
+    def __init__(self, statement: Statement, along: Vector) -> None:
+        self.constant = self.line = self.square = self.slack = ZERO
         self.kinks: dict[Fraction, Fraction] = {}
         self.least: Any = ZERO
         self.most: Any = INFINITE
-        self.logistic: list[tuple[Fraction, Fraction]] = []
+        self.smooth: list[Smooth] = []
         for part in statement.parts:
             if isinstance(part, Query):
                 self._ranking(part, along)
             else:
                 rise = sum((sign * (along[a] - along[b]) ** 2 for sign, a, b in part.distances), ZERO)
-                self._comparison(part.loss, part.weight, part.mu, rise)
+                self.add_loss(part.loss, part.weight, part.mu, rise)
+
+    def copied(self) -> Function:
+        """One to which more is added."""
+        made = copy.copy(self)
+        made.kinks, made.smooth = dict(self.kinks), list(self.smooth)
+        return made
 
     def _hinge(self, weight: Fraction, mu: Fraction, rise: Fraction) -> None:
         """``weight max(0, mu - rise s)``."""
@@ -340,7 +491,8 @@ class Function:
     def _kink(self, at: Fraction, jump: Fraction) -> None:
         self.kinks[at] = self.kinks.get(at, ZERO) + jump
 
-    def _comparison(self, loss: str, weight: Fraction, mu: Fraction, rise: Fraction) -> None:
+    def add_loss(self, loss: str, weight: Fraction, mu: Fraction, rise: Fraction) -> None:
+        """``weight l(rise s)``."""
         if loss in ("hinge", "absolute"):
             self._hinge(weight, mu, rise)
             if loss == "absolute":
@@ -349,8 +501,6 @@ class Function:
             self.constant += weight * mu * mu
             self.line -= 2 * weight * mu * rise
             self.square += weight * rise * rise
-        elif loss == "logistic":
-            self.logistic.append((weight, rise))
         elif loss == "hard":
             if rise > 0:
                 self.least = max(self.least, mu / rise)
@@ -358,8 +508,38 @@ class Function:
                 self.most = min(self.most, mu / rise)
             elif mu > 0:
                 self.most = Fraction(-1)
+        elif loss in ("logistic", *NEGATIVE) or (loss == "itakura-saito" and mu):
+            self._bent(Smooth(loss, weight, mu, rise))
         else:
-            raise Unreadable(f"no such loss: {loss}")
+            raise Unreadable(f"no such loss: {loss}, of the margin {mu}")
+
+    def _bent(self, part: Smooth) -> None:
+        if not part.weight:
+            if part.steep:
+                raise Unreadable("nothing times what may be infinite")
+            return
+        if part.steep and part.rise <= 0 and (part.rise or part.loss != "negative root"):
+            # Roots of negative numbers, and logarithms and divergences of these and of zero.
+            self.most = min(self.most, ZERO if part.loss == "negative root" else Fraction(-1))
+        elif part.rise and not (part.loss == "itakura-saito" and part.mu < 0 < part.rise):
+            self.smooth.append(part)
+        elif part.loss == "logistic":
+            low, high = part.value(ZERO)
+            self.constant, self.slack = self.constant + low, self.slack + high - low
+
+    def add_log_det(self, weight: Fraction, rise: Fraction) -> None:
+        """``weight (r - ln r - 1)`` of ``r = rise s``."""
+        self.line += weight * rise
+        self.constant -= weight
+        self._bent(Smooth("negative log", weight, ZERO, rise))
+
+    def add_budget(self, term: Term, rise: Fraction) -> None:
+        """What ``rise s`` is above the limit."""
+        limit = Fraction(term.table["limit"])
+        if "weight" in term.table:
+            self._hinge(term.weight()[0], -limit, -rise)
+        elif rise > 0:
+            self.most = min(self.most, limit / rise)
 
     def _ranking(self, query: Query, along: list[Fraction]) -> None:
         """The largest of the lines of all rankings: its envelope."""
@@ -387,45 +567,35 @@ class Function:
             self._kink(at, query.weight * (-following - slope))
             slope, value = -following, above
 
-    def slopes(self, s: Fraction, line: Fraction, square: Fraction) -> Interval:
-        """Left and right derivative after ``line s + square s^2`` is added."""
-        slope = self.line + line + 2 * (self.square + square) * s
-        slope -= sum((weight * rise * _share(rise * s) for weight, rise in self.logistic), ZERO)
+    def slopes(self, s: Fraction) -> Interval:
+        """Left and right derivative."""
+        slope = self.line + 2 * self.square * s + sum((part.slope(s) for part in self.smooth), ZERO)
         left = slope + sum((jump for at, jump in self.kinks.items() if at < s), ZERO)
         return left, left + self.kinks.get(s, ZERO)
 
-    def lowest(self, line: Fraction, square: Fraction) -> Fraction | None:
-        """A number at which, or near which, the function is least after ``line s + square s^2`` is added."""
-        if any(rise for _, rise in self.logistic):
-            return self._bracket(self.line + line, self.square + square)[0]
-        return self._turning(self.line + line, self.square + square)
+    def lowest(self) -> Fraction | None:
+        """A number at which, or near which, it is least; None if there is none."""
+        return self._bracket()[0] if self.smooth else self._turning()
 
-    def minimum(self, line: Fraction, square: Fraction) -> Interval:
-        """The least value after ``line s + square s^2`` is added."""
-        line, square = self.line + line, self.square + square
+    def minimum(self) -> Interval:
+        """The least value."""
         if self.least > self.most:
             return INFINITE, INFINITE
-        if any(rise for _, rise in self.logistic):
-            return self._with_logistic(line, square)
-        constant = self.constant
-        slack = ZERO
-        if self.logistic:
-            low, high = _loss("logistic", ZERO, ZERO)
-            total = sum((weight for weight, _ in self.logistic), ZERO)
-            constant, slack = constant + total * low, total * (high - low)
-        at = self._turning(line, square)
+        if self.smooth:
+            return self._bent_minimum()
+        at = self._turning()
         if at is None:
             return -INFINITE, -INFINITE
-        value = constant + self._pieces(at, line, square)
-        return value, value + slack
+        value = self.constant + self._pieces(at)
+        return value, value + self.slack
 
-    def _pieces(self, s: Fraction, line: Fraction, square: Fraction) -> Fraction:
+    def _pieces(self, s: Fraction) -> Fraction:
         bends = sum((jump * (s - at) for at, jump in self.kinks.items() if s > at), ZERO)
-        return line * s + square * s * s + bends
+        return self.line * s + self.square * s * s + bends
 
-    def _turning(self, line: Fraction, square: Fraction) -> Fraction | None:
+    def _turning(self) -> Fraction | None:
         """Where lines, parabola and kinks are least between the bounds; None if they fall for ever."""
-        start, slope = self.least, line
+        start, slope, square = self.least, self.line, self.square
         slope += 2 * square * start + sum((jump for at, jump in self.kinks.items() if at <= start), ZERO)
         for at in sorted(at for at in self.kinks if at > start):
             end = min(at, self.most)
@@ -443,46 +613,64 @@ class Function:
         rest = min(rest, self.most)
         return None if rest == INFINITE else rest
 
-    def _with_logistic(self, line: Fraction, square: Fraction) -> Interval:
+    def _bent_minimum(self) -> Interval:
         """By a bracket: F is at least its tangent at the left end, taken to the right one."""
-        ever = line + sum(self.kinks.values(), ZERO) - sum((w * min(rise, ZERO) for w, rise in self.logistic), ZERO)
-        if self.most == INFINITE and not square and ever <= 0:
-            if ever < 0:
+        ever = self.line + sum(self.kinks.values(), ZERO) + sum((part.ever for part in self.smooth), ZERO)
+        if self.most == INFINITE and not self.square and ever <= 0:
+            if ever < 0 or any(part.falls for part in self.smooth):
                 return -INFINITE, -INFINITE
             raise Unreadable("the optimum is at infinity")
 
         def value(s: Fraction) -> Interval:
-            low = high = self.constant + self._pieces(s, line, square)
-            for weight, rise in self.logistic:
-                ends = _loss("logistic", ZERO, rise * s)
-                low, high = low + weight * ends[0], high + weight * ends[1]
-            return low, high
+            low = high = self.constant + self._pieces(s)
+            for part in self.smooth:
+                ends = part.value(s)
+                if ends[0] == INFINITE:
+                    return INFINITE, INFINITE
+                low, high = low + ends[0], high + ends[1]
+            return low, high + self.slack
 
-        left, right = self._bracket(line, square)
-        low, error = value(left), 4 * self._error() * right
-        fall = min(self.slopes(left, line - self.line, square - self.square)[1], ZERO)
-        return low[0] + fall * (right - left) - error, min(low[1], value(right)[1])
+        left, right = self._bracket()
+        low = value(left)
+        if left == right == 0:
+            return low
+        fall = min(self.slopes(left)[1], ZERO)
+        return low[0] + fall * (right - left) - 4 * self._error(left) * right, min(low[1], value(right)[1])
 
-    def _error(self) -> Fraction:
+    def _error(self, s: Fraction) -> Fraction:
         """Of a derivative."""
-        return sum((abs(weight * rise) for weight, rise in self.logistic), ZERO) * SLACK
+        return sum((part.error(s) for part in self.smooth), ZERO)
 
-    def _bracket(self, line: Fraction, square: Fraction) -> Interval:
+    def _bracket(self) -> Interval:
         """Two numbers between which the function is least, up to the error of derivatives."""
 
         def rising(s: Fraction) -> bool:
-            return self.slopes(s, line - self.line, square - self.square)[1] >= self._error()
+            return bool(self.slopes(s)[1] >= self._error(s))
 
-        left = self.least
-        if rising(left):
+        unit, left = self._unit(), self.least
+        if left == self.most:
             return left, left
-        unit = 1 / max(abs(rise) for _, rise in self.logistic)
+        if left == 0 and any(part.steep for part in self.smooth):
+            right = left = min(unit, self.most)
+            while rising(left):
+                left, right = left / 4, left
+                if left < unit / 10**200:
+                    raise Unreadable("the optimum is near zero")
+            if left < right or left == self.most:
+                return self._bisected(left, right, rising)
+        elif rising(left):
+            return left, left
         right = left + unit
         while right < self.most and not rising(right):
             left, right = right, left + (right - left) * 4
             if right > unit * 10**200:
                 raise Unreadable("the optimum is far away")
         return self._bisected(left, min(right, self.most), rising)
+
+    def _unit(self) -> Fraction:
+        """A number of the size at which smooth losses bend."""
+        return 1 / max(abs(part.rise) / max(abs(part.mu), Fraction(1, 10**9)) if part.loss == "itakura-saito"
+                       else abs(part.rise) for part in self.smooth)  # fmt: skip
 
     @staticmethod
     def _bisected(left: Fraction, right: Fraction, rising: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction]:
@@ -503,9 +691,40 @@ def _short(value: Fraction) -> Fraction:
     return Fraction(round(value * 2**shift), 2**shift) if shift >= 0 else Fraction(round(value / 2**-shift) * 2**-shift)
 
 
-def _norm(table: dict[str, Any]) -> dict[str, Any]:
-    """Zero as a trace."""
-    return {"kind": "trace", "weight": "0"} if table["kind"] == "zero" else table
+def _inner(A: Matrix, B: Matrix) -> Fraction:
+    return sum((a * b for row, other in zip(A, B, strict=True) for a, b in zip(row, other, strict=True)), ZERO)
+
+
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    return [[sum((a * b for a, b in zip(row, column, strict=True)), ZERO) for column in zip(*B)] for row in A]
+
+
+def _eliminated(A: Matrix, v: Vector) -> tuple[Vector, Vector]:
+    """Pivots of a symmetric matrix, up to the first that is not positive, and what v becomes by elimination."""
+    A, v, pivots = [list(row) for row in A], list(v), []
+    for k in range(len(A)):
+        pivots.append(A[k][k])
+        if pivots[-1] <= 0:
+            break
+        for i in range(k + 1, len(A)):
+            share = A[i][k] / A[k][k]
+            A[i] = [a - share * b for a, b in zip(A[i], A[k], strict=True)]
+            v[i] -= share * v[k]
+    return pivots, v
+
+
+def _determinant(A: Matrix) -> Fraction:
+    """Of a positive definite matrix; zero of another."""
+    pivots, _ = _eliminated(A, [ZERO] * len(A))
+    return math.prod(pivots) if pivots[-1] > 0 else ZERO
+
+
+def _inner_of_inverse(A: Matrix, v: Vector) -> Fraction:
+    """``v^T A^-1 v``."""
+    pivots, v = _eliminated(A, v)
+    if pivots[-1] <= 0:
+        raise Unreadable("a matrix that is not positive definite")
+    return sum((entry * entry / pivot for entry, pivot in zip(v, pivots, strict=True)), ZERO)
 
 
 def _fractions(array: np.ndarray) -> list[Any]:
@@ -572,6 +791,16 @@ def _loss(loss: str, mu: Fraction, s: Fraction) -> Interval:
     """The loss of one comparison."""
     if loss == "logistic":
         return _softplus(s)
+    if loss == "negative log":
+        low, high = _ln(s) if s > 0 else (-INFINITE, -INFINITE)
+        return -high, -low
+    if loss == "negative root":
+        low, high = _root(s) if s >= 0 else (-INFINITE, -INFINITE)
+        return -high, -low
+    if loss == "itakura-saito":
+        r = min(s / mu, Fraction(1)) if mu > 0 else max(s / mu, Fraction(1))
+        low, high = _ln(r) if r > 0 else (-INFINITE, -INFINITE)
+        return (INFINITE, INFINITE) if r <= 0 else (max(r - high - 1, ZERO), r - low - 1)
     if loss == "hard":
         value: Any = ZERO if s >= mu else INFINITE
     elif loss == "hinge":
@@ -596,6 +825,16 @@ def _softplus(s: Fraction) -> Interval:
         context.prec = DIGITS
         rest = Fraction((1 + (-abs(_decimal(s))).exp()).ln())
     return base + rest - SLACK, base + rest + SLACK
+
+
+def _ln(value: Fraction) -> Interval:
+    """The logarithm of a positive number."""
+    if value == 1:
+        return ZERO, ZERO
+    with localcontext() as context:
+        context.prec = DIGITS
+        found = Fraction(_decimal(value).ln())
+    return found - SLACK, found + SLACK
 
 
 def _share(t: Fraction) -> Fraction:

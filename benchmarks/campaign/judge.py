@@ -251,7 +251,7 @@ def interval(problem: Problem, contents: Contents) -> tuple[str, Interval]:
     """Where the optimal value lies.
 
     Of an unchanged statement where the problem says; of another on a line by exact minimisation; and of any other
-    between zero (risk and regularizer are not negative) and the values of the objective at some metrics.
+    between zero, where no loss is negative (no regularizer is), and the values of the objective at some metrics.
     """
     if _stated(contents) == _stated(problem.contents):
         return "optimum", problem.optimum
@@ -263,7 +263,7 @@ def interval(problem: Problem, contents: Contents) -> tuple[str, Interval]:
         return "optimum", statement.optimum()
     except Unreadable:
         pass
-    low: Any = -INFINITE if statement.G is not None else statement.constant
+    low: Any = statement.constant if statement.G is None and statement.nonnegative else -INFINITE
     name = "weights_of_metric" if statement.diagonal else "factor"
     values = [INFINITE]
     for factor in (contents[1].get(name), problem.contents[1].get(name), np.zeros_like(contents[1].get(name))):

@@ -10,6 +10,7 @@ import bz2
 import copy
 import json
 import lzma
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -89,21 +90,12 @@ _NUMBERS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e200, 1e160, 1e154, 5e-324,
 
 
 def dual_points(rng: Generator, problem: Problem) -> bytes:
-    """Other dual points: random slopes or sums, shares, shifts, bits, weights; another factor."""
+    """Other dual points: random slopes or sums, shares, bits, weights; another factor."""
     document, arrays = copy.deepcopy(problem.contents[0]), dict(problem.contents[1])
     d, dual = document["problem"]["features"], document["dual"]
     size, kind = 10.0 ** rng.uniform(-8, 4), int(rng.integers(6))
     if kind == 0:
         dual["share"] = str(_chosen(rng, ["0", "1", "1/2", "2", "-1", Fraction(dual["share"]) * Fraction(1 + 1e-9)]))
-    elif kind == 1 and "shift" in dual:
-        dual["shift"] = str(Fraction(dual["shift"]) * Fraction(float(10.0 ** rng.uniform(-3, 9))))
-    elif kind == 1 and "lack" in dual:
-        dual["lack"] = str(Fraction(dual["lack"]) * Fraction(float(10.0 ** rng.uniform(-3, 9))))
-    elif kind in (1, 2) and "subgradient" in arrays:
-        Y = rng.standard_normal((d, d)) * size
-        Y = arrays["subgradient"] * (1 + size) if rng.random() < 0.5 else 0.5 * (Y + Y.T)
-        most = float(Fraction(document["problem"]["regularizer"]["weight"]))
-        arrays["subgradient"] = np.clip(Y, -most, most) if rng.random() < 0.7 else Y
     elif kind == 2 and "bits" in dual:
         dual["bits"] = int(np.clip(dual["bits"] + rng.integers(-2, 3), 0, 41))
     elif kind == 3 and "near_sums" in arrays:
@@ -124,6 +116,93 @@ def dual_points(rng: Generator, problem: Problem) -> bytes:
     else:
         arrays["factor"] = rng.standard_normal((int(rng.integers(0, 5)), d)) * size
     return _honest((document, arrays))
+
+
+def slopes(rng: Generator, problem: Problem) -> bytes:
+    """Other slopes of the regularizer, matrices above, roots and multipliers, also of summands; terms exchanged."""
+    document, arrays = copy.deepcopy(problem.contents[0]), dict(problem.contents[1])
+    for _ in range(int(rng.integers(1, 3))):
+        of, own = document["problem"]["regularizer"], document["dual"]["regularizer"]
+        start, tables = "", own.get("summands", [])
+        if tables:
+            at = int(rng.integers(min(len(tables), len(of["summands"]))))
+            if rng.random() < 0.2:
+                own["summands"] = _chosen(rng, [tables[::-1], tables[:1], [*tables, tables[0]], []])
+                continue
+            if rng.random() < 0.2:
+                _exchanged(rng, arrays, at, int(rng.integers(len(tables))))
+                continue
+            of, own, start = of["summands"][at], tables[at], f"term{at}_"
+        mine = [
+            name for name in ("slope", "above", "root", "z", "factor") if arrays.get(start + name, np.empty(0)).size
+        ]
+        if own and "summands" not in own and rng.random() < 0.7:
+            key = _chosen(rng, own)
+            own[key] = str(_another_multiplier(rng, Fraction(own[key]), of))
+        elif arrays.get("factor", np.empty(0)).size and rng.random() < 0.1:
+            # A triangle, in a log det, and a row of one block.
+            arrays["factor"] = _no_triangle(rng, arrays["factor"])
+        elif mine:
+            name = start + _chosen(rng, mine)
+            weight = float(Fraction(of["weight"])) if "weight" in of else 1.0
+            arrays[name] = _another_slope(rng, name, arrays[name], weight)
+    return _honest((document, arrays))
+
+
+def _exchanged(rng: Generator, arrays: dict[str, np.ndarray], at: int, other: int) -> None:
+    """The slopes of two terms, or all of their arrays."""
+    names = ("slope",) if rng.random() < 0.5 else ("slope", "above", "root", "prior", "prior_root", "spent")
+    for name in names:
+        first, second = (arrays.pop(f"term{k}_{name}", None) for k in (at, other))
+        arrays |= {f"term{k}_{name}": array for k, array in ((other, first), (at, second)) if array is not None}
+
+
+def _another_multiplier(rng: Generator, value: Fraction, of: dict[str, Any]) -> Fraction:
+    """Of a budget, mostly just out of its range; or what a quadratic form lacks."""
+    most = Fraction(of.get("weight", "1"))
+    factor = Fraction(float(10.0 ** rng.uniform(-3, 9)))
+    return _chosen(
+        rng,
+        [value * factor, -value, Fraction(0), most, most * (1 + Fraction(1, 10**15)), -Fraction(1, 10**30),
+         value * (1 - Fraction(1, 10**9)), Fraction(10) ** int(rng.integers(-300, 301))],
+    )  # fmt: skip
+
+
+def _another_slope(rng: Generator, name: str, array: np.ndarray, weight: float) -> np.ndarray:
+    """Random, scaled, on the bound or beyond it by an ulp, without its form, or with one entry changed."""
+    kind, size = int(rng.integers(9)), 10.0 ** rng.uniform(-8, 4)
+    if kind == 0:
+        random = rng.standard_normal(array.shape) * size * weight
+        if array.ndim == 1 or name == "factor":
+            return random
+        return np.triu(random) if name.endswith("root") else random + random.T
+    if kind == 1:
+        return array * (1.0 + size * _chosen(rng, [-1.0, 1.0]))
+    if kind == 2:
+        return array * _chosen(rng, [0.0, 2.0, 1.0 - 2.0**-52, 1.0 + 2.0**-52, 1.0 + 1e-9, 1.0 - 1e-9])
+    if kind == 3:
+        # The largest entry is the weight, or just above it.
+        largest = float(np.abs(array).max(initial=0.0)) or 1.0
+        return np.nextafter(
+            np.clip(array / largest, -1.0, 1.0) * weight, _chosen(rng, [0.0, np.copysign(np.inf, array)])
+        )
+    if kind == 4 and array.ndim == 2:
+        return _no_triangle(rng, array)
+    array = array.copy()
+    at = tuple(int(rng.integers(side)) for side in array.shape)
+    array[at] = _chosen(rng, [0.0, -array[at], weight, np.nextafter(weight, np.inf), -1e-300, 5e-324, size])
+    if array.ndim == 2 and name.endswith(("slope", "above")):
+        array[at[::-1]] = array[at]
+    return array
+
+
+def _no_triangle(rng: Generator, array: np.ndarray) -> np.ndarray:
+    """One entry in the lower half changed: no triangle any more, no symmetric matrix, no row of one block."""
+    array = array.copy()
+    at = tuple(sorted((int(rng.integers(side)) for side in array.shape), reverse=True))
+    at = min(at[0], len(array) - 1), min(at[1], array.shape[1] - 1)
+    array[at] = array[at] + _chosen(rng, [5e-324, 1e-12, 1.0])
+    return array
 
 
 def _of_summand(rng: Generator, tables: list[dict[str, Any]], arrays: dict[str, np.ndarray], size: float) -> None:
@@ -160,12 +239,12 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
         risks = table["risk"].get("summands", [table["risk"]])
         risk = _chosen(rng, risks) if risks else {}
         if kind == 0:
-            if "rest" in table["regularizer"] and rng.random() < 0.5:
-                table["regularizer"]["diagonal"] = not table["regularizer"]["diagonal"]
-            _another_number(rng, table["regularizer"], ("weight",))
+            term = _chosen(rng, table["regularizer"].get("summands", [table["regularizer"]]))
+            if "diagonal" in term and rng.random() < 0.5:
+                term["diagonal"] = not term["diagonal"]
+            _another_number(rng, term, ("weight", "limit"))
         elif kind == 1:
-            table["regularizer"] = {"kind": _chosen(rng, ["zero", "trace", "frobenius", "squared frobenius"])}
-            table["regularizer"] |= {"weight": "1/3"} if table["regularizer"]["kind"] != "zero" else {}
+            _another_regularizer(rng, document, arrays)
         elif kind == 2 and "measure" in risk:
             risk["measure"] = str(rng.choice(sorted(MEASURES)))
             risk.pop("k", None)
@@ -173,7 +252,7 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
                 risk["k"] = int(_chosen(rng, [1, 2, 3, 5, 1000, 2**39]))
         elif kind == 3 and "terms" in risk:
             term = _chosen(rng, risk["terms"])
-            term["loss"] = _chosen(rng, ["hinge", "absolute", "squared", "logistic", "hard"])
+            term["loss"] = _chosen(rng, LOSSES)
             term["sign"] = _chosen(rng, [1, -1])
             if term["loss"] == "hard":
                 term["weight"] = "1"
@@ -194,6 +273,23 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
     return _honest((document, arrays))
 
 
+def _another_regularizer(rng: Generator, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """One without arrays of its own but a slope: that of before, or zero."""
+    table, own = document["problem"], re.compile("term[0-9]+_.*|prior|prior_root|spent|form|gram_of|z|root|above|slope")
+    before = [arrays.pop(name) for name in sorted(arrays) if own.fullmatch(name)]
+    kind = _chosen(rng, ["zero", "trace", *_WITH_SLOPE])
+    table["regularizer"] = {"kind": kind} | ({"weight": "1/3"} if kind != "zero" else {})
+    document["dual"]["regularizer"] = {}
+    if kind in _WITH_SLOPE:
+        shape = (table["features"],) * (1 if table["cone"] == "diagonal" else 2)
+        fits = [array for array in before if array.shape == shape]
+        arrays["slope"] = _chosen(rng, [*fits, np.zeros(shape)])
+    if kind == "trace norm" and table["cone"] != "diagonal":
+        arrays["above"] = np.eye(table["features"]) * 10.0 ** rng.uniform(-3, 3)
+    if kind == "entrywise":
+        table["regularizer"]["diagonal"] = True
+
+
 def _another_number(rng: Generator, table: dict[str, Any], names: tuple[str, ...]) -> None:
     name = _chosen(rng, [name for name in names if name in table] or [None])
     if name is None:
@@ -202,6 +298,85 @@ def _another_number(rng: Generator, table: dict[str, Any], names: tuple[str, ...
     factor = _chosen(rng, [Fraction(1, 2), Fraction(3), Fraction(10**9), Fraction(1, 10**9), Fraction(7, 10**150)])
     options = [value * factor, -value, value + 1, value * (1 + Fraction(1, 10**15)), Fraction(0), Fraction(10**199)]
     table[name] = str(_chosen(rng, options))
+
+
+LOSSES = ("hinge", "absolute", "squared", "logistic", "hard", "itakura-saito", "negative log", "negative root")
+_WITH_SLOPE = ("frobenius", "squared frobenius", "trace norm", "entrywise")
+
+
+def regularizers(rng: Generator, problem: Problem) -> bytes:
+    """Other regularizers and cones, with arrays that fit: kinds exchanged, priors, prices, sums, blocks."""
+    document, arrays = copy.deepcopy(problem.contents[0]), dict(problem.contents[1])
+    table, dual = document["problem"], document["dual"]
+    d, diagonal = table["features"], table["cone"] == "diagonal"
+    for _ in range(int(rng.integers(1, 3))):
+        of, own, start = table["regularizer"], dual["regularizer"], ""
+        kind = int(rng.integers(7))
+        if kind == 0 and not diagonal:
+            _other_blocks(rng, table, arrays, d)
+            continue
+        if kind == 1 and of["kind"] != "sum":
+            _in_a_sum(rng, table, dual, arrays)
+            continue
+        if "summands" in of:
+            at = int(rng.integers(len(of["summands"])))
+            if kind == 2:
+                terms = of["summands"]
+                of["summands"] = _chosen(rng, [terms[::-1], terms[:-1], [*terms, {"kind": "zero"}], terms * 3])
+                continue
+            of, start = of["summands"][at], f"term{at}_"
+            own = own["summands"][at] if len(own.get("summands", [])) > at else {}
+        shape = (d,) if diagonal else (d, d)
+        if of["kind"] in _WITH_SLOPE and kind < 5:
+            if rng.random() < 0.5:
+                of["kind"] = _chosen(rng, _WITH_SLOPE)
+                of.pop("diagonal", None)
+                if of["kind"] == "entrywise":
+                    of["diagonal"] = bool(rng.random() < 0.7)
+                arrays.pop(f"{start}above", None)
+                if of["kind"] == "trace norm" and not diagonal:
+                    arrays[f"{start}above"] = np.eye(d) * 10.0 ** rng.uniform(-3, 3)
+            elif of.pop("prior", None):
+                arrays.pop(f"{start}prior")
+            else:
+                M0 = rng.standard_normal(shape)
+                of["prior"], arrays[f"{start}prior"] = True, M0 if diagonal else M0 + M0.T
+        elif of["kind"] == "budget":
+            if of.pop("weight", None) is None:
+                of["weight"] = str(
+                    Fraction(own.get("multiplier", "1")) * _chosen(rng, [1, 2, Fraction(999, 1000)]) or 1
+                )
+        elif of["kind"] == "trace":
+            # A budget has the same slope, with a multiplier.
+            of.pop("over_root_of", None)
+            own["multiplier"], of["kind"], of["limit"] = of.pop("weight"), "budget", _chosen(rng, ["1", "1/7", "100"])
+            arrays[f"{start}spent"] = np.ones(d) if diagonal else np.eye(d)
+    return _honest((document, arrays))
+
+
+def _other_blocks(rng: Generator, table: dict[str, Any], arrays: dict[str, np.ndarray], d: int) -> None:
+    """Block-diagonal metrics in the place of all, or the other way, or other blocks."""
+    if table["cone"] == "block-diagonal" and rng.random() < 0.4:
+        table["cone"] = "psd"
+        arrays.pop("blocks", None)
+        return
+    table["cone"], arrays["blocks"] = "block-diagonal", rng.integers(0, d, d)
+    if rng.random() < 0.5:
+        # With a factor that fits them.
+        rows = [np.where(arrays["blocks"] == block, arrays["factor"], 0.0) for block in range(d)]
+        arrays["factor"] = np.concatenate(rows) if len(arrays["factor"]) != d or rng.random() < 0.5 else sum(rows)
+
+
+def _in_a_sum(rng: Generator, table: dict[str, Any], dual: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """The same beside nothing, or beside a trace."""
+    other, at = _chosen(rng, [{"kind": "zero"}, {"kind": "trace", "weight": "1/1000"}]), int(rng.integers(2))
+    terms, tables = [table["regularizer"]], [dual["regularizer"]]
+    terms.insert(1 - at, other)
+    tables.insert(1 - at, {})
+    table["regularizer"], dual["regularizer"] = {"kind": "sum", "summands": terms}, {"summands": tables}
+    for name in ("slope", "above", "root", "prior", "prior_root", "spent"):
+        if name in arrays:
+            arrays[f"term{at}_{name}"] = arrays.pop(name)
 
 
 def data(rng: Generator, problem: Problem) -> bytes:
@@ -221,8 +396,10 @@ def data(rng: Generator, problem: Problem) -> bytes:
             arrays[name] = array
         else:
             arrays[name] = rng.permutation(array.ravel()).reshape(array.shape)
-        if name == "linear" and array.ndim == 2:
+        if name.endswith(("linear", "spent", "prior")) and array.ndim == 2:
             arrays[name] = 0.5 * arrays[name] + 0.5 * arrays[name].T
+        if name.endswith("prior_root") and array.ndim == 2:
+            arrays[name] = np.triu(arrays[name])
     return _honest((document, arrays))
 
 
@@ -506,8 +683,10 @@ MUTATIONS: dict[str, tuple[Callable[[Generator, Problem], bytes], float]] = {
     "noise on hints": (noise, 2.0),
     "hints: NaN, huge, zero, order, scale": (numbers, 1.0),
     "hints: other dual points, factors": (dual_points, 2.0),
+    "hints: slopes of the regularizer": (slopes, 3.0),
     "claims": (claims, 1.0),
     "statement: parameters": (parameters, 2.0),
+    "statement: regularizer, cone": (regularizers, 2.5),
     "statement: data": (data, 2.0),
     "arrays that do not fit": (wrong_arrays, 1.0),
     "bytes": (some_bytes, 1.0),

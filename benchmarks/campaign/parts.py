@@ -85,7 +85,10 @@ SETS: dict[str, Callable[[Generator, Part], Part]] = {
     "parts: claims": _other_claims, "parts: noise on one": _noise,
 }  # fmt: skip
 """What is done to parts; and besides, to one of them, any mutation of a file that keeps the container."""
-OF_ONE = ("statement: parameters", "statement: data", "hints: other dual points, factors", "JSON: values")
+OF_ONE = (
+    "statement: parameters", "statement: data", "statement: regularizer, cone", "hints: other dual points, factors",
+    "hints: slopes of the regularizer", "JSON: values",
+)  # fmt: skip
 
 
 def files(rng: Generator, problem: Problem) -> tuple[str, list[bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
 import warnings
@@ -14,23 +15,35 @@ from typing import Any
 import numpy as np
 
 import convexmetric as cm
-from campaign.exact import INFINITE, Interval, Statement, Unreadable, worst_places
+from campaign.exact import INFINITE, NEGATIVE, Interval, Statement, Unreadable, slope_of, worst_places
 from convexmetric.certificates import kernel
-from convexmetric.certificates.dual_points import feasible
 from convexmetric.certificates.kernel import rounded
+from convexmetric.certificates.slopes import above, feasible
 from convexmetric.comparisons import PairDistances, Triplets
-from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones import BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone, shared_points
 from convexmetric.errors import InputError
-from convexmetric.losses import BoxLoss, Hinge, Logistic
+from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
 from convexmetric.measures import MEASURES
-from convexmetric.regularizers import EntrywiseL1, Frobenius, Regularizer, SquaredFrobenius, Trace, Zero
+from convexmetric.regularizers import (
+    Budget,
+    Distance,
+    EntrywiseL1,
+    Frobenius,
+    LogDet,
+    Regularizer,
+    SquaredDistance,
+    SquaredFrobenius,
+    Trace,
+    TraceDistance,
+    Zero,
+)
 from convexmetric.risks import Risk, SeparableRisk, SmoothSeparableRisk, SumRisk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from forgery import Contents, opened
 from samples import EVERYTHING, instance, random_metric, random_triplets
 
-__all__ = ["Problem", "family", "on_a_line", "regularizer", "solved"]
+__all__ = ["Problem", "builders", "family", "on_a_line", "regularizer", "solved"]
 
 LARGEST = Fraction(np.finfo(float).max)
 Generator = np.random.Generator
@@ -38,7 +51,8 @@ Generator = np.random.Generator
 FEW = (
     "ranking from labels", "relative, rbf, soft", "relative, A, hard", "triplets, graph, diagonal",
     "pairs, all, frobenius, features, margin 1.0", "cross-modal, representatives", "psd triplets, trace, G",
-    "rankings by map", "triplets, zero, PSDCone",
+    "rankings by map", "triplets, zero, PSDCone", "itakura-saito, log det, PSDCone", "entries to a prior and log det",
+    "trace distance, PSDCone", "negative root, budget, BlockDiagonal", "shared points",
 )  # fmt: skip
 
 
@@ -66,7 +80,8 @@ def regularizer(document: dict[str, Any]) -> str:
     """Which regularizer, cone and linear term."""
     problem = document["problem"]
     table = problem["regularizer"]
-    kind = f"form of {table['of']}" if "of" in table else table["kind"]
+    terms = [f"{one['kind']}{' to a prior' if 'prior' in one else ''}" for one in table.get("summands", [table])]
+    kind = f"form of {table['of']}" if "of" in table else " and ".join(terms)
     return f"{kind}, {problem['cone']}{', G' if problem['linear'] else ''}"
 
 
@@ -104,7 +119,8 @@ def _sum(cone: type[Cone], regularizer: Regularizer, shared: bool) -> Any:
     return cm.MetricProblem(SumRisk(*risks), regularizer)
 
 
-def _builders() -> dict[str, Callable[[], Any]]:
+def builders() -> dict[str, Callable[[], Any]]:
+    """Problems by name, made when they are called."""
     made: dict[str, Callable[[], Any]] = {name: lambda name=name: instance(name) for name in sorted(EVERYTHING)}
     for measure in MEASURES:
         for diagonal in (False, True):
@@ -118,17 +134,74 @@ def _builders() -> dict[str, Callable[[], Any]]:
             for rest in (Zero(), Trace(0.1), Frobenius(0.1), SquaredFrobenius(0.1)):
                 name = f"triplets, {'all' if every else 'other'} entries and {type(rest).__name__}, {cone.__name__}"
                 made[name] = lambda cone=cone, rest=rest, every=every: _triplets(EntrywiseL1(0.1, rest, every), cone)
+    return made | _of_blocks()
+
+
+def _pairs(risk: str, regularizer: Callable[[Cone], Regularizer], cone: Cone) -> Any:
+    """Pairs that should be near or far, or far pairs only, which a budget or G keeps from growing."""
+    rng = np.random.default_rng(2)
+    X, pairs = rng.standard_normal((8, 3)), np.array([rng.choice(8, 2, replace=False) for _ in range(10)])
+    signs, ones = np.where(np.arange(10) < 5, 1.0, -1.0), np.ones(10)
+    far = PairDistances(X, pairs, ones, cone)
+    risks: dict[str, Callable[[], Risk]] = {
+        "itakura-saito": lambda: SeparableRisk(
+            PairDistances(X, pairs, signs, cone), ItakuraSaito(0.4, np.where(signs > 0.0, 6.0, 1.0), signs)
+        ),
+        "negative log": lambda: SeparableRisk(far, NegativeLog(0.2)),
+        "negative root": lambda: SeparableRisk(far, NegativeRoot(0.2)),
+        "hinge": lambda: SeparableRisk(Triplets(X, random_triplets(rng, 8, 12), cone), Hinge(0.5)),
+    }
+    return cm.MetricProblem(risks[risk](), regularizer(cone))
+
+
+def _shared() -> Any:
+    """Two tasks that share a metric."""
+    rng, task, cone = np.random.default_rng(3), np.repeat([0, 1], 5), BlockDiagonal([2, 2, 2])
+    triplets = np.concatenate([random_triplets(rng, 5, 8), random_triplets(rng, 5, 8) + 5])
+    X = shared_points(rng.standard_normal((10, 2)), task)
+    return cm.MetricProblem(SeparableRisk(Triplets(X, triplets, cone), Hinge(0.5)), SquaredFrobenius(0.3))
+
+
+def _of_blocks() -> dict[str, Callable[[], Any]]:
+    """Regularizers and losses that are no norms and no hinges, with every cone."""
+
+    def near(cone: Cone) -> np.ndarray:
+        return random_metric(np.random.default_rng(4), cone) + 0.2 * cone.identity()
+
+    made: dict[str, Callable[[], Any]] = {"shared points": _shared}
+    terms: dict[str, Callable[[Cone], Regularizer]] = {
+        "log det": lambda cone: LogDet(near(cone), 0.5),
+        "budget": lambda cone: Budget(near(cone), 1.5),
+        "budget at a price": lambda cone: Budget(near(cone), 0.5, 3.0),
+        "squared distance": lambda cone: SquaredDistance(0.5, near(cone)),
+        "distance": lambda cone: Distance(0.3, near(cone)),
+        "trace distance": lambda cone: TraceDistance(0.3, near(cone)),
+    }
+    cases = [("hinge", name) for name in terms if name != "budget"]
+    cases += [(risk, name) for risk in ("itakura-saito", "negative log", "negative root") for name in ("log det",)]
+    cases += [("negative log", "budget"), ("negative root", "budget"), ("itakura-saito", "distance")]
+    for cone in (PSDCone(3), NonnegativeDiagonal(3), BlockDiagonal([2, 1])):
+        for risk, name in cases:
+            start = "" if risk == "hinge" else f"{risk}, "
+            made[f"{start}{name}, {type(cone).__name__}"] = lambda risk=risk, name=name, cone=cone: _pairs(
+                risk, terms[name], cone
+            )
+    full = PSDCone(3)
+    made["entries to a prior and log det"] = lambda: _pairs(
+        "hinge", lambda cone: EntrywiseL1(0.1, LogDet(near(cone), 0.5), prior=near(cone)), full
+    )
+    made["entries to a prior"] = lambda: _pairs("itakura-saito", lambda cone: EntrywiseL1(0.2, prior=near(cone)), full)
     return made
 
 
 def solved(names: tuple[str, ...] | None = None) -> list[Problem]:
     """Certificates of the package's own solvers for random instances of every kind."""
-    builders, made = _builders(), []
+    known, made = builders(), []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number, name in enumerate(names or builders):
+        for number, name in enumerate(names or known):
             path = Path(folder) / f"{number}.npz"
-            problem = builders[name]()
+            problem = known[name]()
             verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7), name)
             made.append(Problem(name, opened(path), (verdict.lower, verdict.upper)))
     return made
@@ -142,9 +215,11 @@ def on_a_line(rng: Generator) -> Problem:
 
     Scales from 1e-150 to 1e150, offsets up to 1e8, constant and repeated columns, weights up to 1e300.
     """
-    diagonal, d = bool(rng.random() < 0.5), int(rng.choice([1, 1, 1, 2, 3]))
-    scale = _scale(rng)
+    cone, d = str(rng.choice(["diagonal", "psd", "psd", "block-diagonal"])), int(rng.choice([1, 1, 1, 2, 3]))
+    scale, diagonal = _scale(rng), cone == "diagonal"
     arrays: dict[str, np.ndarray] = {}
+    if cone == "block-diagonal":
+        arrays["blocks"] = rng.integers(0, d, d)
     risk = _RISKS[rng.integers(len(_RISKS))](rng, scale, d, arrays)
     table, linear = _regularizer(rng, scale, diagonal, d, arrays)
     document: dict[str, Any] = {
@@ -152,8 +227,7 @@ def on_a_line(rng: Generator) -> Problem:
         "version": 2,
         "title": "on a line",
         "problem": {
-            "cone": "diagonal" if diagonal else "psd", "features": d, "risk": risk, "regularizer": table,
-            "linear": linear,
+            "cone": cone, "features": d, "risk": risk, "regularizer": table, "linear": linear,
         },
         "dual": {},
         "claimed": {"lower": "0", "upper": "1"},
@@ -256,7 +330,7 @@ def _margin(rng: Generator) -> str:
     return str(Fraction(str(round(float(rng.choice([1.0, 0.5, 0.3, 0.0, -0.2, 3.0, 1e-9, 1e9])), 12))))
 
 
-_LOSSES = ("hinge", "absolute", "squared", "logistic", "hard")
+_LOSSES = ("hinge", "absolute", "squared", "logistic", "hard", "itakura-saito", *NEGATIVE)
 
 
 def _term(rng: Generator, loss: str | None = None) -> dict[str, Any]:
@@ -265,15 +339,26 @@ def _term(rng: Generator, loss: str | None = None) -> dict[str, Any]:
     return {"loss": loss, "weight": weight, "margin": _margin(rng), "sign": int(rng.choice([1, 1, -1]))}
 
 
+def _signed(term: dict[str, Any]) -> dict[str, Any]:
+    """A term that is finite at some distances: a margin that is not zero, and of the sign of the term."""
+    margin = abs(Fraction(term["margin"])) or Fraction(1)
+    sign = 1 if term["loss"] in NEGATIVE else term["sign"]
+    return term | {"margin": str(sign * margin), "sign": sign}
+
+
 def _listed(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     n, count = int(rng.integers(3, 7)), int(rng.integers(1, 9))
     arrays["points"] = _line(rng, n, scale, d)
     loss = str(rng.choice(_LOSSES)) if rng.random() < 0.8 else None
     terms = [_term(rng, loss) for _ in range(int(rng.integers(1, 4)))]
-    name = str(rng.choice(["pairs", "triplets"]))
+    # Of triplets with all signs the last ones are mostly infinite.
+    barrier = loss in ("itakura-saito", *NEGATIVE) and rng.random() < 0.9
+    name = "pairs" if barrier else str(rng.choice(["pairs", "triplets"]))
+    if barrier:
+        terms = [_signed(term) for term in terms]
     arrays[name] = np.array([rng.permutation(n)[: 2 + (name == "triplets")] for _ in range(count)])
     arrays["terms"] = rng.integers(0, len(terms), count)
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and not barrier:
         arrays["targets"] = np.round(rng.random(count), 3) * 10.0 ** rng.integers(-3, 3)
     if rng.random() < 0.3:
         arrays["comparison_weights"] = rng.random(count) * (rng.random(count) < 0.9)
@@ -307,15 +392,50 @@ def _regularizer(
         else:
             arrays["gram_of"] = rng.standard_normal((int(rng.integers(1, 4)), 1)) * size**0.5
         return {"kind": "quadratic form", "of": of}, linear
-    if rng.random() < 0.05:
-        return {"kind": "zero"}, linear
-    kind = str(rng.choice(["trace", "frobenius", "squared frobenius"]))
-    power = 2.0 if kind == "squared frobenius" and rng.random() < 0.8 else 1.0
-    size = 10.0 ** min(max(power * np.log10(size), -195.0), 195.0)
-    table: dict[str, Any] = {"kind": kind, "weight": _rational(rng, 10.0 ** rng.uniform(-2, 1.5) * size)}
+    if d == 1 and rng.random() < 0.2:
+        terms = [
+            _named(rng, size, diagonal, d, arrays, f"term{number}_", kinds)
+            for number, kinds in enumerate(((*_NORMS, "prior"), _NORMS, _BASES)[-int(rng.integers(2, 4)) :])
+        ]
+        return {"kind": "sum", "summands": terms}, linear
+    return _named(rng, size, diagonal, d, arrays, "", ("zero", *_NORMS * 3, *_BASES * 3)), linear
+
+
+_NORMS = ("frobenius", "trace norm", "entrywise")
+_BASES = ("trace", "squared frobenius", "log det", "budget")
+
+
+def _named(
+    rng: Generator, size: float, diagonal: bool, d: int, arrays: dict[str, np.ndarray], start: str,
+    kinds: tuple[str, ...],
+) -> dict[str, Any]:  # fmt: skip
+    """One regularizer; its arrays have a start."""
+    kind, shape = str(rng.choice(kinds)), (d,) if diagonal else (d, d)
+    kind = "frobenius" if kind == "prior" or (kind == "entrywise" and diagonal) else kind
+    if kind == "zero":
+        return {"kind": "zero"}
+    table: dict[str, Any] = {"kind": kind}
+    # Metrics are of the size 1 / size.
+    metric = 10.0 ** float(np.clip(rng.uniform(-2, 1) - np.log10(size), -195.0, 195.0))
+    positive = rng.standard_normal((d, d))
+    positive = np.diag(np.abs(positive)) + 0.1 if diagonal else positive.T @ positive + 0.1 * np.eye(d)
+    if kind == "budget":
+        arrays[f"{start}spent"] = 0.5 * (positive + positive.T)
+        table["limit"] = _rational(rng, metric)
+        return table | ({"weight": _rational(rng, 10.0 ** rng.uniform(-2, 2) * size)} if rng.random() < 0.5 else {})
+    power = 2.0 if kind == "squared frobenius" and rng.random() < 0.8 else 0.0 if kind == "log det" else 1.0
+    weight = 10.0 ** float(np.clip(power * np.log10(size), -195.0, 195.0))
+    table["weight"] = _rational(rng, 10.0 ** rng.uniform(-2, 1.5) * weight)
     if rng.random() < 0.2:
         table["over_root_of"] = int(rng.integers(1, 50))
-    return table, linear
+    if kind == "entrywise":
+        table["diagonal"] = bool(rng.random() < 0.8)
+    if kind == "log det":
+        inverse = np.clip(1.0 / metric, 1e-250, 1e250)
+        arrays[f"{start}prior_root"] = positive * inverse if diagonal else np.triu(positive) * inverse**0.5
+    elif kind in (*_NORMS, "squared frobenius") and d == 1 and rng.random() < 0.7:
+        table["prior"], arrays[f"{start}prior"] = True, np.full(shape, metric * rng.choice([1.0, 1.0, -1.0]))
+    return table
 
 
 # Hints near the best ones ---------------------------------------------------------------------------------------------
@@ -324,18 +444,21 @@ def _regularizer(
 def _hints(statement: Statement, rng: Generator, document: dict[str, Any]) -> dict[str, np.ndarray]:
     """The best metric in floats, and a dual point at the kink where it stands."""
     v, along = statement.line()
-    R, rest, _ = statement.of_one_number()
+    R, _ = statement.of_one_number()
     try:
-        s = R.lowest(*rest)
+        s = R.lowest()
     except Unreadable:
         s = None
     s = Fraction(1) if s is None or s < 0 else s
-    hard = any(getattr(part, "loss", "") == "hard" for part in statement.parts)
-    hints = _metric(statement, v, s * (1 + Fraction(hard, 10**12)))
-    if rng.random() < 0.1 and "factor" in hints:
+    inside = Fraction(R.most == s) * -1 or Fraction(R.least == s)
+    hints = _metric(statement, v, s * (1 + inside / 10**12))
+    definite = any(term.table["kind"] == "log det" for term in statement.omega)
+    if rng.random() < 0.1 and "factor" in hints and not definite:
         hints["factor"] = np.concatenate([hints["factor"], np.zeros((1, statement.d))])
     near = [s * (1 - Fraction(1, 2**22)), s * (1 + Fraction(1, 2**22))]
-    falls, rises = R.slopes(near[0], *rest)[1], R.slopes(near[1], *rest)[0]
+    if not s:
+        near = [Fraction(1, 10**290)] * 2
+    falls, rises = R.slopes(near[0])[1], R.slopes(near[1])[0]
     share = min(max(-falls / (rises - falls), Fraction(0)), Fraction(1)) if rises > falls else Fraction(1, 2)
     if "near" in statement.arrays:
         document["dual"], found = _integers(statement, document["problem"]["risk"], along, near, share)
@@ -344,10 +467,10 @@ def _hints(statement: Statement, rng: Generator, document: dict[str, Any]) -> di
     slopes = []
     for part in statement.parts:
         rise = sum(sign * (along[a] - along[b]) ** 2 for sign, a, b in part.distances)
-        ends = [_slope(part.loss, part.mu - rise * at) for at in near]
+        ends = [_slope(part.loss, part.mu, rise * at) for at in near]
         slopes.append(_float((1 - share) * ends[0] + share * ends[1]))
     hints["slopes"] = np.array(slopes)
-    _push(statement, along, R.slopes(s, *rest)[1], s, hints["slopes"])
+    _push(statement, along, R.slopes(s if s else near[1])[1], s, hints["slopes"])
     return hints
 
 
@@ -364,7 +487,7 @@ def _integers(
     lists = list(statement.lists)
     if risk.get("loss") == "logistic":
         slopes = [
-            round(sum(w * _slope("logistic", -_rise(along, *pair) * s) for w, s in zip(weights, near)))
+            round(sum(w * slope_of("logistic", Fraction(0), _rise(along, *pair) * s) for w, s in zip(weights, near)))
             for anchor, relevant, others in lists
             for pair in ((anchor, i, j) for i in relevant for j in others)
         ]
@@ -405,24 +528,81 @@ def _rise(along: list[Fraction], anchor: int, i: int, j: int) -> Fraction:
 
 
 def _made_feasible(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """The share of the dual point that is feasible, and its cap; none where that is not found."""
-    try:
-        with np.errstate(all="ignore"):
-            given = kernel.Arrays(arrays)
-            stated = kernel.Problem(document, given)
-            says, factor = stated.risk.dual(document["dual"], given), stated.factor(given)
-            hints = {"hint": arrays.get("weights_of_metric", np.zeros(stated.d))}
-            _, table, cap = feasible(stated, says, hints, stated.upper(stated.risk.value(factor), factor))
-    except (kernel.NotProven, kernel.CertificateError, InputError, np.linalg.LinAlgError, ValueError, ArithmeticError):
-        d, problem = document["problem"]["features"], document["problem"]
-        table, cap, kind = {"share": "0"}, {}, problem["regularizer"]["kind"]
-        if kind == "quadratic form":
-            cap = {"z": np.zeros(d)}
-            table |= {"lack": "0"} if problem["regularizer"]["of"] == "matrix" else {}
-        elif problem["cone"] == "psd" and kind != "trace":
-            table, cap = table | {"shift": "0"}, {"cap": np.zeros((1, d))}
-    document["dual"] |= table
-    arrays |= cap
+    """The share of the dual point that is feasible, and a slope; zero where that is not found."""
+    document["dual"] |= {"share": "0", "regularizer": {}}
+    with np.errstate(all="ignore"), contextlib.suppress(*_FAILED):
+        stated = kernel.Problem(document, kernel.Arrays(arrays))
+        document["dual"]["regularizer"], proves = _of_nothing(stated.omega)
+        # Of a risk that may be negative no share counts, so that its slopes have to leave some room.
+        for scale in (1.0,) if stated.risk.nonnegative else (1.0, 1.0 - 2.0**-40, 1.0 - 2.0**-20):
+            with contextlib.suppress(*_FAILED):
+                if scale < 1.0:
+                    arrays["slopes"] = arrays["slopes"] * scale
+                table, found = _found(stated, document, arrays)
+                proves |= found
+                if table:
+                    document["dual"] |= table
+                    break
+        arrays |= proves
+
+
+def _found(stated: Any, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """A feasible share and slope, if there is one; and matrices above."""
+    given = kernel.Arrays(arrays)
+    factor = stated.cone.factor(given, stated.omega.definite)
+    M = stated.cone.metric(factor)
+    known, own = above(stated.omega, M.mid)
+    for name, array in own.items():
+        # At a metric of zero nothing is too little for the kernel, whose numbers have radii.
+        own[name] = array + 1e-100 * np.eye(len(array)) if np.isfinite(array).all() else np.eye(len(array))
+    with contextlib.suppress(*_FAILED):
+        says, upper = stated.risk.dual(document["dual"], given), Fraction(0)
+        with contextlib.suppress(kernel.NotProven):
+            upper = stated.upper(stated.risk.value(factor), factor, known)
+        hints = {"hint": arrays.get("weights_of_metric"), "slopes": _of_norms(stated, M.mid, says.S.mid)}
+        table, slopes = feasible(stated, says, hints, upper, own)
+        return table, own | slopes
+    return {}, own
+
+
+_FAILED = (kernel.NotProven, kernel.CertificateError, InputError, np.linalg.LinAlgError, ValueError, ArithmeticError)
+
+
+def _of_norms(stated: Any, M: np.ndarray, S: np.ndarray) -> list[np.ndarray]:
+    """Slopes at a metric of the norms that come with one: all but a Frobenius norm without a prior that is the last.
+
+    Of one feature: those of signs, and where the metric is the prior what the dual point asks for.
+    """
+    parts = stated.omega.parts if stated.omega.kind == "sum" else [stated.omega]
+    last = [part for part in parts[-1:] if part.kind in _NORMS and (part.kind != "frobenius" or part.prior is not None)]
+    left, found = S if stated.G is None else S - stated.G, []
+    for part in parts[:-1] + last:
+        weight, X = float(part.weight.mid), M if part.prior is None else M - part.prior
+        if M.size == 1:
+            kink = abs(X.item()) <= 1e-9 * abs((M - X).item())
+            found.append(np.clip(left, -weight, weight) if kink else np.sign(X) * weight)
+        elif part.kind == "entrywise":
+            found.append(left * min(1.0, weight / max(float(np.abs(left).max()), 1e-300)))
+        else:
+            found.append(weight * (np.ones(M.shape) if stated.cone.diagonal else np.eye(len(M))))
+        left = left - found[-1]
+    return found
+
+
+def _of_nothing(omega: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A slope of zero."""
+    if omega.kind == "sum":
+        found = [_of_nothing(part) for part in omega.parts]
+        named = {f"term{k}_{name}": array for k, (_, own) in enumerate(found) for name, array in own.items()}
+        return {"summands": [table for table, _ in found]}, named
+    zeros, identity = np.zeros(omega.cone.shape), np.eye(omega.cone.d)
+    arrays: dict[str, dict[str, np.ndarray]] = {kind: {"slope": zeros} for kind in (*_NORMS, "squared frobenius")}
+    if not omega.cone.diagonal:
+        arrays["trace norm"] = {"slope": zeros, "above": identity}
+    if omega.kind == "log det":
+        arrays["log det"] = {"root": omega.prior_root * (1.0 - 2.0**-40)}
+    arrays["quadratic form"] = {"z": np.zeros(omega.cone.d)}
+    return dict.fromkeys(omega.parameters.split(), "0"), arrays.get(omega.kind, {})
 
 
 def _push(statement: Statement, along: list[Fraction], slope: Fraction, s: Fraction, slopes: np.ndarray) -> None:
@@ -434,33 +614,54 @@ def _push(statement: Statement, along: list[Fraction], slope: Fraction, s: Fract
             return
 
 
-def _slope(loss: str, t: Fraction) -> Fraction:
-    """A slope where ``mu - s`` is t."""
-    if loss == "squared":
-        return 2 * t
-    if loss == "logistic":
-        return Fraction(1.0 / (1.0 + float(np.exp(np.clip(-_float(t), -700.0, 700.0)))))
-    if loss == "hard":
-        return Fraction(0)
-    return Fraction(int(t > 0) - int(loss == "absolute" and t < 0))
+def _slope(loss: str, mu: Fraction, s: Fraction) -> Fraction:
+    """A slope of a loss; zero where the loss is infinite."""
+    infinite = s <= 0 and (loss in NEGATIVE or (loss == "itakura-saito" and mu > 0))
+    return Fraction(0) if infinite else slope_of(loss, mu, s)
 
 
 def _metric(statement: Statement, v: list[Fraction], s: Fraction) -> dict[str, np.ndarray]:
-    """The least metric with ``v^T M v = s``, in floats; zero where it overflows."""
-    a = [entry * entry for entry in v]
+    """The least metric with ``v^T M v = s``, in floats, or about that; zero, or of size one, where it overflows."""
+    omega, kinds, d = statement.omega, {term.table["kind"] for term in statement.omega}, statement.d
+    groups = [[v[i] if i in group else Fraction(0) for i in range(d)] for group in statement.groups]
+    if kinds & {"trace", "trace norm"} and len(omega) == 1:
+        groups = [max(groups, key=lambda part: sum(entry * entry for entry in part))]
+    square = sum((sum(entry * entry for entry in part) ** 2 for part in groups), Fraction(0))
     try:
-        if not statement.diagonal:
-            size = _float_root(s / sum(a) ** 2)
-            return {"factor": np.array([[size * float(entry) for entry in v]])}
-        if statement.regularizer["kind"] == "trace":
-            weights = [Fraction(0)] * len(a)
-            weights[a.index(max(a))] = s / max(a)
-        else:
-            weights = [entry * s / sum(part * part for part in a) for entry in a]
-        return {"weights_of_metric": np.array([float(weight) for weight in weights])}
-    except OverflowError:
-        d = statement.d
-        return {"weights_of_metric": np.zeros(d)} if statement.diagonal else {"factor": np.zeros((1, d))}
+        if kinds == {"budget"} and d > 1:
+            return _within_budget(statement, groups, s)
+        if statement.diagonal:
+            weights = np.array([_float(s * part**2 / square) for part in map(sum, zip(*groups))])
+            return {"weights_of_metric": np.maximum(weights, 1e-290) if "log det" in kinds else weights}
+        rows = np.array([[_float_root(s / square) * float(entry) for entry in part] for part in groups])
+        if "log det" in kinds:
+            # A triangle; of several features the prior changed along v.
+            if d > 1:
+                H = omega[0].array("prior_root")
+                inverse = np.linalg.inv(np.array([[float(entry) for entry in row] for row in H]))
+                M = inverse @ inverse.T
+                along = M @ np.array([float(entry) for entry in v]) / float(np.sqrt(float(v @ (M @ v))))
+                M += (float(s) / float(v @ (M @ v)) - 1.0) * np.outer(along, along)
+                return {"factor": np.triu(np.linalg.cholesky(M).T)}
+            rows = np.maximum(np.abs(rows), 1e-140)
+        return {"factor": rows}
+    except (OverflowError, np.linalg.LinAlgError):
+        one = "log det" in kinds
+        zero = np.zeros((1, d)) if not one else np.eye(d)
+        return {"weights_of_metric": np.full(d, float(one))} if statement.diagonal else {"factor": zero}
+
+
+def _within_budget(statement: Statement, groups: list[list[Fraction]], s: Fraction) -> dict[str, np.ndarray]:
+    """The least ``<A, M>`` with ``v^T M v = s``: ``A^-1 v`` of the best block."""
+    A = np.array(statement.omega[0].arrays["spent"])
+    A, best, along = np.diag(A) if A.ndim == 1 else A, 0.0, np.zeros(len(A))
+    for group, part in zip(statement.groups, groups):
+        v, row = np.array([float(entry) for entry in part]), np.zeros(len(A))
+        row[group] = np.linalg.solve(A[np.ix_(group, group)], v[group])
+        best, along = max((best, along), (float(v @ row), row), key=lambda pair: pair[0])
+    if statement.diagonal:
+        return {"weights_of_metric": along**2 * _float(s) / best**2}
+    return {"factor": along[None] * (_float_root(s) / best)}
 
 
 def _float(value: Fraction) -> float:

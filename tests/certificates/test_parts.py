@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import second_checker
 from campaign.agreement import compare
+from campaign.problems import builders
 from forgery import opened, written
 from samples import EVERYTHING, instance
 
@@ -18,13 +19,18 @@ NAMES = [
     "ranking from labels", "relative, rbf, soft", "relative, A, hard", "triplets, graph, diagonal",
     "pairs, all, frobenius, features, margin 1.0", "pairs, listed, trace, unit-rbf, margin (0.5, 1.5)",
     "cross-modal, representatives", "psd triplets, trace, G", "psd logistic, trace, G", "map", "ndcg",
+    "entries to a prior and log det", "trace distance, PSDCone", "negative log, budget, BlockDiagonal",
+    "itakura-saito, log det, NonnegativeDiagonal",
 ]  # fmt: skip
+BUILDERS = builders()
 
 
 def made(name):
     """A small problem; rankings with weights of their queries."""
     if name in EVERYTHING:
         return instance(name)
+    if name in BUILDERS:
+        return BUILDERS[name]()
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
     X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
     return cm.RankingProblem.from_labels(X, y, name, C=20.0, query_weights=rng.random(12) + 0.1)
@@ -113,7 +119,7 @@ def test_parts_of_two_certificates_are_refused(name, certificates, tmp_path):
 
     def other_metric(document, arrays):
         d = document["problem"]["features"]
-        arrays |= {"factor": np.ones((1, d))} if "factor" in arrays else {"weights_of_metric": np.ones(d)}
+        arrays |= {"factor": np.eye(d)} if "factor" in arrays else {"weights_of_metric": np.ones(d)}
 
     def other_share(document, arrays):
         document["dual"]["share"] += "0"
@@ -122,7 +128,18 @@ def test_parts_of_two_certificates_are_refused(name, certificates, tmp_path):
         claimed = document["claimed"]
         document["claimed"] = {"lower": claimed["upper"], "upper": claimed["lower"]}
 
-    for change in (other_statement, other_data, other_metric, other_share, claims_swapped):
+    def other_slope(document, arrays):
+        """Of the regularizer: parameters where it has them, or arrays; the share where it has neither."""
+        own = document["dual"]["regularizer"]
+        names = [array for array in arrays if array.endswith(("slope", "root", "above", "z")) and "prior" not in array]
+        if "multiplier" in own:
+            own["multiplier"] += "0"
+        elif names:
+            arrays[names[0]] = arrays[names[0]] * 1.5
+        else:
+            other_share(document, arrays)
+
+    for change in (other_statement, other_data, other_metric, other_share, other_slope, claims_swapped):
         with pytest.raises(CertificateError, match="no parts of one certificate"):
             both(*rewritten(tmp_path, parts, change, only=1))
     # With other bounds in all of them they are parts of one certificate, whose claims are not proven.

@@ -37,7 +37,7 @@ def document(problem: dict[str, Any], dual: str, lower: str, upper: str, title: 
         "version": 2,
         "title": title,
         "problem": {"cone": "psd", "features": 1, "linear": False} | problem,
-        "dual": {"kind": dual, "share": "1"},
+        "dual": {"kind": dual, "share": "1", "regularizer": {}},
         "claimed": {"lower": lower, "upper": upper},
         "sha256": {},
     }
@@ -312,7 +312,7 @@ def hard_margin() -> Contents:
 def quadratic(form: list[list[float]]) -> Contents:
     d = len(form)
     contents = triplet(form=np.array(form), weights_of_metric=np.full(d, 0.1), points=np.zeros((3, d)), z=np.zeros(d))
-    contents[0]["dual"]["lack"] = "1/1000"
+    contents[0]["dual"]["regularizer"] = {"lack": "1/1000"}
     table = {"regularizer": {"kind": "quadratic form", "of": "matrix"}, "cone": "diagonal", "features": d}
     del contents[1]["factor"]
     return claiming(changed(contents, problem(**table)), "0", "100")
@@ -341,10 +341,110 @@ def zero(value: float) -> Contents:
     return changed(linear(value), lambda table: table["problem"].update(regularizer={"kind": "zero"}))
 
 
-def entries(subgradient: float, rest: dict[str, Any] | None = None) -> Contents:
+def by(table: dict[str, Any], parameters: dict[str, Any] | None = None, **arrays: np.ndarray) -> Contents:
+    """The triplet with another regularizer in the place of the trace; its slope is at most 1/2 for the dual point."""
+
+    def change(document: dict[str, Any]) -> None:
+        document["problem"]["regularizer"] = table
+        document["dual"]["regularizer"] = parameters or {}
+
+    return changed(triplet(**arrays), change)
+
+
+def one(value: float) -> np.ndarray:
+    return np.array([[value]])
+
+
+def entries(slope: float) -> Contents:
     """The triplet with the size of its only entry in the place of the trace."""
-    table = {"kind": "entrywise", "weight": "1/2", "diagonal": True, "rest": rest or {"kind": "zero"}}
-    return changed(triplet(subgradient=np.array([[subgradient]])), lambda t: t["problem"].update(regularizer=table))
+    return by({"kind": "entrywise", "weight": "1/2", "diagonal": True}, slope=one(slope))
+
+
+def to_a_prior(kind: str, slope: float, **arrays: np.ndarray) -> Contents:
+    """``max(0, 1 - 8 m) + abs(m - 1/16) / 2``: the optimum is 1/32 at m = 1/8."""
+    table = {"kind": kind, "weight": "1/2", "prior": True}
+    return claiming(by(table, slope=one(slope), prior=one(1 / 16), **arrays), "1/36", "1/31")
+
+
+def trace_norm(slope: float = 0.49, above: float = 0.0626) -> Contents:
+    """The same as a trace norm, with the matrix above ``m - 1/16``."""
+    return to_a_prior("trace norm", slope, above=one(above))
+
+
+def squared(slope: float) -> Contents:
+    """``max(0, 1 - 8 m) + 2 m^2``: the optimum is 1/32 at m = 1/8."""
+    table = {"kind": "squared frobenius", "weight": "4"}
+    return claiming(by(table, slope=one(slope), slopes=np.array([0.0624])), "31/1000", "32/1000")
+
+
+def log_det(T: float = 2.83, **arrays: np.ndarray) -> Contents:
+    """``max(0, 1 - 8 m) + (16 m - ln(16 m) - 1) / 2``: the optimum is (1 - ln 2) / 2 at m = 1/8."""
+    given = {"prior_root": one(4.0), "root": one(T), "slopes": np.array([0.499])} | arrays
+    return claiming(by({"kind": "log det", "weight": "1/2"}, **given), "15/100", "16/100")
+
+
+def log_det_of_two(**arrays: np.ndarray) -> Contents:
+    """The same with a second feature, in which points do not differ: its weight is 1."""
+    given = {
+        "prior_root": np.diag([4.0, 1.0]), "root": np.diag([2.83, 0.999]), "factor": np.diag([0.125**0.5, 1.0]),
+        "points": triplet()[1]["points"] * [1.0, 0.0],
+    }  # fmt: skip
+    return changed(log_det(**given | arrays), problem(features=2))
+
+
+def budget(
+    multiplier: str = "8", weight: str | None = None, slope: float = 0.999, factor: float = 0.316, spent: float = 1.0
+) -> Contents:
+    """``max(0, 1 - 8 m)`` where ``m <= 1/10``: the optimum is 1/5 at m = 1/10; with a weight of 4 it is 1/10 at 1/8."""
+    table = {"kind": "budget", "limit": "1/10"} | ({} if weight is None else {"weight": weight})
+    arrays = {"spent": one(spent), "slopes": np.array([slope]), "factor": one(factor)}
+    return claiming(by(table, {"multiplier": multiplier}, **arrays), "19/100", "21/100")
+
+
+def loss(name: str, slope: float, m: float, lower: str, upper: str, share: str = "1", margin: str = "1") -> Contents:
+    """``l(8 m) + m / 2``."""
+    arrays = {"slopes": np.array([slope]), "factor": one(m**0.5)}
+    contents = claiming(changed(triplet(**arrays), terms(loss=name, margin=margin)), lower, upper)
+    return changed(contents, lambda table: table["dual"].update(share=share))
+
+
+def negative_log(share: str = "1", lower: str = "-178/100") -> Contents:
+    """``-ln(8 m) + m / 2``: the optimum is 1 - ln 16 = -1.77 at m = 2."""
+    return loss("negative log", 0.0624, 2.0, lower, "-177/100", share)
+
+
+def negative_root(share: str = "1", lower: str = "-401/100") -> Contents:
+    """``-sqrt(8 m) + m / 2``: the optimum is -4 at m = 8."""
+    return loss("negative root", 0.0624, 8.0, lower, "-39/10", share)
+
+
+def itakura_saito(slope: float = 0.0624, margin: str = "1") -> Contents:
+    """``r - ln r - 1 + r / 16``, r = 8 m: the optimum is ln(17/16) = 0.0606 at m = 2/17."""
+    return loss("itakura-saito", slope, 2 / 17, "6/100", "61/1000", "1", margin)
+
+
+def blocks(numbers: list[int] | None = None, cone: str = "block-diagonal", **arrays: np.ndarray) -> Contents:
+    """The triplet along the diagonal of two features that are blocks: ``max(0, 1 - 8 tr M) + tr M / 2``."""
+    given = {"points": triplet()[1]["points"] * [1.0, 1.0], "factor": np.diag([0.25, 0.25])}
+    given |= {} if numbers is None else {"blocks": np.array(numbers)}
+    return changed(triplet(**given | arrays), problem(features=2, cone=cone))
+
+
+def two_terms(first: float = 0.249, second: float = 0.249, **change: Any) -> Contents:
+    """The triplet with half of the size of its only entry twice in the place of the trace."""
+    term = {"kind": "entrywise", "weight": "1/4", "diagonal": True}
+    arrays = {"term0_slope": one(first), "term1_slope": one(second)}
+    return by({"kind": "sum", "summands": [term, term]} | change, {"summands": [{}, {}]}, **arrays)
+
+
+def nested_terms(depth: int = 300) -> Contents:
+    zeros: dict[str, Any] = {"kind": "zero"}
+    return by(reduce(lambda table, _: {"kind": "sum", "summands": [table, zeros]}, range(depth), zeros))
+
+
+def renamed(contents: Contents, before: str, after: str) -> Contents:
+    """An array under another name."""
+    return contents[0], {after if name == before else name: array for name, array in contents[1].items()}
 
 
 def twice_half(slopes: tuple[float, float] = (0.06, 0.06)) -> Contents:
@@ -386,7 +486,25 @@ ATTACKS = [
             changed(without_dual(triplet()), lambda t: t["problem"].update(regularizer={"kind": "zero"})), "0", "1"
         ),
     ),
-    Attack(A, "entries", "nothing: the size of the only entry", lambda: entries(0.5)),
+    Attack(A, "entries", "nothing: the size of the only entry", lambda: entries(0.499)),
+    Attack(A, "prior", "nothing: a norm of the difference to a prior", lambda: to_a_prior("frobenius", 0.49)),
+    Attack(A, "trace-norm", "nothing: a trace norm of the difference to a prior", trace_norm),
+    Attack(A, "squared-norm", "nothing: a squared norm", lambda: squared(0.5)),
+    Attack(A, "log-det", "nothing: a log-determinant divergence", log_det),
+    Attack(A, "log-det-of-two", "nothing: the same, of two features", log_det_of_two),
+    Attack(A, "budget", "nothing: a budget that is kept", budget),
+    Attack(
+        A,
+        "budget-at-a-price",
+        "a budget that is exceeded at its price",
+        lambda: claiming(budget("4", "4", 0.49, 0.125**0.5), "8/100", "11/100"),
+    ),
+    Attack(A, "negative-log", "nothing: a loss that is negative", negative_log),
+    Attack(A, "negative-root", "nothing: another one", negative_root),
+    Attack(A, "itakura-saito", "nothing: a divergence of a distance from its bound", itakura_saito),
+    Attack(A, "blocks", "a dual matrix that is large between two blocks", lambda: blocks([0, 1])),
+    Attack(A, "blocks-by-name", "the same, with other numbers for the blocks", lambda: blocks([1, 0])),
+    Attack(A, "terms", "nothing: a sum of two regularizers", two_terms),
     Attack(A, "sum", "nothing: a sum of two risks", twice_half),
     Attack(A, "sum-of-one", "a sum whose second risk bears all of the dual point", lambda: twice_half((0.0, 0.12))),
     Attack(A, "huge-k", "a k beyond all lists", lambda: claiming(ranking(measure="ndcg", k=2**39), "1/33", "6/10")),
@@ -471,8 +589,82 @@ ATTACKS = [
     Attack(
         N,
         "entries-beyond-weight",
-        "a subgradient larger than the weight by an ulp",
+        "a slope larger than the weight by an ulp",
         lambda: entries(float(np.nextafter(0.5, 1.0))),
+    ),
+    Attack(
+        N,
+        "entries-off-the-diagonal",
+        "a slope on the diagonal, where entries are free",
+        lambda: changed(entries(0.499), regularizer(diagonal=False)),
+    ),
+    Attack(
+        N,
+        "prior-slope-beyond-weight",
+        "a slope of a norm to a prior above its weight",
+        lambda: to_a_prior("frobenius", 0.51),
+    ),
+    Attack(
+        N,
+        "prior-not-paid",
+        "a lower bound without what the slope costs at the prior",
+        lambda: claiming(to_a_prior("frobenius", 0.49), "1/17", "1/15"),
+    ),
+    Attack(N, "slope-below-dual-point", "a slope smaller than the dual point", lambda: squared(0.499)),
+    Attack(N, "trace-norm-slope", "a slope of a trace norm above its weight", lambda: trace_norm(0.51)),
+    Attack(N, "trace-norm-slope-negative", "a slope of a trace norm below minus its weight", lambda: trace_norm(-0.51)),
+    Attack(N, "above-too-small", "a matrix above that is not", lambda: trace_norm(above=0.0624)),
+    Attack(N, "above-negative", "a matrix above that is negative", lambda: trace_norm(above=-0.5)),
+    Attack(N, "log-det-root", "a root whose square leaves too little of the slope", lambda: log_det(2.84)),
+    Attack(N, "log-det-root-tiny", "a root that a logarithm takes to its end", lambda: log_det(1e-308)),
+    Attack(N, "log-det-root-huge", "a root whose square overflows", lambda: log_det(1e200)),
+    Attack(N, "budget-exceeded", "a metric that exceeds a budget by a hair", lambda: budget(factor=0.31623)),
+    Attack(
+        N,
+        "multiplier-negative",
+        "a negative multiplier of a budget that costs a negative amount",
+        lambda: budget("-8", spent=-1.0),
+    ),
+    Attack(
+        N,
+        "multiplier-above-price",
+        "a multiplier of a budget above its price",
+        lambda: budget(weight="4", factor=0.125**0.5),
+    ),
+    Attack(N, "multiplier-huge", "a multiplier of 10^300", lambda: budget("1" + "0" * 300)),
+    Attack(
+        N, "negative-log-share", "half of a dual point of a loss that is negative", lambda: negative_log("1/2", "-1")
+    ),
+    Attack(
+        N, "negative-root-share", "nothing of a dual point of a loss that is negative", lambda: negative_root("0", "0")
+    ),
+    Attack(
+        N,
+        "negative-log-slope",
+        "a slope of zero, of which there is no logarithm",
+        lambda: loss("negative log", 0.0, 2.0, "-2", "-1"),
+    ),
+    Attack(
+        N,
+        "negative-root-slope",
+        "a slope of the smallest size, by which is divided",
+        lambda: loss("negative root", 5e-324, 8.0, "-5", "-3"),
+    ),
+    Attack(N, "itakura-saito-slope", "a slope beyond its box", lambda: itakura_saito(2.0, "-1")),
+    Attack(N, "itakura-saito-of-zero", "a divergence from a bound of zero", lambda: itakura_saito(margin="0")),
+    Attack(N, "blocks-none", "the dual matrix of two blocks where all metrics are meant", lambda: blocks(cone="psd")),
+    Attack(N, "blocks-one", "the same with one block", lambda: blocks([1, 1])),
+    Attack(
+        N,
+        "terms-beyond-weight",
+        "slopes of a sum of regularizers of which one exceeds its weight",
+        lambda: two_terms(0.3, 0.2),
+    ),
+    Attack(
+        N,
+        "lack-negative",
+        "a quadratic form that lacks less than nothing",
+        lambda: changed(quadratic([[1.0]]), lambda t: t["dual"]["regularizer"].update(lack="-1")),
     ),
     Attack(N, "sum-slope", "a slope outside of its box, of one risk of a sum", lambda: twice_half((0.06, -0.06))),
     Attack(N, "rest-of-many", "a part of one row of 10,000, each with 20,000 far items", rest_of_many),
@@ -629,19 +821,176 @@ ATTACKS = [
         "a weight of no regularizer",
         lambda: changed(triplet(), regularizer(kind="zero")),
     ),
+    Attack(R, "terms-within-terms", "sums of regularizers of sums, 300 deep", nested_terms),
     Attack(
         R,
-        "entries-within-entries",
-        "sizes of entries beside sizes of entries, 300 deep",
-        lambda: entries(
-            0.5,
-            reduce(
-                lambda rest, _: {"kind": "entrywise", "weight": "1", "diagonal": True, "rest": rest},
-                range(300),
-                {"kind": "zero"},
+        "terms-of-one",
+        "a sum of one regularizer",
+        lambda: by({"kind": "sum", "summands": [{"kind": "zero"}]}, {"summands": [{}]}),
+    ),
+    Attack(
+        R,
+        "terms-of-many",
+        "a sum of nine regularizers",
+        lambda: by({"kind": "sum", "summands": [{"kind": "zero"}] * 9}, {"summands": [{}] * 9}),
+    ),
+    Attack(
+        R,
+        "terms-without-parameters",
+        "fewer tables of parameters than regularizers",
+        lambda: changed(two_terms(), lambda t: t["dual"]["regularizer"].update(summands=[{}])),
+    ),
+    Attack(
+        R,
+        "terms-with-parameters",
+        "a parameter of a regularizer that has none",
+        lambda: changed(two_terms(), lambda t: t["dual"]["regularizer"].update(summands=[{}, {"multiplier": "1"}])),
+    ),
+    Attack(
+        R,
+        "terms-of-a-form",
+        "a quadratic form in a sum",
+        lambda: two_terms(summands=[{"kind": "quadratic form", "of": "matrix"}, {"kind": "zero"}]),
+    ),
+    Attack(
+        R,
+        "term-number",
+        "the slope of a term under another number",
+        lambda: renamed(two_terms(), "term1_slope", "term01_slope"),
+    ),
+    Attack(R, "slope-of-trace", "a slope where none is asked for", lambda: triplet(slope=one(0.5))),
+    Attack(R, "slope-missing", "no slope", lambda: by({"kind": "frobenius", "weight": "1/2"})),
+    Attack(
+        R,
+        "slope-not-symmetric",
+        "a slope that is not symmetric",
+        lambda: changed(
+            by(
+                {"kind": "frobenius", "weight": "1/2"},
+                points=np.zeros((3, 2)),
+                factor=np.zeros((1, 2)),
+                slope=np.array([[0.0, 0.1], [0.0, 0.0]]),
             ),
+            problem(features=2),
         ),
     ),
+    Attack(R, "slope-infinite", "an infinite slope of the regularizer", lambda: entries(np.inf)),
+    Attack(
+        R,
+        "slope-of-many-features",
+        "a slope of another shape",
+        lambda: by({"kind": "frobenius", "weight": "1/2"}, slope=np.zeros((2, 2))),
+    ),
+    Attack(
+        R,
+        "caps",
+        "the array of an earlier draft of the format",
+        lambda: by({"kind": "frobenius", "weight": "1/2"}, cap=one(0.5)),
+    ),
+    Attack(
+        R,
+        "shift",
+        "a key of an earlier draft of the format",
+        lambda: changed(triplet(), lambda t: t["dual"].update(shift="0")),
+    ),
+    Attack(
+        R,
+        "dual-without-regularizer",
+        "a dual point without a table for the regularizer",
+        lambda: changed(triplet(), lambda t: t["dual"].pop("regularizer")),
+    ),
+    Attack(
+        R,
+        "dual-regularizer-is-a-list",
+        "a list in its place",
+        lambda: changed(triplet(), lambda t: t["dual"].update(regularizer=[])),
+    ),
+    Attack(
+        R,
+        "prior-missing",
+        "a prior that is not there",
+        lambda: by({"kind": "frobenius", "weight": "1/2", "prior": True}, slope=one(0.5)),
+    ),
+    Attack(
+        R,
+        "prior-unsaid",
+        "a prior that nothing speaks of",
+        lambda: by({"kind": "frobenius", "weight": "1/2"}, slope=one(0.5), prior=one(0.0)),
+    ),
+    Attack(
+        R,
+        "prior-false",
+        "a prior that is said not to be there",
+        lambda: changed(to_a_prior("frobenius", 0.49), regularizer(prior=False)),
+    ),
+    Attack(
+        R, "prior-of-one", "1 in place of true", lambda: changed(to_a_prior("frobenius", 0.49), regularizer(prior=1))
+    ),
+    Attack(
+        R,
+        "prior-of-trace",
+        "a prior of a trace",
+        lambda: by({"kind": "trace", "weight": "1/2", "prior": True}, prior=one(0.0)),
+    ),
+    Attack(R, "above-missing", "no matrix above", lambda: to_a_prior("trace norm", 0.49)),
+    Attack(
+        R,
+        "root-not-triangular",
+        "an entry of 5e-324 below the diagonal of a root",
+        lambda: log_det_of_two(root=np.array([[2.83, 0.0], [5e-324, 0.999]])),
+    ),
+    Attack(
+        R,
+        "factor-not-triangular",
+        "the same in a factor",
+        lambda: log_det_of_two(factor=np.array([[0.125**0.5, 0.0], [5e-324, 1.0]])),
+    ),
+    Attack(
+        R,
+        "prior-root-not-triangular",
+        "the same in the root of a prior",
+        lambda: log_det_of_two(prior_root=np.array([[4.0, 0.0], [5e-324, 1.0]])),
+    ),
+    Attack(
+        R,
+        "factor-of-fewer-rows",
+        "a factor that is no triangle but as good as one",
+        lambda: log_det_of_two(factor=np.array([[0.125**0.5, 1.0]])),
+    ),
+    Attack(R, "root-zero", "a zero on the diagonal of a root", lambda: log_det(0.0)),
+    Attack(R, "root-negative", "a negative root", lambda: log_det(-2.83)),
+    Attack(R, "factor-zero", "a metric of zero in a log det", lambda: log_det(factor=one(0.0))),
+    Attack(
+        R,
+        "multiplier-missing",
+        "no multiplier of a budget",
+        lambda: changed(budget(), lambda t: t["dual"]["regularizer"].pop("multiplier")),
+    ),
+    Attack(
+        R,
+        "multiplier-is-a-number",
+        "a multiplier that is no text",
+        lambda: changed(budget(), lambda t: t["dual"]["regularizer"].update(multiplier=8)),
+    ),
+    Attack(R, "limit-zero", "a budget of nothing", lambda: changed(budget(), regularizer(limit="0"))),
+    Attack(R, "limit-negative", "a budget of less than nothing", lambda: changed(budget(), regularizer(limit="-1/10"))),
+    Attack(
+        R,
+        "budget-over-root",
+        "a budget with a key that it has not",
+        lambda: changed(budget(), regularizer(over_root_of=4)),
+    ),
+    Attack(
+        R,
+        "blocks-across",
+        "a row of a factor that is not zero in two blocks",
+        lambda: blocks([0, 1], factor=np.array([[0.25, 5e-324]])),
+    ),
+    Attack(R, "blocks-outside", "a block of a number beyond the features", lambda: blocks([0, 2])),
+    Attack(R, "blocks-negative", "a block of a negative number", lambda: blocks([0, -1])),
+    Attack(R, "blocks-too-few", "fewer numbers of blocks than features", lambda: blocks([0])),
+    Attack(R, "blocks-missing", "block-diagonal metrics without blocks", lambda: blocks()),
+    Attack(R, "blocks-of-psd", "blocks of all metrics", lambda: blocks([0, 1], cone="psd")),
     Attack(R, "sum-of-all-pairs", "sixteen times all pairs of 5,000 points", sum_of_all_pairs),
     Attack(
         R,

@@ -3,11 +3,31 @@ r"""A learned metric as what search engines take: a linear map, for NumPy, safet
 A metric :math:`M = L^\top L` ranks documents x for a query q by :math:`(q - x)^\top M (q - x)`. Three forms say what is
 done with vectors; queries always go through an affine map :math:`A q + b`:
 
-===================  =====================================================================================================
+=================  ===========================  =====================================  =================================
+form               queries                      documents                              nearest by
+=================  ===========================  =====================================  =================================
+``distance``       :math:`L q`                  :math:`L x`                            Euclidean distance: the metric's
+``augmented``      :math:`(M q, 1)`             :math:`(x, -\frac12 x^\top M x)`       largest inner product: the
+                                                                                       metric's ranking
+``inner-product``  :math:`M q`                  x, as they are                         largest inner product
+                                                                                       :math:`q^\top M x`: **another
+                                                                                       ranking**
+=================  ===========================  =====================================  =================================
+
+``distance`` is the form for an index that can be built anew. ``augmented`` leaves the documents' vectors as they are
+and stores one number more:
+
+.. math:: -\tfrac12 (q - x)^\top M (q - x) = (M q)^\top x - \tfrac12 x^\top M x - \tfrac12 q^\top M q,
+
+where the last term is the same for all documents. Take an index that compares a query with every document: one that
+searches a graph may not reach the largest inner products. ``inner-product`` is for an index of inner products that
+cannot be touched: it drops :math:`x^\top M x`, and so ranks by the bilinear similarity and not by the learned distance;
+the two agree where all documents have the same norm under M.
+
+===============  =====================================================================================================
 ``numpy``        ``.npz``: ``weight`` (A), ``bias`` (b) where there is one; with a corpus ``documents``. In double
                  precision
-``safetensors``  the same as ``linear.weight``, ``linear.bias``, as ``torch.nn.Linear`` names them. In single
-                 precision
+``safetensors``  the same as ``linear.weight``, ``linear.bias``, as ``torch.nn.Linear`` names them. In single precision
 ``onnx``         a model from ``vectors`` (n, d) to ``images``: one Gemm. In single precision
 ``faiss``        an index of the corpus that takes queries as the encoder gives them; without a corpus the query's
                  transform, or for ``distance`` an empty index, to which documents are added as they are. In single

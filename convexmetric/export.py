@@ -24,14 +24,16 @@ searches a graph may not reach the largest inner products. ``inner-product`` is 
 cannot be touched: it drops :math:`x^\top M x`, and so ranks by the bilinear similarity and not by the learned distance;
 the two agree where all documents have the same norm under M.
 
-=============  =======================================================================================================
-``numpy``      ``.npz``: ``weight`` (A), ``bias`` (b) where there is one; with a corpus ``documents``. Double precision
-``safetensors``  the same as ``linear.weight``, ``linear.bias``, as ``torch.nn.Linear`` names them. Single precision
-``onnx``       a model from ``vectors`` (n, d) to ``images``: one Gemm. Single precision
-``faiss``      an index of the corpus that takes queries as the encoder gives them; without a corpus the query's
-               transform, or for ``distance`` an empty index, to which documents are added as they are. Single precision
-``sql``        tables and views in standard SQL, which a corpus can be loaded into. Double precision
-=============  =======================================================================================================
+===============  =====================================================================================================
+``numpy``        ``.npz``: ``weight`` (A), ``bias`` (b) where there is one; with a corpus ``documents``. In double
+                 precision
+``safetensors``  the same as ``linear.weight``, ``linear.bias``, as ``torch.nn.Linear`` names them. In single precision
+``onnx``         a model from ``vectors`` (n, d) to ``images``: one Gemm. In single precision
+``faiss``        an index of the corpus that takes queries as the encoder gives them; without a corpus the query's
+                 transform, or for ``distance`` an empty index, to which documents are added as they are. In single
+                 precision
+``sql``          tables and views in standard SQL, which a corpus can be loaded into. In double precision
+===============  =====================================================================================================
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Instance:
     parameters : mapping
         Arguments of the statement, such as ``C`` or ``reg``. Of pairs ``reg``, perhaps ``margin`` or ``margins`` (of
         similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name). Of blocks tables by the names of classes
-        (:mod:`convexmetric.benchmark.blocks`).
+        (``convexmetric/benchmark/blocks.py``).
     triplets : mapping or None
         Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.

@@ -1,4 +1,4 @@
-"""The checker of certificates: reads files of strangers, and proves what they claim by :mod:`kernel`.
+"""The checker of certificates: reads files of strangers, and proves what they claim by the kernel.
 
 All that makes a proof true is in the folder ``kernel``, which is handed the description and the arrays of a file. What
 stands here keeps a forged file from harming whoever reads it: the archive is unpacked up to stated sizes, arrays have

@@ -3,7 +3,7 @@ r"""Several full metrics at once: symmetric positive semidefinite matrices that 
 .. math:: M = \begin{pmatrix} M_1 & & \\ & \ddots & \\ & & M_b \end{pmatrix}, \qquad
    (x - x')^\top M (x - x') = \sum_k (x_k - x'_k)^\top M_k (x_k - x'_k).
 
-One block a *group of features*; or several metrics that share a part: with :func:`shared_points` a point of task t has
+One block a *group of features*; or several metrics that share a part: with ``shared_points`` a point of task t has
 its features twice, in the first block and in that of its task, so that distances of task t are those by
 :math:`M_0 + M_t` (Parameswaran & Weinberger 2010, *Large Margin Multi-Task Metric Learning*).
 """

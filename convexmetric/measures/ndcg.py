@@ -2,10 +2,10 @@ r"""Normalised discounted cumulative gain at k, with the paper's discount or wit
 
 .. math:: \mathrm{NDCG@}k(y) = \frac{1}{\sum_{t \le k} D(t)} \sum_{i : i + b_i \le k} D(i + b_i)
 
-=============  ====================================  =====================================================
+=============  ======================================  =====================================================
 ``ndcg``       :math:`D(1) = 1, D(t) = 1 / \log_2 t`   paper 1, after Järvelin and Kekäläinen (2002), base 2
-``ndcg-log2``  :math:`D(t) = 1 / \log_2 (t + 1)`      Burges et al. (2005); trec_eval, BEIR, scikit-learn
-=============  ====================================  =====================================================
+``ndcg-log2``  :math:`D(t) = 1 / \log_2 (t + 1)`        Burges et al. (2005); trec_eval, BEIR, scikit-learn
+=============  ======================================  =====================================================
 
 The first gives the places 1 and 2 the same worth, the second does not; the figures of the two are not comparable.
 

@@ -29,7 +29,7 @@ def register(compiled: Callable[..., None] | None = None) -> Callable[[Kind], Ki
     Parameters
     ----------
     compiled : callable, optional
-        Its oracle over the rows of a block, as ``every_map`` of :mod:`convexmetric.measures.map`. Default: the dynamic
+        Its oracle over the rows of a block, as ``every_map`` of ``convexmetric/measures/map.py``. Default: the dynamic
         program for any gains.
 
     Raises

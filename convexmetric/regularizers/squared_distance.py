@@ -4,7 +4,7 @@ r"""The squared Frobenius distance to a metric that is known before, the prior.
    \Omega^*_K(S) = \langle S, N \rangle - \frac{\lambda}{2} \|N - M_0\|_F^2, \quad N = [M_0 + S / \lambda]_+
 
 It is :math:`\frac{\lambda}{2} \|M\|_F^2 - \langle \lambda M_0, M \rangle + \frac{\lambda}{2} \|M_0\|_F^2`, and solvers
-work on that (:meth:`SquaredDistance.split`): a squared norm, a linear term and a constant. Values and bounds are those
+work on that (``split``): a squared norm, a linear term and a constant. Values and bounds are those
 of the difference, because the three terms cancel where lambda is large: the optimum then goes to the prior.
 """
 

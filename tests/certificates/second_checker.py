@@ -52,8 +52,11 @@ class Interval:
     def __add__(self, other: Interval) -> Interval:
         return Interval(self.low + other.low, self.high + other.high)
 
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.low - other.high, self.high - other.low)
+
     def times(self, weight: Interval) -> Interval:
-        """By a number that is not negative."""
+        """The product."""
         ends = [a * b for a in (self.low, self.high) for b in (weight.low, weight.high)]
         return Interval(min(ends), max(ends))
 
@@ -224,9 +227,9 @@ class File:
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
         self.arrays, self.asked, self.names = arrays, set[str](), {name: name for name in arrays}
 
-    def of(self, number: int) -> File:
-        """The arrays of a summand, by their names in its own risk."""
-        start, made = f"summand{number}_", File(self.arrays)
+    def of(self, start: str) -> File:
+        """The arrays of a summand, whose names have this start, by their names in its own risk or regularizer."""
+        made = File(self.arrays)
         made.names = {"points": "points"} if "points" in self.arrays else {}
         made.names |= {name[len(start) :]: name for name in self.arrays if name.startswith(start)}
         made.arrays = {name: self.arrays[full] for name, full in made.names.items()}
@@ -292,6 +295,8 @@ def distance(M: Matrix, a: list[Fraction], b: list[Fraction]) -> Fraction:
 
 class Lists:
     """Section 2.1."""
+
+    negative = False
 
     def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
         self.X = file.array("points", (None, d))
@@ -457,6 +462,47 @@ def _minus(a: list[Fraction], b: list[Fraction]) -> list[Fraction]:
     return [s - t for s, t in zip(a, b, strict=True)]
 
 
+LOSSES = (
+    "hinge", "absolute", "squared", "logistic", "hard", "itakura-saito", "negative log", "negative root"
+)  # fmt: skip
+
+
+def _loss(loss: str, s: Fraction, mu: Fraction) -> Interval:
+    """``l(s)``; where it is infinite nothing is shown."""
+    if loss == "hard":
+        shown(s >= mu, "a hard margin does not hold")
+        return NOTHING
+    if loss == "itakura-saito":
+        shown(mu != 0, "a margin of zero")
+        r = min(ONE, s / mu) if mu > 0 else max(ONE, s / mu)
+        shown(r > 0, "an infinite loss")
+        return exactly(r - 1) - logarithm(r)
+    if loss == "negative log":
+        shown(s > 0, "an infinite loss")
+        return NOTHING - logarithm(s)
+    if loss == "negative root":
+        shown(s >= 0, "an infinite loss")
+        return NOTHING - root(s)
+    known = {"hinge": max(ZERO, mu - s), "absolute": abs(mu - s), "squared": (mu - s) ** 2}
+    return softplus(s) if loss == "logistic" else exactly(known[loss])
+
+
+def _worth(loss: str, a: Fraction, mu: Fraction) -> Interval:
+    """``v(a)`` of a slope in its box."""
+    box = {"absolute": -1 <= a <= 1, "squared": True, "hard": a >= 0}
+    box |= {"itakura-saito": a >= 0 and 1 + mu * a > 0 and mu != 0, "negative log": a > 0, "negative root": a > 0}
+    shown(box.get(loss, 0 <= a <= 1), "a slope outside of its box")
+    if loss == "logistic":
+        return entropy(a)
+    if loss == "itakura-saito":
+        return logarithm(1 + mu * a)
+    if loss == "negative log":
+        return exactly(ONE) + logarithm(a)
+    if loss == "negative root":
+        return exactly(-1 / (4 * a))
+    return exactly(mu * a - (a * a / 4 if loss == "squared" else 0))
+
+
 class Listed:
     """Section 2.2."""
 
@@ -465,10 +511,11 @@ class Listed:
         need(isinstance(risk["terms"], list) and 1 <= len(risk["terms"]) <= 64, "terms")
         for term in risk["terms"]:
             table(term, "loss weight margin sign")
-            need(term["loss"] in ("hinge", "absolute", "squared", "logistic", "hard"), "loss")
+            need(term["loss"] in LOSSES, "loss")
             need(term["sign"] in (1, -1) and not isinstance(term["sign"], bool), "sign")
             need(positive(term["weight"]) == 1 or term["loss"] != "hard", "weight of a hard margin")
             rational(term["margin"])
+        self.negative = any(term["loss"] in ("negative log", "negative root") for term in risk["terms"])
         self.X = file.array("points", (None, d))
         N = len(self.X)
         if risk["kind"] == "all pairs":
@@ -506,11 +553,7 @@ class Listed:
         ):
             d = distance(M, self.X[i], self.X[j])
             s = sign * (distance(M, self.X[i], self.X[k[0]]) - d if k else d)
-            if loss == "hard":
-                shown(s >= mu, "a hard margin does not hold")
-                continue
-            known = {"hinge": max(ZERO, mu - s), "absolute": abs(mu - s), "squared": (mu - s) ** 2}
-            total += (softplus(s) if loss == "logistic" else exactly(known[loss])).times(exactly(weight))
+            total += _loss(loss, s, mu).times(exactly(weight))
         return total
 
     def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
@@ -520,11 +563,7 @@ class Listed:
             file.array("slopes", (len(self.rows),)), self.rows, self.losses, self.signs, self.mu, self.weights,
             strict=True,
         ):  # fmt: skip
-            low = -1 if loss == "absolute" else 0
-            inside = loss == "squared" or (a >= low and (a <= 1 or loss == "hard"))
-            shown(inside, "a slope outside of its box")
-            worth = entropy(a) if loss == "logistic" else exactly(mu * a - (a * a / 4 if loss == "squared" else 0))
-            v += worth.times(exactly(weight))
+            v += _worth(loss, a, mu).times(exactly(weight))
             u = weight * a * sign
             S.append((-u if k else u, _minus(self.X[i], self.X[j])))
             if k:
@@ -544,7 +583,12 @@ class Sum:
         for number, one in enumerate(risk["summands"]):
             need(isinstance(one, dict) and isinstance(one.get("kind"), str), "summand")
             need(one["kind"] in KINDS and one["kind"] != "sum", "kind of a summand")
-            self.risks.append(KINDS[one["kind"]](one, file.of(number), d))
+            self.risks.append(KINDS[one["kind"]](one, file.of(f"summand{number}_"), d))
+
+    @property
+    def negative(self) -> bool:
+        """Whether it may be."""
+        return any(risk.negative for risk in self.risks)
 
     def count(self) -> int:
         return sum(risk.count() for risk in self.risks)
@@ -567,7 +611,7 @@ class Sum:
         for number, (risk, own) in enumerate(zip(self.risks, dual["summands"], strict=True)):
             table(own, "kind bits" if isinstance(risk, Lists) else "kind")
             try:
-                says = risk.dual(own, file.of(number)) if risk.count() else (NOTHING, [])
+                says = risk.dual(own, file.of(f"summand{number}_")) if risk.count() else (NOTHING, [])
                 v, S = v + says[0], S + says[1]
             except Unproven as error:
                 # Whatever is refused in the others comes first.
@@ -613,6 +657,253 @@ def rounded(value: Fraction, up: bool) -> Fraction:
 
 
 @dataclass(frozen=True)
+class Space:
+    """The cone: whether metrics are diagonal, d, and of block-diagonal ones the block of every feature."""
+
+    diagonal: bool
+    d: int
+    blocks: list[int]
+
+    def matrix(self, file: File, name: str) -> Matrix:
+        """A symmetric array, or a diagonal one."""
+        if self.diagonal:
+            return self.filled(file.array(name, (self.d,)))
+        found: Matrix = file.array(name, (self.d, self.d))
+        need([list(row) for row in zip(*found, strict=True)] == found, f"{name} is not symmetric")
+        return found
+
+    def filled(self, entries: list[Fraction]) -> Matrix:
+        """A diagonal matrix."""
+        return [[entries[i] if i == j else ZERO for j in range(self.d)] for i in range(self.d)]
+
+    def triangle(self, file: File, name: str) -> Matrix:
+        """An upper triangle with a positive diagonal; of diagonal metrics a positive diagonal."""
+        found = self.filled(file.array(name, (self.d,))) if self.diagonal else file.array(name, (self.d, self.d))
+        below = any(found[i][j] for i in range(self.d) for j in range(i))
+        need(not below and all(found[i][i] > 0 for i in range(self.d)), f"{name} is no triangle")
+        return list(found)
+
+    def square(self, B: Matrix) -> Matrix:
+        """``B^T B``; of a diagonal metric its weights themselves."""
+        return B if self.diagonal else _gram(B, self.d)
+
+    def log_det(self, T: Matrix) -> Interval:
+        """Of the square of a triangle."""
+        total = sum((logarithm(T[i][i]) for i in range(self.d)), NOTHING)
+        return total if self.diagonal else total + total
+
+    def dual(self, K: Matrix) -> bool:
+        """Whether a matrix is in the dual cone."""
+        if self.diagonal:
+            return all(K[i][i] >= 0 for i in range(self.d))
+        n = range(self.d)
+        return semidefinite([[K[i][j] if self.blocks[i] == self.blocks[j] else ZERO for j in n] for i in n])
+
+
+def _gram(B: Matrix, d: int) -> Matrix:
+    return [[sum((row[i] * row[j] for row in B), ZERO) for j in range(d)] for i in range(d)]
+
+
+def _plus(A: Matrix, B: Matrix, times: Fraction = ONE) -> Matrix:
+    return [[a + times * b for a, b in zip(*rows, strict=True)] for rows in zip(A, B, strict=True)]
+
+
+def _inner(A: Matrix, B: Matrix) -> Fraction:
+    return sum((a * b for rows in zip(A, B, strict=True) for a, b in zip(*rows, strict=True) if a and b), ZERO)
+
+
+@dataclass
+class Slope:
+    """``Omega(M) >= <P, M> - e``, where P is known up to ``off`` in the Frobenius norm."""
+
+    P: Matrix
+    e: Interval
+    off: Fraction = ZERO
+
+
+#: Regularizers that may stand in a sum: keys beside the kind, and optional ones; what ``dual`` has of them.
+PLAIN = {
+    "zero": ("", "", ""),
+    "trace": ("weight", "over_root_of", ""),
+    "frobenius": ("weight", "over_root_of prior", ""),
+    "squared frobenius": ("weight", "over_root_of prior", ""),
+    "trace norm": ("weight", "over_root_of prior", ""),
+    "entrywise": ("weight diagonal", "over_root_of prior", ""),
+    "log det": ("weight", "over_root_of", ""),
+    "budget": ("limit", "weight", "multiplier"),
+}
+
+
+class Regularizer:
+    """A regularizer of section 2.3 that may stand in a sum."""
+
+    def __init__(self, said: Any, file: File, space: Space) -> None:
+        need(isinstance(said, dict) and isinstance(said.get("kind"), str) and said["kind"] in PLAIN, "regularizer")
+        self.kind, self.space, self.said = said["kind"], space, said
+        wanted, allowed, self.parameters = PLAIN[self.kind]
+        table(said, f"kind {wanted}", allowed)
+        self.definite = self.kind == "log det"
+        if "weight" in said:
+            m = integer(said.get("over_root_of", 1), 1, 2**40 - 1)
+            over = exactly(Fraction(isqrt(m))) if isqrt(m) ** 2 == m else root(Fraction(m))
+            weight = positive(said["weight"])
+            self.weight = Interval(weight / over.high, weight / over.low)
+        self.prior = space.filled([ZERO] * space.d)
+        if "prior" in said:
+            need(said["prior"] is True, "prior")
+            self.prior = space.matrix(file, "prior")
+        if self.kind == "entrywise":
+            need(not space.diagonal and isinstance(said["diagonal"], bool), "entries")
+        if self.kind == "log det":
+            self.T0 = space.triangle(file, "prior_root")
+        if self.kind == "budget":
+            self.A, self.limit = space.matrix(file, "spent"), positive(said["limit"])
+
+    def read(self, table_of: Any, file: File) -> None:
+        """What bounds are shown by."""
+        table(table_of, self.parameters)
+        if self.kind in ("frobenius", "squared frobenius", "trace norm", "entrywise"):
+            self.P = self.space.matrix(file, "slope")
+        if self.kind == "trace norm" and not self.space.diagonal:
+            self.N = self.space.matrix(file, "above")
+        if self.kind == "log det":
+            self.T = self.space.triangle(file, "root")
+        if self.kind == "budget":
+            self.t = rational(table_of["multiplier"])
+
+    def value(self, M: Matrix, B: Matrix) -> Interval:
+        """Omega, or what takes its place; M is the metric of the factor B."""
+        n, kind = range(self.space.d), self.kind
+        if kind == "zero":
+            return NOTHING
+        if kind == "budget":
+            over = _inner(self.A, M) - self.limit
+            shown("weight" in self.said or over <= 0, "the budget is exceeded")
+            return exactly(max(ZERO, over)).times(self.weight) if "weight" in self.said else NOTHING
+        if kind == "trace":
+            return exactly(sum((M[i][i] for i in n), ZERO)).times(self.weight)
+        if kind == "log det":
+            linear = exactly(_inner(self.space.square(self.T0), M) - self.space.d)
+            return (linear - self.space.log_det(B) - self.space.log_det(self.T0)).times(self.weight)
+        X = _plus(M, self.prior, -ONE)
+        if kind == "trace norm" and not self.space.diagonal:
+            shown(semidefinite(self.N) and semidefinite(_plus(self.N, X, -ONE)), "the matrix above")
+            return exactly(sum((2 * self.N[i][i] - X[i][i] for i in n), ZERO)).times(self.weight)
+        if kind in ("trace norm", "entrywise"):
+            return exactly(sum((abs(X[i][j]) for i in n for j in n if self._counts(i, j)), ZERO)).times(self.weight)
+        square = _inner(X, X)
+        return (root(square) if kind == "frobenius" else exactly(square / 2)).times(self.weight)
+
+    def _counts(self, i: int, j: int) -> bool:
+        return i != j or self.kind != "entrywise" or bool(self.said["diagonal"])
+
+    def slope(self) -> Slope:
+        """O3."""
+        d, kind = self.space.d, self.kind
+        n, nothing = range(d), self.space.filled([ZERO] * d)
+        if kind == "zero":
+            return Slope(nothing, NOTHING)
+        if kind == "trace":
+            return Slope(self.space.filled([self.weight.low] * d), NOTHING)
+        if kind == "budget":
+            shown(self.t >= 0, "a negative multiplier")
+            shown("weight" not in self.said or self.t <= self.weight.low, "the multiplier")
+            return Slope([[self.t * entry for entry in row] for row in self.A], exactly(self.t * self.limit))
+        if kind == "log det":
+            D = _plus(self.space.square(self.T0), self.space.square(self.T), -ONE)
+            e = (self.space.log_det(self.T0) - self.space.log_det(self.T)).times(self.weight)
+            off = (self.weight.high - self.weight.low) * root(_inner(D, D)).high
+            return Slope([[self.weight.low * entry for entry in row] for row in D], e, off)
+        paid, square = exactly(_inner(self.P, self.prior)), _inner(self.P, self.P)
+        if kind == "squared frobenius":
+            return Slope(self.P, paid + Interval(square / (2 * self.weight.high), square / (2 * self.weight.low)))
+        if kind == "frobenius":
+            fits = square <= self.weight.low**2
+        elif kind == "trace norm" and not self.space.diagonal:
+            I = self.space.filled([self.weight.low] * d)  # noqa: E741
+            fits = semidefinite(_plus(I, self.P)) and semidefinite(_plus(I, self.P, -ONE))
+        else:
+            fits = all(abs(self.P[i][j]) <= self._counts(i, j) * self.weight.low for i in n for j in n)
+        shown(fits, "the slope is beyond the weight")
+        return Slope(self.P, paid)
+
+
+class Form:
+    """A quadratic form of diagonal metrics."""
+
+    definite = False
+
+    def __init__(self, said: Any, file: File, space: Space, X: Matrix | None) -> None:
+        table(said, "kind of")
+        need(space.diagonal, "regularizer")
+        self.space, self.convex, d = space, said["of"] == "gram of A", space.d
+        self.parameters = "" if self.convex else "lack"
+        if self.convex:
+            self.L = [[entry**2 for entry in row] for row in _gram(file.array("gram_of", (None, d)), d)]
+            return
+        need(said["of"] == "matrix" or (said["of"] == "squared points" and X is not None), "form")
+        given = X if said["of"] == "squared points" else file.array("form", (d, d))
+        need(len(given) == d and [list(row) for row in zip(*given, strict=True)] == given, "form")
+        need(said["of"] == "squared points" or min(map(min, given)) >= 0, "form")
+        self.L = [[entry**2 if said["of"] == "squared points" else entry for entry in row] for row in given]
+
+    def read(self, table_of: Any, file: File) -> None:
+        """What bounds are shown by."""
+        table(table_of, self.parameters)
+        self.z, self.lack = file.array("z", (self.space.d,)), ZERO if self.convex else rational(table_of["lack"])
+
+    def value(self, M: Matrix, B: Matrix) -> Interval:
+        """Half the form."""
+        n = range(self.space.d)
+        return exactly(sum((M[i][i] * self.L[i][j] * M[j][j] for i in n for j in n), ZERO) / 2)
+
+    def slope_below(self, most: Fraction | None) -> Slope:
+        """O3; ``most`` is what Omega is at most at an optimum, if that is known."""
+        d, L, z = self.space.d, self.L, self.z
+        reach = [sum((L[i][j] * z[j] for j in range(d)), ZERO) for i in range(d)]
+        e = sum((a * b for a, b in zip(z, reach, strict=True)), ZERO) / 2
+        if not self.convex:
+            rows = [i for i in range(d) if any(L[i])]
+            shown(self.lack >= 0 and most is not None, "lack")
+            assert most is not None
+            shown(semidefinite(_plus(L, self.space.filled([self.lack] * d))), "lack")
+            shown(all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
+            least = min((L[i][i] for i in rows), default=ONE)
+            e += self.lack * (2 * max(most, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
+        return Slope(self.space.filled(reach), exactly(e))
+
+
+class Several:
+    """A sum of regularizers."""
+
+    parameters = "summands"
+
+    def __init__(self, said: Any, file: File, space: Space) -> None:
+        table(said, "kind summands")
+        need(isinstance(said["summands"], list) and 2 <= len(said["summands"]) <= 8, "summands")
+        self.parts = [Regularizer(one, file.of(f"term{k}_"), space) for k, one in enumerate(said["summands"])]
+        self.definite = any(part.definite for part in self.parts)
+
+    def read(self, table_of: Any, file: File) -> None:
+        """What bounds are shown by."""
+        table(table_of, "summands")
+        tables = table_of["summands"]
+        need(isinstance(tables, list) and len(tables) == len(self.parts), "summands")
+        for k, (part, own) in enumerate(zip(self.parts, tables, strict=True)):
+            part.read(own, file.of(f"term{k}_"))
+
+    def value(self, M: Matrix, B: Matrix) -> Interval:
+        """Those of all."""
+        return sum((part.value(M, B) for part in self.parts), NOTHING)
+
+    def slope(self) -> Slope:
+        """Those of all."""
+        found = [part.slope() for part in self.parts]
+        P = functools.reduce(_plus, (one.P for one in found))
+        return Slope(P, sum((one.e for one in found), NOTHING), sum((one.off for one in found), ZERO))
+
+
+@dataclass(frozen=True)
 class Says:
     """``R(M) >= v - <S, M>``."""
 
@@ -641,22 +932,29 @@ class Part:
         self.document, arrays = opened(whole)
         self.file, problem = File(arrays), self.document["problem"]
         table(problem, "cone features risk regularizer linear", "constant")
-        need(problem["cone"] in ("psd", "diagonal") and isinstance(problem["linear"], bool), "cone")
+        need(problem["cone"] in ("psd", "diagonal", "block-diagonal") and isinstance(problem["linear"], bool), "cone")
         self.diagonal, self.d = problem["cone"] == "diagonal", integer(problem["features"], 1, 2**40 - 1)
+        blocked = problem["cone"] == "block-diagonal"
+        need(self.d <= MOST, "more features than this checker takes")
+        blocks = self.file.array("blocks", (self.d,), self.d) if blocked else [0] * self.d
+        self.space = Space(self.diagonal, self.d, blocks)
         self.constant, kind = rational(problem.get("constant", "0")), problem["risk"].get("kind")
         need(isinstance(kind, str) and kind in KINDS, "kind of risk")
         self.risk = KINDS[kind](problem["risk"], self.file, self.d)
-        #: Of sizes of entries their weight, and whether those on the diagonal do not count.
-        self.entries, self.free = ZERO, False
-        self._regularizer(problem["regularizer"])
+        said = problem["regularizer"]
+        need(isinstance(said, dict), "regularizer")
+        self.omega: Any
+        if said.get("kind") == "quadratic form":
+            self.omega = Form(said, self.file, self.space, self.risk.X)
+        elif said.get("kind") == "sum":
+            self.omega = Several(said, self.file, self.space)
+        else:
+            self.omega = Regularizer(said, self.file, self.space)
         d = self.d
-        self.G = self.file.array("linear", (d,) if self.diagonal else (d, d)) if problem["linear"] else None
-        need(self.G is None or self.diagonal or [list(row) for row in zip(*self.G, strict=True)] == self.G, "linear")
+        self.G = self.space.matrix(self.file, "linear") if problem["linear"] else None
         self.dual, claimed = self.document["dual"], self.document["claimed"]
-        shift = not self.diagonal and self.kind != "trace"
-        lack = self.kind == "quadratic form" and not self.convex
         of_risk = {Lists: " bits", Listed: "", Sum: " summands"}[type(self.risk)]
-        table(self.dual, "kind share" + of_risk + " shift" * shift + " lack" * lack, "rows")
+        table(self.dual, "kind share regularizer" + of_risk, "rows")
         table(claimed, "lower upper")
         self.claimed = [rational(claimed[end]) for end in ("lower", "upper")]
         self.total = self.risk.count()
@@ -668,19 +966,19 @@ class Part:
             self.risk.keep(self.first, self.end)
         # What proves.
         self.share = rational(self.dual["share"])
-        if self.diagonal:
-            w = self.file.array("weights_of_metric", (d,))
-            need(min(w) >= 0, "negative weights")
-            self.M = [[w[i] if i == j else ZERO for j in range(d)] for i in range(d)]
+        name = "weights_of_metric" if self.diagonal else "factor"
+        if self.omega.definite:
+            self.B = self.space.triangle(self.file, name)
+        elif self.diagonal:
+            weights = self.file.array(name, (d,))
+            need(min(weights) >= 0, "negative weights")
+            self.B = self.space.filled(weights)
         else:
-            B = self.file.array("factor", (None, d))
-            self.M = [[sum((row[i] * row[j] for row in B), ZERO) for j in range(d)] for i in range(d)]
-        if shift:
-            self.cap, self.shift = self.file.array("cap", (None, d)), rational(self.dual["shift"])
-        if self.entries:
-            self.Y = self.file.array("subgradient", (d, d))
-        if self.kind == "quadratic form":
-            self.z, self.lack = self.file.array("z", (d,)), rational(self.dual["lack"]) if lack else ZERO
+            self.B = self.file.array(name, (None, d))
+        for row in self.B:
+            need(len({blocks[i] for i in range(d) if row[i]}) <= 1, "a row in several blocks")
+        self.M = self.space.square(self.B)
+        self.omega.read(self.dual["regularizer"], self.file)
 
     def common(self) -> Any:
         """What parts have in common."""
@@ -710,113 +1008,22 @@ class Part:
             return self.risk.value(self.M)
         return None
 
-    def _regularizer(self, said: Any) -> None:
-        need(isinstance(said, dict), "regularizer")
-        self.kind, self.convex, d = said.get("kind"), True, self.d
-        if self.kind == "entrywise":
-            table(said, "kind weight diagonal rest")
-            need(not self.diagonal and isinstance(said["diagonal"], bool), "entries")
-            self.entries, self.free = positive(said["weight"]), not said["diagonal"]
-            said = said["rest"]
-            need(isinstance(said, dict), "rest")
-            self.kind = said.get("kind")
-            need(self.kind in ("zero", "trace", "frobenius", "squared frobenius"), "rest")
-        if self.kind == "zero":
-            table(said, "kind")
-            self.kind, self.weight = "trace", NOTHING
-            return
-        if self.kind in ("trace", "frobenius", "squared frobenius"):
-            table(said, "kind weight", "over_root_of")
-            over = root(Fraction(integer(said.get("over_root_of", 1), 1, 2**40 - 1)))
-            exact = isqrt(integer(said.get("over_root_of", 1), 1)) ** 2 == said.get("over_root_of", 1)
-            weight = positive(said["weight"])
-            if exact:
-                over = exactly(Fraction(isqrt(said.get("over_root_of", 1))))
-            self.weight = Interval(weight / over.high, weight / over.low)
-            return
-        table(said, "kind of")
-        need(self.kind == "quadratic form" and self.diagonal, "regularizer")
-        if said["of"] == "gram of A":
-            A = self.file.array("gram_of", (None, d))
-            self.L = [[sum((row[i] * row[j] for row in A), ZERO) ** 2 for j in range(d)] for i in range(d)]
-            return
-        need(said["of"] in ("squared points", "matrix"), "form")
-        need(said["of"] == "matrix" or not isinstance(self.risk, Sum), "points of a sum")
-        given = self.risk.X if said["of"] == "squared points" else self.file.array("form", (d, d))
-        need(len(given) == d and all(given[i][j] == given[j][i] for i in range(d) for j in range(d)), "form")
-        need(said["of"] == "squared points" or min(map(min, given)) >= 0, "form")
-        self.L = [[entry**2 if said["of"] == "squared points" else entry for entry in row] for row in given]
-        self.convex = False
-
     def upper(self, cost: Interval) -> Fraction:
         """O1: an upper end of F at the metric, without the constant, where the risk is known."""
-        d, M = self.d, self.M
-        if self.kind == "quadratic form":
-            omega = exactly(sum((M[i][i] * self.L[i][j] * M[j][j] for i in range(d) for j in range(d)), ZERO) / 2)
-        elif self.kind == "trace":
-            omega = exactly(sum((M[i][i] for i in range(d)), ZERO)).times(self.weight)
-        else:
-            square = sum((entry**2 for row in M for entry in row), ZERO)
-            omega = (root(square) if self.kind == "frobenius" else exactly(square / 2)).times(self.weight)
-        counted = [abs(M[i][j]) for i in range(d) for j in range(d) if i != j or not self.free]
-        linear = self.entries * sum(counted, ZERO)
-        if self.G is not None:
-            G = self.G
-            linear += sum(
-                ((G[i] if self.diagonal else G[i][j]) * M[i][j] for i in range(d) for j in range(d) if M[i][j]), ZERO
-            )
-        return (cost + omega).high + linear
+        linear = ZERO if self.G is None else _inner(self.G, self.M)
+        return (cost + self.omega.value(self.M, self.B)).high + linear
 
     def lower(self, says: Says, upper: Fraction | None) -> Fraction:
         """O3: a lower bound, without the constant."""
-        d, share = self.d, self.share
-        shown(0 <= share <= 1, "share")
-        A = [[share * entry for entry in row] for row in says.S]
-        if self.G is not None:
-            for i in range(d):
-                for j in [i] if self.diagonal else range(d):
-                    A[i][j] -= self.G[i] if self.diagonal else self.G[i][j]
-        if self.entries:
-            for i in range(d):
-                for j in range(d):
-                    shown(self.Y[i][j] == self.Y[j][i] and abs(self.Y[i][j]) <= self.entries, "the entries")
-                    shown(i != j or not self.free or self.Y[i][i] == 0, "the diagonal")
-                    A[i][j] -= self.Y[i][j]
-        value = share * says.v.low
-        if self.kind == "quadratic form":
-            return value - self._form([A[i][i] for i in range(d)], upper)
-        weight = self.weight.low
-        if self.kind == "trace":
-            room = [[(weight if i == j else ZERO) - A[i][j] for j in range(d)] for i in range(d)]
-            fits = min(room[i][i] for i in range(d)) >= 0 if self.diagonal else semidefinite(room)
-            shown(fits, "not feasible")
-            return value
-        if self.diagonal:
-            square = sum((max(A[i][i], ZERO) ** 2 for i in range(d)), ZERO)
+        shown(0 <= self.share <= 1 and (self.share == 1 or not self.risk.negative), "share")
+        if isinstance(self.omega, Form):
+            found = self.omega.slope_below(None if self.risk.negative or self.G is not None else upper)
         else:
-            P = [[sum((row[i] * row[j] for row in self.cap), ZERO) for j in range(d)] for i in range(d)]
-            P = [[P[i][j] + (self.shift if i == j else 0) for j in range(d)] for i in range(d)]
-            shown(semidefinite([[P[i][j] - A[i][j] for j in range(d)] for i in range(d)]), "the cap")
-            square = sum((entry**2 for row in P for entry in row), ZERO)
-        if self.kind == "squared frobenius":
-            return value - square / (2 * weight)
-        shown(square <= weight**2, "not feasible")
-        return value
-
-    def _form(self, A: list[Fraction], upper: Fraction | None) -> Fraction:
-        d, L, z = self.d, self.L, self.z
-        reach = [sum((L[i][j] * z[j] for j in range(d)), ZERO) for i in range(d)]
-        shown(all(r >= a for r, a in zip(reach, A, strict=True)), "z")
-        most = sum((a * b for a, b in zip(z, reach, strict=True)), ZERO) / 2
-        if self.convex:
-            return most
-        lack, rows = self.lack, [i for i in range(d) if any(L[i])]
-        shown(self.G is None and lack >= 0 and upper is not None, "lack")
-        assert upper is not None
-        shown(semidefinite([[L[i][j] + (lack if i == j else 0) for j in range(d)] for i in range(d)]), "lack")
-        shown(all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
-        least = min((L[i][i] for i in rows), default=ONE)
-        return most + lack * (2 * max(upper, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
+            found = self.omega.slope()
+        K = _plus(found.P, says.S, -self.share)
+        K = _plus(K, self.space.filled([found.off] * self.d), -ONE)
+        shown(self.space.dual(K if self.G is None else _plus(K, self.G)), "not feasible")
+        return self.share * says.v.low - found.e.high
 
 
 def judge(*wholes: bytes) -> Judged:
@@ -838,8 +1045,9 @@ def judge(*wholes: bytes) -> Judged:
     part, upper, lower = parts[0], None, None
     rows = sorted(row for one in parts for row in range(one.first, one.end))
     if rows == list(range(part.total)):
-        if None not in costs:
-            upper = part.upper(sum((cost for cost in costs if cost), NOTHING))
+        with suppress(Unproven):
+            if None not in costs:
+                upper = part.upper(sum((cost for cost in costs if cost), NOTHING))
         with suppress(Unproven):
             if None not in said:
                 lower = part.lower(functools.reduce(Says.plus, filter(None, said)), upper)

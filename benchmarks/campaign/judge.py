@@ -266,9 +266,10 @@ def interval(problem: Problem, contents: Contents) -> tuple[str, Interval]:
     low: Any = statement.constant if statement.G is None and statement.nonnegative else -INFINITE
     name = "weights_of_metric" if statement.diagonal else "factor"
     values = [INFINITE]
-    for factor in (contents[1].get(name), problem.contents[1].get(name), np.zeros_like(contents[1].get(name))):
+    own, before = contents[1].get(name), problem.contents[1].get(name)
+    for factor, scale in ((own, 1.0), (before, 1.0), (own, 0.0), (own, 0.7), (own, 0.95), (own, 1.05), (own, 1.5)):
         if factor is not None and factor.shape[-1] == statement.d:
-            values.append(statement.objective(factor)[1])
+            values.append(statement.objective(factor * scale)[1])
     return "values", (low, min(values))
 
 

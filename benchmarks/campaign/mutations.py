@@ -139,7 +139,7 @@ def slopes(rng: Generator, problem: Problem) -> bytes:
         if own and "summands" not in own and rng.random() < 0.7:
             key = _chosen(rng, own)
             own[key] = str(_another_multiplier(rng, Fraction(own[key]), of))
-        elif arrays.get("factor", np.empty(0)).size and rng.random() < 0.1:
+        elif arrays.get("factor", np.empty(0)).size and rng.random() < 0.2:
             # A triangle, in a log det, and a row of one block.
             arrays["factor"] = _no_triangle(rng, arrays["factor"])
         elif mine:
@@ -197,11 +197,13 @@ def _another_slope(rng: Generator, name: str, array: np.ndarray, weight: float) 
 
 
 def _no_triangle(rng: Generator, array: np.ndarray) -> np.ndarray:
-    """One entry in the lower half changed: no triangle any more, no symmetric matrix, no row of one block."""
-    array = array.copy()
-    at = tuple(sorted((int(rng.integers(side)) for side in array.shape), reverse=True))
-    at = min(at[0], len(array) - 1), min(at[1], array.shape[1] - 1)
-    array[at] = array[at] + _chosen(rng, [5e-324, 1e-12, 1.0])
+    """One entry below the diagonal changed: no triangle any more, no symmetric matrix, no row of one block."""
+    array, rows, columns = array.copy(), *array.shape
+    at = int(rng.integers(rows)), int(rng.integers(columns))
+    if rows == columns > 1:
+        at = (row := int(rng.integers(1, rows))), int(rng.integers(row))
+    mirrored = array[at[::-1]] if rows == columns else 1.0
+    array[at] = array[at] + _chosen(rng, [5e-324, 1e-12, 1.0, 0.3 * mirrored, mirrored])
     return array
 
 

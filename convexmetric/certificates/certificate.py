@@ -229,9 +229,8 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
     lifted = lift(cone, M)
     error = _data_error(problem, M, value, lifted, risk.steepest if known is not None else None)
     raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
-    omega = problem.regularizer.value(M, cone)
     error += problem.regularizer.change(M, raised, cone)
-    sizes = abs(omega) + abs(problem.constant)
+    sizes = problem.regularizer.size(M, cone) + abs(problem.constant)
     if G is not None:
         sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
         error += float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
@@ -270,7 +269,10 @@ def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple
     raised = S + _dual_error(problem, point)
     value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
-    lower -= sum_error(problem.cone.size) * (abs(lower) + abs(problem.constant))
+    size = problem.regularizer.size(hint, problem.cone)
+    lower -= sum_error(problem.cone.size) * (
+        max(abs(lower), size if np.isfinite(size) else 0.0) + abs(problem.constant)
+    )
     if 0.0 < lower < SMALLEST:
         lower = 0.0
     # Bounds by a conic solver differ by its own noise.

@@ -61,6 +61,8 @@ MAX_WORK = 2e12
 MULTIPLY, RANKING, LOGISTIC, QUERY, ROW = 0.1, 8.0, 2e3, 2e5, 3e4
 #: Kinds of risks, by what their estimates of work go by.
 LISTS, COMPARISONS = ("pairs of lists", "rankings"), ("listed comparisons", "all pairs")
+#: Losses with a logarithm.
+LOGARITHMS = ("logistic", "itakura-saito", "negative log")
 
 
 # The machine ----------------------------------------------------------------------------------------------------------
@@ -336,7 +338,7 @@ def _comparisons(table: Any, own: Mapping[str, Array], n: float) -> int:
 def _of_comparisons(table: Any, n: float, d: float, rank: float, count: float) -> float:
     """Operations of so many comparisons of n points; ``rank`` is that of a factor, 0 on the diagonal."""
     held(n, max(n, rank))
-    logistic = 2.0 * LOGISTIC if any(term["loss"] == "logistic" for term in table["terms"]) else 0.0
+    logistic = 2.0 * LOGISTIC if any(term["loss"] in LOGARITHMS for term in table["terms"]) else 0.0
     each = count * (8.0 * (rank or d) + 200.0 + logistic + len(table["terms"]))
     return MULTIPLY * n * d * (max(rank, 1.0) + 3.0 * (n + d)) + each + 50.0 * n * n
 

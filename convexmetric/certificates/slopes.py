@@ -9,7 +9,7 @@ less what the kernel's own rounding will cost. Of a sum all summands but the las
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +25,8 @@ __all__ = ["above", "feasible", "shrunk"]
 
 #: How often the range of the best share is halved; what is lost is the square of how wrong it is, but at its largest.
 HALVINGS, EXACT = 20, 52
+#: What the kernel needs of a matrix that is zero.
+SMALLEST = 1e-140
 #: Regularizers that grow no faster than a norm, and by how much beyond their ball a dual point is as good as in it.
 LINEAR, NEARLY = ("zero", "trace", "frobenius"), 1e-11
 #: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
@@ -79,8 +81,15 @@ def shrunk(problem: kernel.Problem, says: kernel.Says, hints: dict[str, Any]) ->
     And hints with the slopes of norms that belong to that.
     """
     search = _Search(problem, says, hints, 0.0)
-    if problem.risk.nonnegative or search.kind not in LINEAR:
+    if problem.risk.nonnegative or search.kind not in (*LINEAR, "budget"):
         return 1.0, hints
+    if search.kind == "budget":
+        beside = replace(search.dual, G=sum(search.given, search.dual.G))
+
+        def holds(share: float) -> bool:
+            return search.multiplier(beside.at(share)) <= search.most
+
+        return (1.0 if holds(1.0) else (1.0 - 1e-12) * _last(holds, 0.0, 1.0, EXACT)), hints
     search.whole, search.dual.v = False, 1.0
     share, slopes = search.of_norms()[:2]
     return share, hints | {"slopes": slopes}
@@ -94,7 +103,7 @@ def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
     if omega.kind != "trace norm" or M.ndim == 1:
         return None, {}
     X = M if omega.prior is None else M - omega.prior
-    spare = 4.0 * (_slack(_spectrum(X)) + _slack(_spectrum(M)))
+    spare = 4.0 * (_slack(_spectrum(X)) + _slack(_spectrum(M))) + SMALLEST
     N = _positive(X) + spare * np.eye(len(M))
     return (None, N), {"above": N}
 
@@ -284,25 +293,28 @@ class _Search:
     def budget(self, dual: _Dual) -> tuple[float, Table, Arrays]:
         """The least multiplier t with ``t A >= share S - G``, and the share with the best bound."""
         A, limit = self.inside(self.base.A), float(self.base.limit)
-        most = np.inf if self.base.most is None else _below(self.base.most)
-        least = _spectrum(A).min()
-        if not least > 0.0:
-            raise kernel.NotProven("the matrix of the budget is not positive definite")
-
-        def multiplier(share: float) -> float:
-            left = dual.at(share)
-            ratios = left / A if left.ndim == 1 else la.eigh(left, A, eigvals_only=True)
-            return max(0.0, float(ratios.max()))
 
         def bound(share: float) -> float:
-            t = multiplier(share)
-            return share * dual.v - t * limit if t <= most else -np.inf
+            t = self.multiplier(dual.at(share))
+            return share * dual.v - t * limit if t <= self.most else -np.inf
 
         share = 1.0 if self.whole else _largest(bound) * (1.0 - self.spare)
-        values = _spectrum(dual.at(share))
-        t = multiplier(share) * (1.0 + self.spare * (not self.whole or np.isinf(most)))
-        t += self.slack(np.append(values, t * _spectrum(A)), dual.rad) / least
-        return share, {"multiplier": str(Fraction(min(t, most)))}, {}
+        left = dual.at(share)
+        t = self.multiplier(left) * (1.0 + self.spare)
+        t += self.slack(np.append(_spectrum(left), t * _spectrum(A)), dual.rad) / float(_spectrum(A).min())
+        return share, {"multiplier": str(Fraction(min(t, self.most)))}, {}
+
+    @property
+    def most(self) -> float:
+        """What the multiplier of a budget is at most."""
+        return np.inf if self.base.most is None else _below(self.base.most)
+
+    def multiplier(self, left: Array) -> float:
+        """The least t with ``t A >= left``."""
+        A = self.inside(self.base.A)
+        if not _spectrum(A).min() > 0.0:
+            raise kernel.NotProven("the matrix of the budget is not positive definite")
+        return max(0.0, float((left / A if left.ndim == 1 else la.eigh(left, A, eigvals_only=True)).max()))
 
     def quadratic_form(self, dual: _Dual) -> tuple[float, Table, Arrays]:
         """Multipliers z, raised until ``L z >= S - G`` in exact arithmetic, at the best share."""

@@ -38,7 +38,7 @@ __all__ = ["write_certificate"]
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
 #: By how much the statement and the problem may differ at a metric: relative to the sizes of their terms, and in
 #: estimates of rounding, of which the checker's bounds may be this much more careful.
-AGREEMENT, CAREFUL = 1e-6, 1e4
+AGREEMENT, CAREFUL, ROUNDING, NOTHING = 1e-6, 1e4, 1e-10, 1e-120
 
 
 class Certified(Protocol):
@@ -251,6 +251,8 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
             + (0.0 if stated.G is None else float(np.abs(stated.G * metric).sum()))
         )
         allowed = AGREEMENT * sizes + 2.0 * float(omega.rad)
+        # Of what cancels nothing is left but rounding.
+        allowed += problem.regularizer.size(metric, cone) * ROUNDING + NOTHING
         _agree("the penalty", float(omega.mid) + linear + own_constant, penalty, allowed)
     own = certify_metric(problem, metric)
     sizes += abs(own.upper_bound) + abs(problem.offset)

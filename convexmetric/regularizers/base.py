@@ -100,6 +100,10 @@ class Regularizer(ABC):
     def value(self, M: Array, cone: Cone) -> float:
         """``Omega(M)``."""
 
+    def size(self, M: Array, cone: Cone) -> float:
+        """The size of the numbers that :meth:`value` is made of, of which rounding is a share: more if they cancel."""
+        return abs(self.value(M, cone))
+
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
         r"""``Omega*_K(S) = max over M in K of <S, M> - Omega(M)`` and a metric that attains it.
 

@@ -78,6 +78,11 @@ class LogDet(Regularizer):
         definite = e[-1] > max(0.0, e[0]) * SINGULAR
         return self.reg * float(np.sum(e - 1.0 - np.log(e))) if definite else np.inf
 
+    def size(self, M: Array, cone: Cone) -> float:
+        """``reg * sum(e + 1 + abs(log e))``."""
+        e = cone.spectrum(_between(self.inverse_L.T, M))
+        return self.reg * float(np.sum(e + 1.0 + np.abs(np.log(e)))) if e[-1] > 0.0 else np.inf
+
     def gradient(self, M: Array, cone: Cone) -> Array:
         """``reg (M0^-1 - M^-1)``, where Omega is finite."""
         return self.reg * (_between(self.inverse_L, cone.identity()) - cone.inverse(M))

@@ -131,6 +131,11 @@ class NormTerm(Regularizer):
         """``rest(M) + reg * ||M - M0||``."""
         return self.rest.value(M, cone) + self.norm(self._away(M), cone)
 
+    def size(self, M: Array, cone: Cone) -> float:
+        """Those of the metric and of the prior."""
+        prior = 0.0 if self.centre is None else self.norm(self.centre, cone)
+        return self.rest.size(M, cone) + self.norm(M, cone) + prior
+
     def gradient(self, M: Array, cone: Cone) -> Array:
         """A subgradient: that of the other one and that of the norm."""
         return self.rest.gradient(M, cone) + self.slopes(self._away(M), cone)

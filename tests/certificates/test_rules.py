@@ -519,3 +519,31 @@ def test_metrics_of_other_blocks_are_refused(tmp_path):
     full = {name: array for name, array in arrays.items() if name != "blocks"}
     document["problem"]["cone"] = "psd"
     assert said_of(path, (document, full)) == "not proven"
+
+
+@pytest.mark.parametrize("cone", KINDS)
+def test_distances_that_are_zero_are_certified(cone, tmp_path):
+    """The optimum is the prior, or the metric zero: nothing is left of the norm but rounding."""
+    K, path = KINDS[cone], tmp_path / "c.npz"
+    problem = with_prior("trace distance", K)
+    for prior in (problem.regularizer.centre, K.zeros()):
+        verdict = proven(cm.MetricProblem(problem.risk, TraceDistance(500.0, prior)), path, loss=1e-5)
+        assert float(verdict.upper) == pytest.approx(problem.risk.value(prior), rel=1e-6)
+
+
+@pytest.mark.parametrize("cone", KINDS)
+def test_rewards_beside_a_penalised_budget(cone, tmp_path):
+    """The multiplier of the budget is at its weight, and slopes of the reward are shrunk to that."""
+    rng, K = np.random.default_rng(2), KINDS[cone]
+    pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(10)])
+    risk = SeparableRisk(PairDistances(5.0 * rng.standard_normal((9, 3)), pairs, np.ones(10), K), NegativeLog(0.2))
+    proven(cm.MetricProblem(risk, Budget(K.identity(), 0.5, 3.0)), tmp_path / "c.npz", loss=1e-5)
+
+
+def test_a_multiplier_beyond_floats_proves_nothing(tmp_path):
+    path = tmp_path / "c.npz"
+    proven(with_prior("budget", KINDS["full"]), path, loss=1e-5)
+    document, arrays = opened(path)
+    document["problem"]["regularizer"]["limit"] = "1" + "0" * 199
+    document["dual"]["regularizer"]["multiplier"] = "1" + "0" * 300
+    assert said_of(path, (document, arrays)) == "not proven"

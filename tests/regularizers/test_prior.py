@@ -13,7 +13,7 @@ from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge, Logistic
-from convexmetric.regularizers import QuadraticForm, SquaredDistance, SquaredFrobenius, towards
+from convexmetric.regularizers import EntrywiseL1, LogDet, QuadraticForm, SquaredDistance, SquaredFrobenius, towards
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 
 WINE = cm.datasets.load("wine")
@@ -253,3 +253,18 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
 def test_what_it_refuses(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "omega",
+    [lambda M0: EntrywiseL1(0.1, LogDet(M0), prior=M0), lambda M0: LogDet(M0, 3.0)],
+    ids=["sizes", "divergence"],
+)
+@pytest.mark.parametrize("cone", [PSDCone(3), NonnegativeDiagonal(3)], ids=["full", "diagonal"])
+def test_bounds_do_not_cross_where_the_optimum_is_zero(omega, cone):
+    """At the prior a divergence is a difference of rounded numbers."""
+    X = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.2], [1.0, 1.0, 1.0]])
+    risk = SeparableRisk(Triplets(X, np.array([[0, 1, 2]]), cone), Hinge(0.5))
+    solution = cm.solve(cm.MetricProblem(risk, omega(cone.identity())), atol=1e-9)
+    assert abs(solution.upper_bound) <= 1e-9
+    assert solution.lower_bound <= 0.0 <= solution.upper_bound

@@ -70,6 +70,7 @@ class Ball:
             return cls([part.mid for part in parts], [part.rad for part in parts])
         if not isinstance(value, Fraction):
             return cls(value)
+        show(abs(value) < 2**1023, "a rational is beyond floats")
         mid = float(value)
         return cls(mid, 0.0 if Fraction(mid) == value else up(abs(mid) * U))
 

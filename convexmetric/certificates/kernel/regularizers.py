@@ -31,8 +31,9 @@ class Zero:
         keys(table, "regularizer", self.wanted, self.optional)
         self.kind, self.cone, self.weight, self.prior = table["kind"], cone, Ball(0.0), None
         if "weight" in self.wanted:
-            root = Ball(float(natural(table.get("over_root_of", 1), "over_root_of", 1))).sqrt()
-            self.weight = Ball.of(positive(table["weight"], "weight")) / root
+            self.weight = Ball.of(positive(table["weight"], "weight"))
+        if "over_root_of" in table:
+            self.weight = self.weight / Ball(float(natural(table["over_root_of"], "over_root_of", 1))).sqrt()
         if "prior" in table:
             demand(table["prior"] is True, "regularizer: prior can only be true")
             self.prior = cone.matrix(arrays, "prior")
@@ -183,7 +184,7 @@ class Budget(Zero):
 
     def slopes(self, given: Fraction, most: Fraction | None) -> tuple[list[Ball], Ball]:
         show(given >= 0 and (self.most is None or given <= self.most), "the multiplier of the budget is out of range")
-        return [Ball(self.A) * Ball.of(given)], Ball.of(given * self.limit)
+        return [Ball(self.A) * Ball.of(given)] if given else [], Ball.of(given * self.limit)
 
 
 class QuadraticForm(Zero):

@@ -297,7 +297,8 @@ def operations(document: Any, arrays: Mapping[str, Array]) -> float:
     held(rank, d if diagonal else max(d, rank))
     # Laplacians, Cholesky factors, and products of factors.
     tall = max(rank, float(len(arrays.get("gram_of", ()))))
-    terms = len(problem["regularizer"].get("summands", "1"))
+    omega = problem["regularizer"]
+    terms = len(omega["summands"]) if "summands" in omega else 1
     total = 0.0 if diagonal and not form else MULTIPLY * d * d * (10.0 * tall + 60.0 * d * (1.0 + terms))
     risks = [(problem["risk"], dict(arrays))]
     if "summands" in problem["risk"]:

@@ -153,6 +153,15 @@ class _Search:
         """That of the last summand, or just below it."""
         return 0.0 if self.base is None else _below(self.base.weight.lower())
 
+    @property
+    def prior(self) -> Any:
+        """That of the last summand, or zero."""
+        return 0.0 if self.base.prior is None else self.inside(self.base.prior)
+
+    def size(self, values: Array) -> float:
+        """Of eigenvalues, or of a diagonal, what must be at most the weight."""
+        return float(np.linalg.norm(np.maximum(values, 0.0)) if self.kind == "frobenius" else values.max())
+
     def found(self) -> tuple[float, Table, Arrays]:
         """The share, parameters, and arrays."""
         share, norms, table, arrays = self.of_norms()
@@ -191,9 +200,7 @@ class _Search:
         scale = np.abs(dual.S).max() + np.abs(dual.G).max()
 
         def excess(share: float) -> float:
-            values = _spectrum(dual.at(share))
-            size = np.linalg.norm(np.maximum(values, 0.0)) if self.kind == "frobenius" else values.max()
-            return max(0.0, float(size) - self.weight)
+            return max(0.0, self.size(_spectrum(dual.at(share))) - self.weight)
 
         if excess(1.0) <= NEARLY * scale:
             return 1.0
@@ -217,8 +224,7 @@ class _Search:
         if self.kind not in ("frobenius", "squared frobenius"):
             return share, {}, {}
         A = dual.at(share)
-        M0 = 0.0 if self.base.prior is None else self.inside(self.base.prior)
-        P = self.weight * (_mapped(M0 + A / self.weight, lambda e: np.maximum(e, 0.0)) - M0)
+        P = self.weight * (_positive(self.prior + A / self.weight) - self.prior)
         size = self.slack(_spectrum(A), dual.rad) + (0.0 if self.base.prior is None else _slack(_spectrum(P - A)))
         return share, {}, {"slope": P + size * (1.0 if self.cone.diagonal else np.eye(self.cone.d))}
 
@@ -227,7 +233,7 @@ class _Search:
     def best_share(self, dual: _Dual) -> float:
         """About where the bound, which is concave in the share, is largest: ``v = <S, M>`` at the metric there."""
         square = float(np.sum(np.square(_positive(dual.S)))) if self.kind == "squared frobenius" else 0.0
-        if square and not dual.G.any() and self.base is not None and self.base.prior is None:
+        if square and not dual.G.any() and self.base.prior is None:
             return min(1.0, max(0.0, dual.v) * self.weight / square)
 
         def rising(share: float) -> bool:
@@ -239,8 +245,7 @@ class _Search:
                     return False
                 along = dual.S if vectors is None else ((dual.S @ vectors) * vectors).sum(axis=0)
                 return bool(dual.v >= float((along / values).sum()))
-            M0 = 0.0 if self.base is None or self.base.prior is None else self.inside(self.base.prior)
-            return bool(dual.v >= float((dual.S * _positive(M0 + A / self.weight)).sum()))
+            return bool(dual.v >= float((dual.S * _positive(self.prior + A / self.weight)).sum()))
 
         return 1.0 if rising(1.0) else _last(rising, 0.0, 1.0, HALVINGS)
 
@@ -262,7 +267,7 @@ class _Search:
             return 1.0
         low, high = 0.0, 1.0
         if own is not None:
-            size = float(np.linalg.norm(np.maximum(own, 0.0)) if self.kind == "frobenius" else own.max())
+            size = self.size(own)
             high = min(1.0, weight / size) if size > weight else 1.0
             low = high * (1.0 - 1e-9) if room(high * (1.0 - 1e-9)) else 0.0
         return _last(room, low, high, EXACT)
@@ -395,6 +400,7 @@ def _mapped(A: Array, of: Callable[[Array], Array]) -> Array:
 
 
 def _positive(A: Array) -> Array:
+    """The nearest matrix or diagonal without negative eigenvalues."""
     return _mapped(A, lambda e: np.maximum(e, 0.0))
 
 

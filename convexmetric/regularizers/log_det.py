@@ -67,9 +67,19 @@ class LogDet(Regularizer):
         return self.reg, self.prior
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its weight, and a root of the inverse of the prior."""
-        inverse = _between(self.inverse_L, cone.identity())
-        root = np.linalg.cholesky(inverse).T if inverse.ndim == 2 else inverse
+        """Its weight, and a root of the inverse of the prior.
+
+        Raises
+        ------
+        InputError
+            If the prior is so near to a singular metric that its inverse has no root in floats.
+        """
+        root = _between(self.inverse_L, cone.identity())
+        if root.ndim == 2:
+            try:
+                root = np.linalg.cholesky(root).T
+            except np.linalg.LinAlgError as error:
+                raise InputError("certificates do not know a prior that is nearly singular") from error
         return Described({"kind": "log det", "weight": self.reg}, {"prior_root": root})
 
     def value(self, M: Array, cone: Cone) -> float:

@@ -74,7 +74,7 @@ class LogDet(Regularizer):
         InputError
             If the prior is so near to a singular metric that its inverse has no root in floats.
         """
-        root = _between(self.inverse_L, cone.identity())
+        root: Any = _between(self.inverse_L, cone.identity())
         if root.ndim == 2:
             try:
                 root = np.linalg.cholesky(root).T

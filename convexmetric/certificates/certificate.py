@@ -269,10 +269,10 @@ def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple
     raised = S + _dual_error(problem, point)
     value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
-    size = problem.regularizer.size(hint, problem.cone)
-    lower -= sum_error(problem.cone.size) * (
-        max(abs(lower), size if np.isfinite(size) else 0.0) + abs(problem.constant)
-    )
+    # Zero is what no dual point proves, and is not rounded.
+    size = problem.regularizer.size(hint, problem.cone) if lower else 0.0
+    size = max(abs(lower), size if np.isfinite(size) else 0.0) + abs(problem.constant)
+    lower -= sum_error(problem.cone.size) * size
     if 0.0 < lower < SMALLEST:
         lower = 0.0
     # Bounds by a conic solver differ by its own noise.

@@ -224,8 +224,10 @@ class _Search:
         if self.kind not in ("frobenius", "squared frobenius"):
             return share, {}, {}
         A = dual.at(share)
-        P = self.weight * (_positive(self.prior + A / self.weight) - self.prior)
-        size = self.slack(_spectrum(A), dual.rad) + (0.0 if self.base.prior is None else _slack(_spectrum(P - A)))
+        around = self.prior + A / self.weight
+        P = self.weight * (_positive(around) - self.prior)
+        size = self.slack(_spectrum(A), dual.rad)
+        size += 0.0 if self.base.prior is None else self.weight * self.slack(_spectrum(around), 0.0)
         return share, {}, {"slope": P + size * (1.0 if self.cone.diagonal else np.eye(self.cone.d))}
 
     # Shares -----------------------------------------------------------------------------------------------------------

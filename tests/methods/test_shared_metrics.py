@@ -9,7 +9,6 @@ import pytest
 import convexmetric as cm
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets, triplets_from_labels
 from convexmetric.cones import BlockDiagonal, shared_points
-from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import AveragePrecision
 from convexmetric.regularizers import SquaredFrobenius, Trace
@@ -92,6 +91,9 @@ def test_solvers_of_low_rank_factors_refuse():
         cm.solve(trace, solver="factored-lagrangian")
 
 
-def test_the_writer_of_certificates_says_that_it_does_not_know_the_cone(problem, tmp_path):
-    with pytest.raises(InputError, match="certificates do not know a BlockDiagonal"):
-        cm.write_certificate(tmp_path / "c.npz", problem, cm.solve(problem, tol=1e-3))
+def test_metrics_that_share_a_part_are_proven(problem, tmp_path):
+    solution = cm.solve(problem)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    assert "block-diagonal" in verdict.problem
+    assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
+    assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-8)

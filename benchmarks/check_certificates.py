@@ -1,17 +1,22 @@
 """The campaign against the checker: files of all families, mutated or extreme; nothing false may be proven.
 
-python benchmarks/check_certificates.py [--cases 2000] [--seed 0] [--jobs 2] [--keep FOLDER] [--only CASE] [--agreement]
+python benchmarks/check_certificates.py [--cases 2000] [--first 0] [--seed 0] [--jobs 2] [--keep FOLDER] [--only CASE]
+                                       [--attacks] [--agreement]
 
 Half of the cases start from certificates of solved problems of every family, half from extreme problems on a line
 (scales from 1e-150 to 1e150, offsets to 1e8, constant and repeated columns, one query, weights to 1e300), whose optima
-are computed with fractions. ``campaign/mutations.py`` lists what is done to them. Every file goes through
-``checker.main`` in a forked process with a memory limit and a time limit.
+are computed with fractions. ``campaign/mutations.py`` lists what is done to them, ``campaign/attacks.py`` attacks:
+files that are dear to check, archives that two readers read differently, dual points just beyond what theorems allow,
+parts that do not belong together. Every file goes through ``checker.main`` in a forked process with a memory limit and
+a time limit, some through ``convexmetric verify``, and some are held against an instance that they are not about.
 
 A case is *false* if a proven lower bound exceeds the optimum (the exact one; of solved problems the upper end of the
 true certificate; of changed statements in several unknowns the least of some exact values of the objective), if a
-proven upper bound is below it, if bounds cross, or if claims beyond the proof are accepted. Other findings are
-tracebacks, exit codes but 0, 1 and 2, control characters in the output, printed bounds better than proven ones, and
-files that take too much memory or time. With ``--agreement`` every file goes through the kernel and through
+proven upper bound is below it, if bounds cross, if claims beyond the proof are accepted, if the checker and
+the second checker read different things in a file, or if one passes for an instance that it is not about. Other
+findings are tracebacks, exit codes but 0, 1 and 2, control characters in the output, printed bounds better than proven
+ones, keys that are passed over, and files that take too much memory or time: more than a second of the processor and
+10 ns for each operation that was estimated. With ``--agreement`` every file goes through the kernel and through
 ``tests/certificates/second_checker.py``, and what the one proves must be within the exact bounds of the other; the
 first cases are then the files of the corpus, and one in five is a certificate in parts (``campaign/parts.py``).
 """
@@ -19,6 +24,7 @@ first cases are then the files of the corpus, and one in five is a certificate i
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import tempfile
 import time
@@ -27,7 +33,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from campaign.agreement import AGREED, Agreement
-from campaign.judge import Campaign, Record
+from campaign.attacks import ATTACKS
+from campaign.judge import Campaign, Record, written
+from campaign.mutations import MUTATIONS
 from campaign.problems import solved
 from campaign.workers import in_workers
 from environment import limit_threads, surroundings
@@ -46,13 +54,12 @@ def run(campaign: Campaign, cases: Iterable[int], jobs: int) -> list[Record]:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as progress:
         task = progress.add_task("cases", total=len(cases))
-        # A case runs two commands at most, and the judges.
-        for case, found in in_workers(campaign, cases, jobs, campaign.memory, 3.0 * campaign.seconds):
+        # A case runs three commands at most, each for so many seconds of the processor, and the judges.
+        for case, found in in_workers(campaign, cases, jobs, campaign.memory, 10.0 * campaign.seconds):
             if isinstance(found, str):
-                problem, mutation, whole = campaign.made(case)
+                problem, mutation, wholes = campaign.made(case)
                 if campaign.keep is not None:
-                    campaign.keep.mkdir(parents=True, exist_ok=True)
-                    (campaign.keep / f"{case}.npz").write_bytes(whole)
+                    written(campaign.keep, case, wholes)
                 found = Record(case, problem.name, "", mutation, "died", "", "", (found,), 0.0, 0)
             records.append(found)
             progress.advance(task)
@@ -110,6 +117,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes (default %(default)s)")
     parser.add_argument("--keep", type=Path, help="folder for the files of findings")
     parser.add_argument("--agreement", action="store_true", help="hold the kernel against the second checker instead")
+    parser.add_argument("--attacks", action="store_true", help="attacks alone, of no other mutation")
     parser.add_argument("--only", type=int, help="write the file of one case, and print what becomes of it")
     arguments = parser.parse_args()
     limit_threads(1)
@@ -118,20 +126,21 @@ def main() -> int:
     problems = solved()
     print(f"{len(problems)} problems solved in {time.perf_counter() - start:.0f} s")
     with tempfile.TemporaryDirectory() as folder:
-        campaign = Campaign(problems, arguments.seed, Path(folder), keep=arguments.keep)
+        # Attacks on those who read files are nothing for the second checker, which limits nothing.
+        mutations = ATTACKS if arguments.attacks else MUTATIONS if arguments.agreement else MUTATIONS | ATTACKS
+        campaign = Campaign(problems, arguments.seed, Path(folder), keep=arguments.keep, mutations=mutations)
         if arguments.only is not None:
-            path = (arguments.keep or Path()) / f"{arguments.only}.npz"
-            path.write_bytes(campaign.made(arguments.only)[2])
-            print(f"{path}\n{run(campaign, [arguments.only], 1)[0]}")
+            paths = written(arguments.keep or Path(), arguments.only, campaign.made(arguments.only)[2])
+            print(f"{' '.join(map(str, paths))}\n{run(campaign, [arguments.only], 1)[0]}")
             return 0
         start = time.perf_counter()
         cases = range(arguments.first, arguments.first + arguments.cases)
         if arguments.agreement:
             return int(agreement(campaign, cases, arguments.jobs) > 0)
         records = run(campaign, cases, arguments.jobs)
-    print(
-        f"{len(records)} cases, seed {arguments.seed}, {time.perf_counter() - start:.0f} s, {arguments.jobs} processes"
-    )
+    used, seconds = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - start
+    how = f"{arguments.jobs} processes, {used.ru_utime + used.ru_stime:.0f} s of the processor"
+    print(f"{len(records)} cases, seed {arguments.seed}, {seconds:.0f} s, {how}")
     for what, key in (
         ("risk", lambda r: r.family), ("regularizer, cone", lambda r: r.regularizer), ("mutation", lambda r: r.mutation)
     ):  # fmt: skip

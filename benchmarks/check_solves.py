@@ -1,21 +1,35 @@
-"""Extreme problems of all families through `cm.solve`: no bound may be false, no exception raw, no gap unannounced.
+"""Extreme problems of all blocks through `cm.solve`: no bound may be false, no exception raw, no gap unannounced.
 
-python benchmarks/check_solves.py [--cases 1000] [--seed 0] [--jobs 1] [--limit 5] [--only NUMBER ...]
-                                 [--show OUTCOME ...]
+python benchmarks/check_solves.py [--cases 1000] [--first 0] [--seed 0] [--jobs 1] [--limit 3] [--records FILE]
+                                 [--only NUMBER ...] [--show OUTCOME ...]
 
-Every case is a small problem whose data are moved, scaled and doubled, or whose weights and margins are extreme, by up
-to 300 orders of magnitude. It has a *twin*: the same problem on well-scaled data, whose optimum is exactly a known
+Every case is a small problem of a paper (`campaign/papers.py`), or one composed of any blocks at random
+(`campaign/composed.py`), whose data are moved, scaled and doubled, or whose weights and margins are extreme, by up to
+300 orders of magnitude. It has a *twin*: the same problem on well-scaled data, whose optimum is exactly a known
 multiple of the other's. Translations and scalings are chosen so that no digit is lost: data are multiples of 2^-20 and
-of small range, offsets are integers, scales have a few bits. The twin's solution becomes a certificate, whose bounds
-are proven in exact arithmetic, and they judge the bounds of the case as fractions, without tolerance. Where
-translation or scale change the problem (kernels of floats, whitened points) the case is its own twin.
+of small range, offsets are integers, scales have a few bits. The solutions of the case and of its twin become
+certificates, whose bounds are proven in exact arithmetic, and they judge the bounds of the case as fractions, without
+tolerance; with one where a file states a rounded problem (the root of a prior). Of constrained problems, which have no
+certificate, the twin without constraints proves a lower bound. Where nothing is proven, the bounds of the twin, those
+of another solver and the metric that CLARABEL finds must not contradict those of the case by more than 1e-6 of their
+size (`DOUBT`).
 
-A case fails if it raises anything but an error of the package that names an argument and what to do, if its bounds
-cross or exclude the proven optimum of its twin, if its gap is above the tolerance without a warning, or if it
-exceeds its time or memory.
+A solve is given `--limit` seconds. A case fails if
+
+* it raises anything but an error of the package that names an argument and what to do (raw exception, unclear message);
+* its bounds cross (crossed), exclude the proven optimum (false), or an independent solve (contradicted);
+* its gap is above the tolerance without a warning, or with the status "optimal" (unannounced);
+* it takes more than 1.2 times the limit and 2 s of the processor (over limit), or 10 times the limit on the clock
+  (hung);
+* the proven gap is 100 times its tolerance where the printed one is within it and no warning says so, or the file is
+  not accepted when it is read again (weak proof).
 """
 
+from __future__ import annotations
+
 import argparse
+import faulthandler
+import json
 import multiprocessing
 import os
 import re
@@ -25,419 +39,92 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import cvxpy as cp
 import numba
 import numpy as np
-import scipy.sparse as sp
+from campaign.composed import COMPOSED
+from campaign.draws import KINDS, Case, RedrawError, draw
+from campaign.papers import PAPERS
+from campaign.workers import limited, peak_from_here
 from environment import limit_threads, surroundings
 from tables import markdown
 
 import convexmetric as cm
-from convexmetric.certificates import as_rational
-from convexmetric.comparisons import PairDistances, Triplets
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.errors import ConvexMetricError, CrossedBoundsError, GapWarning, InfeasibleError
-from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
-from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
+from convexmetric.errors import ConvexMetricError, CrossedBoundsError, GapWarning, InfeasibleError, InputError
 
-#: Data are multiples of this.
-GRID = 2.0**-20
-#: Odd factors of scales: a few bits, so that products with data are exact.
-FACTORS = (1, 1, 1, 1, 3, 5, 7, 11, 37, 63)
 #: Bytes beyond those of the parent that a case may take.
 MEMORY = 2 * 2**30
+#: Seconds that a solve may take, in units of its limit and beyond that: of the processor, and on the clock.
+SHARE, GRACE, HUNG, WAIT = 1.2, 2.0, 10.0, 10.0
+#: How many times longer a process may wait on the clock that has not had its seconds of the processor.
+BUSY = 6.0
+#: By how much of its size a bound may contradict an independent solve that proves nothing; and how much wider a proven
+#: gap may be than the tolerance.
+DOUBT, WEAK = 1e-6, 100.0
 #: Words of which a refusal must have one: what it is about, and what to do about it.
 ARGUMENT = re.compile(
-    r"\b(X|Y|y|C|A|G|L|M|reg|margin|kernel|alpha|beta|triplets?|pairs|queries|relevant|push|n_neighbors|labels\w*)\b"
+    r"\b(X|Y|y|C|A|G|L|M|l|u|reg|risk|regularizer|margin|kernel|alpha|beta|gamma|prior|limit|weight|triplets?|pairs|"
+    r"queries|relevant|push|ridge|constraints?|extra_objective|n_neighbors|labels\w*)\b"
 )
-FIX = re.compile(r"\b(rescale|must|drop|raise|lower|pass|give|keep|use|remove|divide|multiply|choose|take|allow)\b")
+FIX = re.compile(
+    r"\b(rescale|must|drop|raise|lower|pass|give|keep|use|remove|divide|multiply|choose|take|allow|leave|add|scale)\b"
+)
+#: Arguments that only problems with constraints or terms of a user's own have; and claims that there is no optimum.
+USERS = re.compile(r"\b(constraints|extra_objective)\b")
+NONE = re.compile(r"contradict each other|without end|without bound|unbounded|no metric")
+NUMBER = r"[-+]?[0-9]+[.]?[0-9]*(e[-+]?[0-9]+)?"
 
-
-class RedrawError(Exception):
-    """What was drawn cannot be said exactly in floats."""
-
-
-def exact(value: Fraction) -> float:
-    """The float that a fraction is."""
-    try:
-        number = float(value)
-    except OverflowError:
-        raise RedrawError from None
-    if Fraction(number) != value or not 0.0 < abs(number) < np.inf or abs(number) < 1e-306:
-        raise RedrawError
-    return number
-
-
-def written(value: Fraction) -> float:
-    """The same for a parameter of a twin, which certificates write as a rational."""
-    number = exact(value)
-    if as_rational(number) != value:
-        raise RedrawError
-    return number
-
-
-def power(exponent: int) -> Fraction:
-    return Fraction(2) ** int(exponent)
+FAMILIES = PAPERS | COMPOSED
+OUTCOMES = ("optimal", "limit", "refused")
+FAILURES = (
+    "false", "contradicted", "crossed", "raw exception", "unclear message", "unannounced", "over limit", "hung",
+    "weak proof",
+)  # fmt: skip
 
 
 @dataclass
-class Draw:
-    """What a case is made of."""
+class Record:
+    """What became of a case.
 
-    rng: np.random.Generator
-    kind: str
-    #: Points ``scale (X0 + offset)`` and those of the twin, X0.
-    X0: Any
-    y: np.ndarray
-    offset: Any
-    scale: Fraction
-    #: Factor of margins where these are free, and whether weights are those of the twin or extreme.
-    margin: Fraction = Fraction(1)
-    few: bool = False
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def X(self) -> Any:
-        """The points of the case, made without rounding."""
-        scale = exact(self.scale)
-        moved = (self.X0 + self.offset) * scale
-        if not np.array_equal(moved / scale - self.offset, self.X0):
-            raise RedrawError
-        return moved
-
-    def weight(self, low: int = -3, high: int = 5) -> Fraction:
-        """A weight of six bits; any power of two in cases about weights."""
-        if self.kind in ("weights", "everything") and self.rng.random() < 0.8:
-            chosen = power(self.rng.integers(-996, 997) if self.rng.random() < 0.7 else self.rng.integers(-80, 81))
-        else:
-            chosen = self.rng.integers(1, 64).item() * power(self.rng.integers(low - 6, high - 5))
-        self.notes.append(f"weight {float(chosen):.3g}")
-        return chosen
-
-    def divided(self, value: Fraction, by: Fraction) -> Fraction:
-        """A number near ``value`` that can be divided by ``by`` exactly."""
-        odd = by.numerator
-        while odd % 2 == 0:
-            odd //= 2
-        return value * odd / power(max(0, odd.bit_length() - 1))
-
-
-@dataclass(frozen=True)
-class Case:
-    """A problem, its twin, and what the optimum of the one is in units of the other's."""
-
-    make: Callable[[], Any]
-    twin: Callable[[], Any] | None
-    factor: Fraction = Fraction(1)
-
-
-def orders(rng: np.random.Generator) -> int:
-    """Binary exponent of a scale: up to 1e18, 1e60 or 1e150 in size."""
-    most = rng.choice([60, 199, 498], p=[0.5, 0.3, 0.2])
-    return int(rng.integers(-most, most + 1))
-
-
-def draw(rng: np.random.Generator, kind: str) -> Draw:
-    """Data for a case of a kind; four classes at most, shifted apart."""
-    n, d = int(rng.integers(8, 31)), int(rng.integers(1, 6))
-    y = rng.permutation(np.arange(n) % int(rng.integers(2, 4)))
-    X = rng.standard_normal((n, d)) + rng.random() * y[:, None]
-    X = np.clip(np.round(X / GRID) * GRID, -8.0, 8.0)
-    everything = kind == "everything"
-    if kind == "doubles" or (everything and rng.random() < 0.5):
-        choice = rng.integers(1, 8)
-        if choice & 1:
-            X[n // 2 :] = X[rng.integers(0, n // 2, n - n // 2)]
-        if choice & 2:
-            X = np.hstack([X, X[:, :1]])
-        if choice & 4:
-            X = np.hstack([X, np.full((n, 1), float(rng.integers(0, 4)))])
-    d = X.shape[1]
-    offset, scale, margin = np.zeros(d), Fraction(1), Fraction(1)
-    if kind == "columns" or (everything and rng.random() < 0.3):
-        X = X * 2.0 ** rng.integers(-14, 15, d)
-        unit = np.maximum(np.abs(X).max(axis=0), 2.0**-14)
-        offset = 2.0 ** np.round(np.log2(unit)) * rng.integers(-(2**20), 2**20, d)
-    elif kind == "offset" or (everything and rng.random() < 0.5):
-        largest = 10.0 ** rng.uniform(0, 8)
-        offset = np.round(largest * np.where(rng.random(d) < 0.5, 1.0, rng.uniform(-1, 1, d)))
-    if kind in ("scale", "scale alone") or (everything and rng.random() < 0.5):
-        scale = int(rng.choice(FACTORS)) * power(orders(rng))
-    if kind == "margins" or (everything and rng.random() < 0.3):
-        margin = power(rng.integers(-400, 401) if rng.random() < 0.5 else rng.integers(-60, 61))
-    notes = [f"{X.shape[0]} x {d}", f"scale {float(scale):.3g}", f"offset {np.abs(offset).max():.3g}"]
-    notes += [f"margin {float(margin):.3g}"] if margin != 1 else []
-    return Draw(rng, kind, X, y, offset, scale, margin, kind == "few" or (everything and rng.random() < 0.2), notes)
-
-
-def weights(of: Draw, ratio: Fraction, low: int = -3, high: int = 5) -> tuple[float, float]:
-    """A weight of the case and that of its twin, where the first is ``ratio`` times the second.
-
-    With the scale alone changed the case has a moderate weight and its twin an extreme one.
+    ``findings`` are pairs of a failure and what there is to say of it; ``judged`` says by what bounds were judged, and
+    ``unproven`` why no certificate could be written; ``weaker`` that one is, by its own warning, weaker than the
+    solution. ``seconds`` are those of the processor, ``share`` in units of the
+    limit, and ``peak`` the bytes by which memory grew.
     """
-    chosen = of.divided(of.weight(low, high), ratio if of.kind != "scale alone" else 1 / ratio)
-    mine, other = (chosen, chosen / ratio) if of.kind == "scale alone" else (chosen * ratio, chosen)
-    return exact(mine), written(other)
 
+    outcome: str = ""
+    said: str = ""
+    findings: list[tuple[str, str]] = field(default_factory=list)
+    judged: list[str] = field(default_factory=list)
+    unproven: str = ""
+    weaker: bool = False
+    seconds: float = 0.0
+    share: float = 0.0
+    peak: int = 0
+    number: int = 0
+    family: str = ""
+    kind: str = ""
+    notes: str = ""
+    #: Seed and limit of the campaign.
+    of: tuple[int, float] = (0, 0.0)
 
-def some_triplets(rng: np.random.Generator, n: int, few: bool) -> np.ndarray:
-    count = 1 if few else int(rng.integers(5, 40))
-    return np.array([rng.choice(n, 3, replace=False) for _ in range(count)])
-
-
-# ---------------------------------------------------------------------------------------------------------- families
-
-
-def ranking(measure: str) -> Callable[[Draw], Case]:
-    def make(of: Draw) -> Case:
-        rng, X, n = of.rng, of.X, len(of.X0)
-        k = {"k": int(rng.integers(1, 6))} if measure in ("precision", "ndcg", "ndcg-log2", "knn") else {}
-        squared = rng.random() < 0.3
-        options = {"measure": measure, "diagonal": bool(rng.random() < 0.3), **k}
-        options["regularizer"] = "squared-frobenius" if squared else "trace"
-        factor = of.scale ** (-4 if squared else -2)
-        C, C0 = weights(of, factor, 0, 9)
-        of.notes.append(f"{options}")
-        if not of.few:
-            labels = cm.RankingProblem.from_labels
-            return Case(lambda: labels(X, of.y, C=C, **options), lambda: labels(of.X0, of.y, C=C0, **options), factor)
-        near, far = [[1]], [[2]] if rng.random() < 0.5 else [list(range(2, n))]
-        q, q0 = X[:1], of.X0[:1]
-        return Case(
-            lambda: cm.RankingProblem(X, near, far, queries=q, C=C, **options),
-            lambda: cm.RankingProblem(of.X0, near, far, queries=q0, C=C0, **options),
-            factor,
-        )
-
-    return make
-
-
-def turned(X: np.ndarray, triplets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Triplets that some weights satisfy by a margin, whatever the units of the columns."""
-    scales = np.maximum(np.abs(X).max(axis=0), GRID)
-    w = (rng.random(X.shape[1]) + 0.1) / scales**2
-    i, j, k = triplets.T
-    s = ((X[i] - X[k]) ** 2 - (X[i] - X[j]) ** 2) @ w
-    kept = np.where((s < 0)[:, None], triplets[:, [0, 2, 1]], triplets)[np.abs(s) > 0.05]
-    if not len(kept):
-        raise RedrawError
-    return kept
-
-
-def relative(form: str, hard: bool) -> Callable[[Draw], Case]:
-    def make(of: Draw) -> Case:
-        rng, X0, X, options = of.rng, of.X0, of.X, {}
-        n, d = X0.shape
-        chosen = form if form != "kernel" else str(rng.choice(["linear", "matrix", "rbf"]))
-        degree, itself, features, other = -4, False, X0, {}
-        if chosen == "map":
-            A = rng.integers(0, 3, (d, int(rng.integers(1, 5)))).astype(float)
-            options = other = {"A": A}
-            features = X0 @ A
-        elif chosen == "sparse":
-            X, X0 = sp.csr_array(X), sp.csr_array(X0)
-        elif chosen in ("linear", "matrix"):
-            # Products of points on a coarse grid are exact; translation would change them.
-            X0 = np.round(X0 * 2.0**8) * 2.0**-8
-            X, features = X0 * exact(of.scale), X0 @ X0.T
-            options = other = {"kernel": "linear"}
-            if chosen == "matrix":
-                degree = -2
-                options, other = {"kernel": features * exact(of.scale)}, {"kernel": features}
-                X = X0
-        elif chosen == "rbf":
-            options, itself = {"kernel": "rbf"}, True
-        triplets = some_triplets(rng, n, of.few)
-        factor = of.scale**degree
-        C = C0 = np.inf
-        if hard:
-            triplets = turned(np.exp(-((X[:, None] - X) ** 2).mean(2)) if itself else features, triplets, rng)
-        else:
-            C, C0 = weights(of, factor)
-        of.notes.append(chosen)
-        made = cm.RelativeComparisonProblem
-        twin = None if itself else lambda: made(X0, triplets, C=C0, **other)
-        return Case(lambda: made(X, triplets, C=C, **options), twin, factor)
-
-    return make
-
-
-def triplets(of: Draw) -> Case:
-    rng, X, n, mu = of.rng, of.X, len(of.X0), of.margin
-    squared, form = rng.random() < 0.7, rng.random()
-    reg, reg0 = weights(of, of.scale**4 / mu if squared else of.scale**2, -6, 3)
-    margin = rng.integers(1, 9).item() * power(-2)
-    options = {"intra": float(rng.choice([0.0, 0.5])), "inter": 0.25 if squared and rng.random() < 0.3 else 0.0}
-    options |= {
-        "diagonal": bool(rng.random() < 0.4),
-        "regularizer": "squared-frobenius" if squared else "trace",
-    }
-    mine, other = {"reg": reg, "margin": exact(margin * mu)}, {"reg": reg0, "margin": written(margin)}
-    of.notes.append(f"{options}")
-    if form < 0.4 or of.few:
-        rows = some_triplets(rng, n, of.few)
-        make, arguments = cm.TripletProblem, (rows,)
-    elif form < 0.7:
-        # Neighbours are found in the twin's points: distances of others round.
-        make, arguments = cm.TripletProblem.from_labels, (of.y, None, None)
-    else:
-        links = rng.random((n, n)) < 0.2
-        links[0, 1], links[0, 2] = True, False
-        make, arguments = cm.TripletProblem.from_graph, (links,)
-    return Case(lambda: make(X, *arguments, **mine, **options), lambda: make(of.X0, *arguments, **other, **options), mu)
-
-
-def pairs(of: Draw) -> Case:
-    rng, X, n, d = of.rng, of.X, *of.X0.shape
-    reg, reg0 = weights(of, of.scale**2, -8, 1)
-    margin: Any = (0.5, 1.5) if rng.random() < 0.4 else float(rng.choice([1.0, 0.25]))
-    if of.kind == "margins":
-        margin = tuple(2.0 ** rng.integers(-60, 61, 2)) if rng.random() < 0.5 else float(2.0 ** rng.integers(-60, 61))
-    options = {"margin": margin, "norm": str(rng.choice(["frobenius", "trace"]))}
-    itself = d > n
-    if rng.random() < 0.2:
-        options["kernel"], itself = str(rng.choice(["linear", "rbf", "unit-rbf"])), True
-    of.notes.append(f"{options}")
-    if rng.random() < 0.5 and not of.few:
-        make, arguments = cm.PairMarginProblem.from_labels, (of.y,)
-    else:
-        listed = np.array([rng.choice(n, 2, replace=False) for _ in range(1 if of.few else int(rng.integers(4, 40)))])
-        r = np.where(of.y[listed[:, 0]] == of.y[listed[:, 1]], 1, -1)
-        make, arguments = cm.PairMarginProblem, (listed, r)
-    twin = None if itself else lambda: make(of.X0, *arguments, reg=reg0, **options)
-    return Case(lambda: make(X, *arguments, reg=reg, **options), twin)
-
-
-def similarity(of: Draw) -> Case:
-    rng, X, n = of.rng, of.X, len(of.X0)
-    reg, reg0 = weights(of, of.scale**2, -8, 1)
-    listed = np.array([rng.choice(n, 2, replace=False) for _ in range(1 if of.few else int(rng.integers(4, 40)))])
-    y = rng.integers(0, 17, len(listed)) / 16.0
-    options = {"loss": str(rng.choice(["squared", "absolute", "weighted"])), "y0": 0.25}
-    options["norm"] = str(rng.choice(["frobenius", "trace"]))
-    of.notes.append(f"{options}")
-    make = cm.SimilarityRegressionProblem
-    return Case(lambda: make(X, listed, y, reg=reg, **options), lambda: make(of.X0, listed, y, reg=reg0, **options))
-
-
-def large_margin(of: Draw) -> Case:
-    X, y = of.X, of.y
-    k, push, diagonal = int(of.rng.integers(1, 4)), float(of.rng.choice([0.25, 0.5])), bool(of.rng.random() < 0.4)
-    if of.kind == "weights":
-        push = (
-            2.0 ** -int(of.rng.integers(1, 900)) if of.rng.random() < 0.5 else 1.0 - 2.0 ** -int(of.rng.integers(1, 50))
-        )
-    return Case(lambda: cm.LargeMarginProblem(X, y, n_neighbors=k, push=push, diagonal=diagonal), None)
-
-
-def cross_modal(of: Draw) -> Case:
-    rng, m = of.rng, len(of.X0)
-    moved = of.X if of.offset.any() else None
-    alpha, alpha0 = weights(of, of.scale**2)
-    beta = float(rng.choice([0.0, 0.125]))
-    half = int(rng.integers(3, m - 2))
-    if len(set(of.y[half:])) < 2 or not set(of.y[:half]) & set(of.y[half:]):
-        # No query would rank anything.
-        raise RedrawError
-    X, X0 = (moved if moved is not None else of.X), of.X0
-    options: dict[str, Any] = {"beta": beta, "n_clusters": None, "n_neighbors": int(rng.integers(1, 4))}
-
-    def made(points, weight):
-        return cm.CrossModalProblem(points[:half], points[half:], of.y[:half], of.y[half:], alpha=weight, **options)
-
-    # Neighbours in graphs are found by distances, which round: with graphs, a scaled problem is its own judge.
-    twin = None if moved is not None or (beta and of.scale != 1) else lambda: made(X0, alpha0)
-    return Case(lambda: made(X, alpha), twin)
-
-
-def blocks(loss: str) -> Callable[[Draw], Case]:
-    """A problem of one's own: triplets or pairs, a loss, a regularizer and a linear term."""
-
-    def make(of: Draw) -> Case:
-        rng, X, (n, d), s = of.rng, of.X, of.X0.shape, of.scale
-        mu = of.margin if loss != "logistic" else Fraction(1)
-        t = (
-            power(rng.integers(-300, 301))
-            if of.kind in ("weights", "everything") and rng.random() < 0.3
-            else Fraction(1)
-        )
-        cone = NonnegativeDiagonal(d) if loss == "hinge" and rng.random() < 0.4 else PSDCone(d)
-        norm = rng.choice(3 if loss == "squared" else 2)
-        ratio = (t * s**2, t * s**4 / mu, t * s**2)[norm]
-        reg, reg0 = weights(of, ratio, -4, 2)
-        regularizer = (Trace, SquaredFrobenius, Frobenius)[norm]
-        weight = rng.integers(1, 16).item() * power(-2)
-        G = None
-        # No exact solver takes a norm that is not squared together with a linear term.
-        if rng.random() < 0.4 and regularizer is not Frobenius:
-            root = rng.integers(-3, 4, (d, d)).astype(float) / 8.0
-            G = (root * root)[0] if isinstance(cone, NonnegativeDiagonal) else root @ root.T
-        rows = some_triplets(rng, n, of.few)
-        margins = rng.integers(1, 9, len(rows)) / 4.0
-
-        def made(points, reg, weight, margin, linear):
-            if loss == "hinge":
-                risk = SeparableRisk(Triplets(points, rows, cone), Hinge(weight, margin))
-            elif loss == "logistic":
-                risk = SmoothSeparableRisk(Triplets(points, rows, cone), Logistic(weight))
-            elif loss == "box hinge":
-                risk = SeparableRisk(
-                    Triplets(points, rows, cone), BoxLoss.hinge(np.full(len(rows), weight), margin * margins)
-                )
-            else:
-                distances = PairDistances(points, rows[:, :2], np.ones(len(rows)), cone)
-                squared = BoxLoss.squared_error(np.full(len(rows), weight), margin * margins)
-                risk = SeparableRisk(distances, squared)
-            return cm.MetricProblem(risk, regularizer(reg), linear)
-
-        mine = exact(weight * t / mu if loss == "squared" else weight * t)
-        unit, margin, weight0 = exact(t * s**2), exact(mu), written(weight)
-        of.notes.append(f"{regularizer.__name__}, {type(cone).__name__}, t {float(t):.3g}{'' if G is None else ', G'}")
-        return Case(
-            lambda: made(X, reg, mine, margin, None if G is None else G * unit),
-            lambda: made(of.X0, reg0, weight0, 1.0, G),
-            t * mu,
-        )
-
-    return make
-
-
-FAMILIES: dict[str, Callable[[Draw], Case]] = {
-    **{
-        f"ranking, {measure}": ranking(measure)
-        for measure in ("auc", "precision", "map", "mrr", "ndcg", "ndcg-log2", "knn")
-    },
-    "relative, features": relative("features", hard=False),
-    "relative, sparse": relative("sparse", hard=False),
-    "relative, A": relative("map", hard=False),
-    "relative, kernel": relative("kernel", hard=False),
-    "relative, hard": relative("features", hard=True),
-    "relative, kernel, hard": relative("kernel", hard=True),
-    "triplets": triplets,
-    "pairs": pairs,
-    "similarity": similarity,
-    "large margin": large_margin,
-    "cross-modal": cross_modal,
-    "blocks, hinge": blocks("hinge"),
-    "blocks, box hinge": blocks("box hinge"),
-    "blocks, squared error": blocks("squared"),
-    "blocks, logistic": blocks("logistic"),
-}
-KINDS = ("scale", "scale alone", "offset", "columns", "doubles", "weights", "margins", "few", "everything")
+    def fails(self, failure: str, said: str) -> None:
+        self.findings.append((failure, said))
 
 
 def drawn(seed: int, number: int) -> tuple[str, str, Case, list[str]]:
     """Family, kind, case and notes of a number."""
     names = list(FAMILIES)
-    name, kind = names[number % len(names)], KINDS[(number // len(names)) % len(KINDS)]
+    name, kind = names[number % len(names)], KINDS[(number // len(names) + number) % len(KINDS)]
     for attempt in range(1000):
         of = draw(np.random.default_rng([seed, number, attempt]), kind)
         try:
@@ -447,200 +134,437 @@ def drawn(seed: int, number: int) -> tuple[str, str, Case, list[str]]:
     raise RuntimeError(f"nothing to draw for {name}, {kind}")
 
 
-# ------------------------------------------------------------------------------------------------------------ judging
+# Solving --------------------------------------------------------------------------------------------------------------
 
 
-def proven(problem: Any, solution: Any) -> tuple[Fraction | None, Fraction | None]:
-    """Bounds on a problem's optimum that exact arithmetic proves from a solution, where it proves any."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            verdict = cm.write_certificate(Path(folder) / "twin.npz", problem, solution)
-        except ConvexMetricError:
-            return None, None
-    return verdict.lower, verdict.upper
+@dataclass
+class Solved:
+    """A problem, its solution, and whether its gap was warned about."""
+
+    problem: Any
+    solution: Any
+    warned: bool
 
 
-def solved(make: Callable[[], Any], limit: float) -> tuple[Any, Any, list[warnings.WarningMessage]]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        problem = make()
-        return problem, cm.solve(problem, max_seconds=limit), caught
+def spent() -> float:
+    """Processor seconds of this process and its children."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def refusal(error: ConvexMetricError) -> tuple[str, str]:
-    """How an error of the package is judged, and its message with figures left out."""
-    if isinstance(error, CrossedBoundsError):
-        return "crossed", str(error)
-    message = re.sub(r"[-+]?\d+\.?\d*(e[-+]?\d+)?", "#", str(error))
+def solved(make: Callable[[], Any], limit: float, record: Record, whose: str = "", **options: Any) -> Solved:
+    """A solve within its limit; what the clock of the processor says of it goes into the record."""
+    problem, start = make(), spent()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            solution = cm.solve(problem, max_seconds=limit, **options)
+    finally:
+        seconds = spent() - start
+        if not whose:
+            record.seconds, record.share = seconds, seconds / limit
+        if seconds > SHARE * limit + GRACE:
+            record.fails("over limit", f"{whose}{seconds:.1f} s of the processor, of {limit:g} s")
+    return Solved(problem, solution, any(issubclass(warning.category, GapWarning) for warning in caught))
+
+
+def refused(case: Case, error: ConvexMetricError, record: Record, whose: str = "") -> None:
+    """An error of the package, which must name an argument and what to do; figures are left out of what is said."""
+    said = f"{type(error).__name__}: {re.sub(NUMBER, '#', str(error))[:160]}"
+    if not whose:
+        record.outcome, record.said = "refused", said
     named = ARGUMENT.search(str(error)) and FIX.search(str(error))
-    return "refused" if named else "unclear message", f"{type(error).__name__}: {message[:160]}"
+    if isinstance(error, CrossedBoundsError):
+        record.fails("crossed", f"{whose}{error}")
+    elif not named or (case.relaxed is None and USERS.search(str(error))):
+        record.fails("unclear message", f"{whose}{said}")
 
 
-def excluded(lower: float, upper: float, low: Fraction | None, high: Fraction | None, factor: Fraction) -> str:
-    """How bounds contradict the proven ones; empty if they do not."""
-    if np.isfinite(lower) and high is not None and Fraction(lower) > factor * high:
-        beyond = Fraction(lower) / (factor * high) - 1 if high else Fraction(0)
-        return f"lower bound {lower!r} is above the proven upper one by {float(beyond):.1e}"
-    if np.isfinite(upper) and low is not None and Fraction(upper) < factor * low:
-        beyond = 1 - Fraction(upper) / (factor * low) if low else Fraction(0)
-        return f"upper bound {upper!r} is below the proven lower one by {float(beyond):.1e}"
+def raw(error: BaseException, record: Record) -> None:
+    """Anything else that came out: where from."""
+    places = traceback.extract_tb(error.__traceback__)
+    place = [one for one in places if f"{os.sep}convexmetric{os.sep}" in one.filename][-1:] or places[-1:]
+    said = f"{type(error).__name__} at {Path(place[0].filename).name}:{place[0].lineno}: {error}"
+    record.fails("raw exception", said[:300])
+
+
+def attempt(case: Case, limit: float, record: Record) -> Solved | ConvexMetricError | None:
+    """Solve a case, and say what is wrong whatever its optimum is."""
+    try:
+        found = solved(case.make, limit, record)
+    except ConvexMetricError as error:
+        refused(case, error, record)
+        return error
+    except BaseException as error:
+        record.outcome = "refused"
+        raw(error, record)
+        return None
+    solution = found.solution
+    lower, upper = solution.lower_bound, solution.upper_bound
+    record.outcome = "optimal" if solution.status == "optimal" else "limit"
+    record.said = f"{solution.status} by {solution.solver}: [{lower!r}, {upper!r}], gap {solution.gap:.1e}"
+    if not lower <= upper:
+        record.fails("crossed", record.said)
+    wide = not (solution.gap <= solution.tol or upper - lower <= solution.atol)
+    if (wide and solution.status == "optimal") or ((wide or solution.status != "optimal") and not found.warned):
+        record.fails("unannounced", record.said)
+    return found
+
+
+# Judging --------------------------------------------------------------------------------------------------------------
+
+
+def proven(found: Solved, record: Record, whose: str = "") -> tuple[Fraction | None, Fraction | None]:
+    """Bounds that exact arithmetic proves from a solution, where it proves any; the file is read again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.npz"
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                written = cm.write_certificate(path, found.problem, found.solution)
+        except ConvexMetricError as error:
+            record.unproven = record.unproven or re.sub(NUMBER, "#", str(error))[:110]
+            return None, None
+        verdict = cm.verify(path)
+    if not verdict.accepted or (verdict.lower, verdict.upper) != (written.lower, written.upper):
+        record.fails("weak proof", f"{whose}the file that was written is not accepted: {verdict.reason}")
+    low, high, solution = written.lower, written.upper, found.solution
+    # Of an optimum near zero a share of what the objective is elsewhere.
+    size = max(abs(solution.lower_bound), abs(solution.upper_bound), 1e-9 * (elsewhere(found.problem) or 0.0))
+    said_so = any(issubclass(warning.category, GapWarning) for warning in caught)
+    record.weaker = record.weaker or said_so
+    if (
+        not said_so
+        and solution.status == "optimal"
+        and high - low > Fraction(WEAK * max(solution.tol * size, solution.atol))
+    ):
+        said = f"{whose}proven [{float(low)!r}, {float(high)!r}], printed [{solution.lower_bound!r}, "
+        record.fails("weak proof", f"{said}{solution.upper_bound!r}]")
+    return low, high
+
+
+def elsewhere(problem: Any) -> float | None:
+    """The size of the objective at the metric zero or, where it is infinite there, at the identity; None if at both."""
+    with np.errstate(all="ignore"):
+        values = [float(problem.value(M)) for M in (problem.cone.zeros(), problem.cone.identity())]
+    return next((abs(value) for value in values if np.isfinite(value)), None)
+
+
+def excluded(lower: float, upper: float, low: Any, high: Any, slack: Fraction = Fraction(0)) -> str:
+    """How bounds contradict others; empty if they do not, but for a share of their size."""
+    for name, bound, other, side in (("lower", lower, high, 1), ("upper", upper, low, -1)):
+        if other is not None and np.isfinite(bound):
+            beyond = side * (Fraction(bound) - other)
+            if beyond > slack * max(abs(Fraction(bound)), abs(other)):
+                return f"{name} bound {bound!r} is beyond {_short(other)} by {_short(beyond)}"
     return ""
 
 
-def judge(case: Case, limit: float) -> tuple[str, str, float]:
-    """Outcome, what there is to say about it, and seconds."""
-    start = time.perf_counter()
+def _short(value: Fraction) -> str:
     try:
-        problem, solution, caught = solved(case.make, limit)
-    except InfeasibleError as error:
-        return *infeasible(case, error, limit), time.perf_counter() - start
-    except ConvexMetricError as error:
-        return *refusal(error), time.perf_counter() - start
-    seconds = time.perf_counter() - start
-    lower, upper = solution.lower_bound, solution.upper_bound
-    if lower > upper or np.isnan(lower) or np.isnan(upper):
-        return "crossed", f"{solution.status}: [{lower!r}, {upper!r}]", seconds
-    warned = any(issubclass(warning.category, GapWarning) for warning in caught)
-    wide = solution.gap > solution.tol and upper - lower > solution.atol
-    if (wide or solution.status != "optimal") and not warned:
-        return "unannounced", f"{solution.status}, gap {solution.gap:.1e}", seconds
-    said = f"{solution.status} by {solution.solver}: [{lower!r}, {upper!r}]"
-    bounds = [(*proven(problem, solution), Fraction(1))]
+        return repr(float(value))
+    except OverflowError:
+        return "what no float holds"
+
+
+def times(bound: Fraction | None, factor: Fraction) -> Fraction | None:
+    return None if bound is None else factor * bound
+
+
+def judge(case: Case, found: Solved, limit: float, record: Record) -> None:
+    """Hold the bounds of a case against proven ones, or against those of independent solves."""
+    lower, upper = found.solution.lower_bound, found.solution.upper_bound
+
+    def held(by: str, low: Any, high: Any, slack: Fraction = case.slack, failure: str = "") -> None:
+        if low is None and high is None:
+            return
+        record.judged.append(by)
+        wrong = excluded(lower, upper, low, high, slack)
+        if wrong:
+            failure = failure or ("contradicted" if slack else "false")
+            record.fails(failure, f"{record.said}: {wrong} ({by})")
+
+    own = proven(found, record)
+    held("own proof", *own)
+    other = None
     if case.twin is not None:
         try:
-            twin, other, _ = solved(case.twin, limit)
+            other = solved(case.twin, limit, record, "twin: ")
         except ConvexMetricError as error:
-            return "unclear message", f"the twin was refused: {error}", seconds
-        bounds.append((*proven(twin, other), case.factor))
-        wrong = excluded(other.lower_bound, other.upper_bound, *bounds[-1][:2], Fraction(1))
+            refused(case, error, record, "twin: ")
+            if denies(error) and np.isfinite([lower, upper]).all():
+                record.fails("false", f"{record.said}, but of the twin it is said to have no optimum: {error}")
+    if other is not None:
+        low, high = proven(other, record, "twin: ")
+        held("twin's proof", times(low, case.factor), times(high, case.factor))
+        wrong = excluded(other.solution.lower_bound, other.solution.upper_bound, low, high, case.slack)
         if wrong:
-            return "false", f"the twin's {wrong}; {other.status} by {other.solver}", seconds
-    for low, high, factor in bounds:
-        wrong = excluded(lower, upper, low, high, factor)
-        if wrong:
-            return "false", f"{said}: {wrong}", seconds
-    judged = any(end is not None for low, high, _ in bounds for end in (low, high))
-    outcome = "optimal" if solution.status == "optimal" else "warned"
-    return outcome if judged else f"{outcome}, unjudged", said, seconds
+            said = f"twin: {other.solution.status} by {other.solution.solver}: {wrong}"
+            record.fails("contradicted" if case.slack else "false", said)
+    if case.relaxed is not None:
+        # Without its constraints it may have no optimum.
+        with suppress(ConvexMetricError):
+            relaxed = solved(case.relaxed, limit, record, "relaxed twin: ")
+            held("relaxed twin's proof", times(proven(relaxed, record, "relaxed twin: ")[0], case.factor), None)
+    if not any("proof" in by for by in record.judged):
+        for by, low, high in doubts(case, found, other, limit, record):
+            held(by, low, high, Fraction(DOUBT), "contradicted")
 
 
-def infeasible(case: Case, error: InfeasibleError, limit: float) -> tuple[str, str]:
-    """A claim that no metric satisfies the triplets holds for the twin as well, or is false."""
+def doubts(
+    case: Case, found: Solved, other: Solved | None, limit: float, record: Record
+) -> Iterator[tuple[str, Fraction | None, Fraction | None]]:
+    """Bounds by independent solves: the twin's, another solver's, and the value at CLARABEL's metric."""
+    if other is not None:
+        bounds = other.solution.lower_bound, other.solution.upper_bound
+        yield "twin's bounds", *(_scaled(bound, case.factor) for bound in bounds)
+    for name in ("cutting-planes", "semismooth-newton", "dual-ascent"):
+        if name != found.solution.solver:
+            try:
+                another = solved(lambda: found.problem, limit, record, f"{name}: ", solver=name).solution
+            except ConvexMetricError:
+                continue
+            yield name, *(_scaled(bound, Fraction(1)) for bound in (another.lower_bound, another.upper_bound))
+            break
+    problem = found.problem if other is None else other.problem
+    try:
+        statement = problem.statement()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            statement.problem.solve(solver=cp.CLARABEL)
+        if statement.problem.status != cp.OPTIMAL:
+            return
+        M = problem.cone.project(np.asarray(statement.M.value, dtype=np.float64))
+    except BaseException:
+        # What CLARABEL makes of an extreme statement is nobody's failure here.
+        return
+    if problem.regularizer.violation(M, problem.cone) <= 0.0:
+        yield "CLARABEL's metric", None, _scaled(problem.value(M), case.factor if other is not None else Fraction(1))
+
+
+def _scaled(bound: float, factor: Fraction) -> Fraction | None:
+    return factor * Fraction(bound) if np.isfinite(bound) else None
+
+
+def denies(error: ConvexMetricError) -> bool:
+    """Whether an error says of a problem that it has no optimum."""
+    return isinstance(error, InfeasibleError) or (isinstance(error, InputError) and bool(NONE.search(str(error))))
+
+
+def denied(case: Case, error: ConvexMetricError, limit: float, record: Record) -> None:
+    """A claim that there is no optimum holds for the twin, too, or is false; so is one that no metric is feasible."""
+    if not denies(error):
+        return
+    if case.relaxed is None and not isinstance(error, InfeasibleError) and "end" not in str(error):
+        if elsewhere(case.make()) is not None:
+            record.fails("false", f"no metric is said to be feasible, but one is: {error}")
+        return
     if case.twin is not None:
         try:
-            solved(case.twin, limit)
-        except InfeasibleError:
-            return refusal(error)
-    return "false", f"infeasible, but not its twin: {error}"
+            other = solved(case.twin, limit, record, "twin: ").solution
+        except ConvexMetricError:
+            return
+        if np.isfinite([other.lower_bound, other.upper_bound]).all():
+            bounds = f"[{other.lower_bound!r}, {other.upper_bound!r}]"
+            record.fails("false", f"it is said to have no optimum, but its twin has, in {bounds}: {error}")
 
 
-def worker(case: Case, limit: float, pipe: Any) -> None:
-    """Judge a case under a memory limit and report."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
-    if pages:
-        most = pages * resource.getpagesize() + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+# Processes ------------------------------------------------------------------------------------------------------------
+
+
+def worker(case: Case, limit: float, pipe: Connection, trace: Any) -> None:
+    """Solve a case under a memory limit and report, then judge it and report again."""
+    record = Record()
+    faulthandler.dump_traceback_later(HUNG * limit + WAIT - 1.0, repeat=True, file=trace)
+    limited(MEMORY)
+    # What libraries write when they panic is said by what comes out.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    peak = peak_from_here()
+    found = attempt(case, limit, record)
+    record.peak = peak()
+    faulthandler.cancel_dump_traceback_later()
+    pipe.send(asdict(record))
     try:
-        result = judge(case, limit)
+        if isinstance(found, Solved):
+            judge(case, found, limit, record)
+        elif isinstance(found, ConvexMetricError):
+            denied(case, found, limit, record)
     except BaseException as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "convexmetric" in frame.filename]
-        place = ours[-1] if ours else place
-        result = "raw exception", f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {error}", 0.0
-    pipe.send(result)
+        raw(error, record)
+    pipe.send(asdict(record))
     pipe.close()
     # Threads of compiled loops that a fork leaves behind are nobody's to join.
     sys.stdout.flush()
     os._exit(0)
 
 
-def campaign(numbers: list[int], seed: int, jobs: int, limit: float, report: Callable[..., None]) -> None:
-    """Judge cases in forked processes, so many at a time."""
-    context = multiprocessing.get_context("fork")
-    waiting, running = list(reversed(numbers)), {}
+class Running:
+    """A process at a case, and what it has said so far."""
+
+    def __init__(self, number: int, seed: int, limit: float) -> None:
+        self.number, self.heard, self.limit = number, 0, limit
+        family, kind, case, notes = drawn(seed, number)
+        self.record = Record(number=number, family=family, kind=kind, notes="; ".join(notes), of=(seed, limit))
+        context = multiprocessing.get_context("fork")
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.trace = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed when the case is done
+        self.process = context.Process(target=worker, args=(case, limit, theirs, self.trace))
+        self.process.start()
+        theirs.close()
+        self.since = time.monotonic()
+
+    def read(self) -> bool:
+        """Take what there is to read; whether the case has come to its end."""
+        try:
+            said = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            self.record.fails("raw exception", f"the process died: exit code {self.process.exitcode}{self._where()}")
+            return True
+        names = {"number": 0, "family": 0, "kind": 0, "notes": 0, "of": 0}
+        self.record = Record(**{key: value for key, value in said.items() if key not in names}, **{
+            key: getattr(self.record, key) for key in names
+        })  # fmt: skip
+        self.heard += 1
+        self.since = time.monotonic()
+        if self.heard == 2:
+            self.process.join()
+        return self.heard == 2
+
+    def late(self) -> bool:
+        """End a process that takes far too long; to judge a case takes several solves."""
+        most = HUNG * self.limit * (4.0 if self.heard else 1.0) + WAIT
+        waited = time.monotonic() - self.since
+        # On a busy machine a process may not have had its share of the processor yet.
+        if waited <= most or (processor(self.process.pid) <= SHARE * self.limit + GRACE and waited <= BUSY * most):
+            return False
+        self.process.kill()
+        self.process.join()
+        self.record.fails("hung", f"killed after {waited:.0f} s{self._where()}")
+        return True
+
+    def _where(self) -> str:
+        """How far it had come, and where it was."""
+        self.record.outcome = self.record.outcome or "refused"
+        self.trace.seek(0)
+        last = self.trace.read().rpartition("Timeout")[2]
+        places = re.findall(r'convexmetric/([a-z_/]+[.]py)", line ([0-9]+) in (\w+)', last)[:3]
+        where = " < ".join(f"{name}:{line} ({function})" for name, line, function in places)
+        return (", while it was judged" if self.heard else "") + (f", at {where}" if where else "")
+
+
+def processor(pid: int | None) -> float:
+    """Seconds of the processor that another process and the children that it waited for have had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def campaign(numbers: Iterable[int], seed: int, jobs: int, limit: float) -> Iterator[Record]:
+    """Records of cases from forked processes, so many at a time."""
+    waiting, running = list(numbers)[::-1], list[Running]()
     while waiting or running:
         while waiting and len(running) < jobs:
-            number = waiting.pop()
-            mine, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=worker, args=(drawn(seed, number)[2], limit, theirs))
-            process.start()
-            theirs.close()
-            running[mine] = process, number, time.monotonic() + 4.0 * limit + 10.0
-        for pipe in wait(list(running), timeout=0.2):
-            process, number, _ = running.pop(pipe)
-            try:
-                result = pipe.recv()
-            except EOFError:
-                result = "raw exception", "the process died", 0.0
-            process.join()
-            report(number, *result)
-        for pipe, (process, number, deadline) in list(running.items()):
-            if time.monotonic() > deadline:
-                process.kill()
-                process.join()
-                del running[pipe]
-                report(number, "late", f"more than {4.0 * limit + 10.0:.0f} s", 4.0 * limit + 10.0)
+            running.append(Running(waiting.pop(), seed, limit))
+        ready = wait([one.pipe for one in running], timeout=0.2)
+        for one in list(running):
+            if (one.pipe in ready and one.read()) or one.late():
+                one.pipe.close()
+                one.trace.close()
+                running.remove(one)
+                yield one.record
 
 
-OUTCOMES = (
-    "optimal", "warned", "refused", "optimal, unjudged", "warned, unjudged",
-    "unclear message", "unannounced", "crossed", "false", "raw exception", "late",
-)  # fmt: skip
-FAILURES = OUTCOMES[5:]
+# The report -----------------------------------------------------------------------------------------------------------
 
 
-def table(title: str, keys: Any, counts: Counter, worst: dict[str, float]) -> str:
-    rows = [
-        [key, sum(counts[key, o] for o in OUTCOMES), *(counts[key, o] for o in OUTCOMES), f"{worst[key]:.1f}"]
-        for key in keys
-    ]
-    return markdown([title, "cases", *OUTCOMES, "worst s"], rows)
+def table(title: str, keys: Iterable[str], records: list[Record], key: Callable[[Record], str]) -> str:
+    rows = []
+    for name in [*keys, "all"]:
+        own = [record for record in records if name in ("all", key(record))]
+        outcomes = Counter(record.outcome for record in own)
+        failures = Counter(failure for record in own for failure in {failure for failure, _ in record.findings})
+        proof = sum(any("proof" in by for by in record.judged) for record in own)
+        counts = [outcomes[outcome] for outcome in OUTCOMES] + [proof, sum(bool(record.judged) for record in own)]
+        counts += [failures[failure] for failure in FAILURES]
+        worst = max((record.share for record in own), default=0.0), max((record.peak for record in own), default=0)
+        rows.append([name, len(own), *counts, f"{worst[0]:.2f}", f"{worst[1] / 2**20:.0f}"])
+    return markdown([title, "cases", *OUTCOMES, "proven", "judged", *FAILURES, "worst s / limit", "peak MB"], rows)
+
+
+def tell(record: Record, seed: int, limit: float) -> None:
+    """One case, its failures, and how to make it again."""
+    print(f"{record.number} {record.family}, {record.kind} ({record.notes}): {record.outcome} [{record.seconds:.1f} s]")
+    for failure, said in record.findings or [("", record.said)]:
+        print(f"    {failure}: {said}" if failure else f"    {said}; judged by {', '.join(record.judged) or 'nothing'}")
+    if record.findings:
+        again = f"--seed {seed} --limit {limit:g} --only {record.number}"
+        print(f"    python benchmarks/check_solves.py {again}", flush=True)
+
+
+def remembered(path: Path | None, of: tuple[int, float]) -> list[Record]:
+    """Records of the same seed and limit in a file."""
+    lines = path.read_text().splitlines() if path is not None and path.exists() else []
+    found = [Record(**json.loads(line)) for line in lines]
+    return [record for record in found if tuple(record.of) == of]
+
+
+def warm_up(seed: int, limit: float) -> None:
+    """Load compiled loops once, before the first fork; whatever fails here fails again in a process of its own."""
+    for number in range(len(FAMILIES)):
+        try:
+            solved(drawn(seed, number)[2].make, limit, Record())
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="number to begin with")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=5.0, help="seconds that a solve is given (default %(default)s)")
+    parser.add_argument("--limit", type=float, default=3.0, help="seconds that a solve is given (default %(default)s)")
+    parser.add_argument("--records", type=Path, help="file of records; cases that are in it are not run again")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of single cases")
+    parser.add_argument("--family", help="cases of one family only")
     parser.add_argument("--show", nargs="+", default=[], choices=OUTCOMES, help="outcomes whose cases are told as well")
-    parser.add_argument("--first", type=int, default=0, help="number to begin with")
     arguments = parser.parse_args()
     # Of numba's layers of threads OpenMP does not survive a fork.
     numba.config.THREADING_LAYER = "workqueue"
     limit_threads(1)
     print(surroundings(), flush=True)
-    counts: Counter = Counter()
-    worst: dict[str, float] = defaultdict(float)
-    messages: Counter = Counter()
-    start = time.perf_counter()
-
-    def report(number: int, outcome: str, said: str, seconds: float) -> None:
-        name, kind, _, notes = drawn(arguments.seed, number)
-        for key in (name, kind, "all"):
-            counts[key, outcome] += 1
-            worst[key] = max(worst[key], seconds)
-        if outcome == "refused":
-            messages[said] += 1
-        if outcome in (*FAILURES, *arguments.show) or arguments.only:
-            print(f"{number} {name}, {kind} ({'; '.join(notes)}): {outcome}: {said} [{seconds:.1f} s]", flush=True)
-
-    numbers = arguments.only or range(arguments.first, arguments.first + arguments.cases)
-    # Compiled loops are loaded once, before the first fork.
-    for number in range(len(FAMILIES)):
-        try:
-            solved(drawn(arguments.seed, number)[2].make, arguments.limit)
-        except Exception:
-            continue
-    campaign(list(numbers), arguments.seed, arguments.jobs, arguments.limit, report)
-    print(f"\n{len(numbers)} cases, {time.perf_counter() - start:.0f} s\n")
-    print(table("family", [*FAMILIES, "all"], counts, worst), "\n")
-    print(table("kind", [*KINDS, "all"], counts, worst), "\n")
-    print("Refusals:")
-    for message, count in messages.most_common():
-        print(f"{count:5d}  {message}")
-    return 1 if any(counts["all", outcome] for outcome in FAILURES) else 0
+    of = arguments.seed, arguments.limit
+    numbers = list(arguments.only or range(arguments.first, arguments.first + arguments.cases))
+    if arguments.family:
+        numbers = [number for number in numbers if drawn(arguments.seed, number)[0] == arguments.family]
+    records = [record for record in remembered(arguments.records, of) if record.number in set(numbers)]
+    done, start = {record.number for record in records}, time.perf_counter()
+    if not arguments.only:
+        warm_up(*of)
+    for record in campaign([number for number in numbers if number not in done], *of[:1], arguments.jobs, of[1]):
+        records.append(record)
+        if arguments.records is not None:
+            with arguments.records.open("a") as file:
+                file.write(json.dumps(asdict(record)) + "\n")
+        if record.findings or record.outcome in arguments.show or arguments.only:
+            tell(record, *of)
+    print(
+        f"\n{len(numbers)} cases, {len(done)} of them known, {time.perf_counter() - start:.0f} s, "
+        f"{spent():.0f} s of the processor\n"
+    )
+    print(table("family", FAMILIES, records, lambda record: record.family), "\n")
+    print(table("kind", KINDS, records, lambda record: record.kind), "\n")
+    for title, said in (
+        ("Refusals:", [record.said for record in records if record.outcome == "refused" and record.said]),
+        ("Unproven:", [record.unproven for record in records if record.unproven]),
+    ):
+        print("\n".join([title, *(f"{count:5d}  {message}" for message, count in Counter(said).most_common())]), "\n")
+    weaker = sum(record.weaker for record in records)
+    print(f"{weaker} proofs are weaker than their solutions, and said to be.")
+    failed = sorted(record.number for record in records if record.findings)
+    print(f"{len(failed)} cases failed: {' '.join(map(str, failed))}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

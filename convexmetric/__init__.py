@@ -11,7 +11,7 @@ True
 import typing as _typing
 from importlib import import_module as _import_module
 
-from convexmetric import datasets, errors, export, moved, shards
+from convexmetric import datasets, errors, export, shards
 from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
 from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs
 from convexmetric.certificates import (
@@ -95,7 +95,6 @@ from convexmetric.solvers import (
     ProjectedSubgradient,
     ProximalGradient,
     SampledCuttingPlanes,
-    Screened,
     SemismoothNewton,
     SmoothedLowRank,
     SmoothedNewton,
@@ -104,7 +103,6 @@ from convexmetric.solvers import (
     StochasticLowRank,
     StochasticTriplets,
     explain,
-    screen,
     solve,
     solve_path,
 )
@@ -129,8 +127,6 @@ if _typing.TYPE_CHECKING:
         WeightSearch,
         held_out,
     )
-
-moved.tell()
 
 __all__ = [
     "MLR",
@@ -190,7 +186,6 @@ __all__ = [
     "Run",
     "RunScores",
     "SampledCuttingPlanes",
-    "Screened",
     "SemismoothNewton",
     "SimilarityOperator",
     "SimilarityRegressionProblem",
@@ -245,7 +240,6 @@ __all__ = [
     "roc_area",
     "roc_curve",
     "score_run",
-    "screen",
     "shards",
     "single_prototype_error",
     "solve",

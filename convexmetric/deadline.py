@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 from typing import TypeVar
 
-__all__ = ["OutOfTime", "deadline", "look", "looking"]
+__all__ = ["OutOfTime", "deadline", "look", "looking", "seconds_left"]
 
 Block = TypeVar("Block")
 
@@ -24,27 +25,35 @@ class OutOfTime(BaseException):
     """
 
 
-def _never() -> bool:
-    return False
+def _no_limit() -> float:
+    return inf
 
 
-#: Whether the time of the work at hand is out; threads that it starts have no limit of their own.
-_passed: ContextVar[Callable[[], bool]] = ContextVar("passed", default=_never)
+#: Seconds left for the work at hand; threads that it starts have no limit of their own.
+_left: ContextVar[Callable[[], float]] = ContextVar("left", default=_no_limit)
 
 
 @contextmanager
-def deadline(passed: Callable[[], bool]) -> Iterator[None]:
-    """Let :func:`look` raise :class:`OutOfTime` once ``passed()``; who enters this handles it. The innermost counts."""
-    token = _passed.set(passed)
+def deadline(left: Callable[[], float]) -> Iterator[None]:
+    """Let :func:`look` raise :class:`OutOfTime` when ``left()`` seconds are none: who enters this handles it.
+
+    The innermost counts.
+    """
+    token = _left.set(left)
     try:
         yield
     finally:
-        _passed.reset(token)
+        _left.reset(token)
+
+
+def seconds_left() -> float:
+    """Seconds until the time is out, for solvers with a limit of their own; infinite without a limit."""
+    return _left.get()()
 
 
 def look() -> None:
     """Raise :class:`OutOfTime` if the time is out: called before every block of work."""
-    if _passed.get()():
+    if seconds_left() <= 0.0:
         raise OutOfTime
 
 

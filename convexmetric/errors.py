@@ -7,6 +7,8 @@ third-party solvers are caught and re-raised as :class:`SolverError`.
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BackendError",
     "ContractError",
@@ -22,6 +24,7 @@ __all__ = [
     "NotInstalledError",
     "SolverError",
     "SolverNotInstalledError",
+    "UnboundedError",
     "UnsupportedProblemError",
 ]
 
@@ -36,6 +39,14 @@ class InputError(ConvexMetricError, ValueError):
 
 class InfeasibleError(InputError):
     """No metric satisfies the hard constraints; the message names some that contradict each other."""
+
+
+class UnboundedError(InputError):
+    """The objective falls without end along ``direction``, a metric of the problem's variable: it has no optimum."""
+
+    def __init__(self, message: str, direction: Any = None) -> None:
+        super().__init__(message)
+        self.direction = direction
 
 
 class DualError(InputError):

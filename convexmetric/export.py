@@ -206,7 +206,7 @@ def _components_in(path: Path) -> Array:
     if "embedding" in arrays:
         raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
     if "components" in arrays:
-        return np.asarray(arrays["components"], dtype=np.float64)
+        return real_array(arrays["components"], f"{path}: components")
     M = read_metric(path)
     cone = NonnegativeDiagonal(len(M)) if M.ndim == 1 else PSDCone(len(M))
     return cone.factor(cone.element(M, str(path)))

@@ -1,24 +1,31 @@
 """Files that come from other people, and files of arrays: no pickles, no unbounded decompression.
 
 Every reader here bounds what it reads (:data:`MAX_BYTES`, before and after decompression) and reads numbers and text
-only: NumPy files with ``allow_pickle=False``, MATLAB files whose variables are numeric. Files are written all or
-nothing.
+only: NumPy files whose headers fit one strict pattern, in archives that are stored or deflated, and MATLAB files whose
+variables are numeric. Files are written all or nothing.
 """
 
 from __future__ import annotations
 
+import errno
 import io
+import itertools
 import json
 import lzma
+import math
+import mmap
 import os
 import re
+import stat
 import struct
+import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -35,13 +42,14 @@ __all__ = [
     "check_writable",
     "existing",
     "guarded",
+    "mapped",
+    "read_array",
     "read_arrays",
     "read_gz",
     "read_json_xz",
     "read_lines",
     "read_lines_xz",
     "read_mat",
-    "read_npz",
     "read_tar_xz",
     "write_arrays",
 ]
@@ -49,15 +57,23 @@ __all__ = [
 MAX_BYTES = 512 * 2**20
 """No file is read that is larger than this, or that decompresses to more (512 MiB)."""
 
-_NUMERIC_MATLAB = frozenset(
+NUMERIC_MATLAB = frozenset(
     ["double", "single", "logical"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 _MATLAB_HEADER = 128
 _MATLAB_COMPRESSED = 15
 _CHUNK = 2**20
-
-# What NumPy, SciPy and zipfile raise at a file that is not what its suffix says.
-_DAMAGE = (ValueError, LookupError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, MatReadError)
+#: Most members of an archive, and the longest side of an array without entries, which its size does not bound.
+MAX_MEMBERS, MAX_EMPTY = 2**10, 2**24
+#: All of an NPY file up to its entries, within so many bytes. Version 1 has two bytes of length, later ones have four.
+_HEADER = re.compile(
+    rb"\x93NUMPY(?:\x01\x00..|[\x02\x03]\x00....)"
+    rb"\{'descr': '([<>|=]?[biufcSUO][0-9]{0,9})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:[0-9]{1,15}L?, ?){0,31}(?:[0-9]{1,15}L?)?)\),? ?\} *\n",
+    re.DOTALL,
+)
+_HEAD = 2**11
 
 
 def read_lines(path: Path) -> list[str]:
@@ -81,25 +97,10 @@ def read_gz(path: Path) -> bytes:
     return _decompress(zlib.decompressobj(wbits=31), path)
 
 
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an npz file; arrays of Python objects are refused.
-
-    Raises
-    ------
-    InputError
-        The arrays would take more than :data:`MAX_BYTES`.
-    ValueError
-        The file is damaged or holds pickled objects.
-    """
-    with zipfile.ZipFile(path) as archive:
-        # zipfile stops reading a member at the size stated here, so that the statement can be relied on.
-        _check_size(sum(member.file_size for member in archive.infolist()), path)
-    with np.load(path, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
-
-
-def read_mat(path: Path, *names: str) -> list[NDArray[Any]]:
+def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None = None) -> list[NDArray[Any]]:
     """Return numeric variables of a MATLAB 5 file, in the order asked for.
+
+    Instead of names, ``choose`` may return one: it takes name, shape and class of every variable.
 
     Raises
     ------
@@ -109,18 +110,22 @@ def read_mat(path: Path, *names: str) -> list[NDArray[Any]]:
         The file is damaged or of another format.
     """
     raw = path.read_bytes()
+    if raw.startswith(_HDF5):
+        raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
     _check_size(_matlab_size(raw), path)
     try:
-        classes = {name: kind for name, _, kind in whosmat(io.BytesIO(raw))}
+        variables = whosmat(io.BytesIO(raw))
+        classes = {name: kind for name, _, kind in variables}
+        names = names if choose is None else (choose(variables),)
         for name in names:
-            if classes.get(name) not in _NUMERIC_MATLAB:
+            if classes.get(name) not in NUMERIC_MATLAB:
                 found = classes.get(name, "missing")
                 raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
-        variables = loadmat(io.BytesIO(raw), variable_names=list(names))
+        contents = loadmat(io.BytesIO(raw), variable_names=list(names))
     except (MatReadError, OSError) as error:
         # The bytes are in memory: whatever SciPy says of reading, it is they that are wrong.
         raise ValueError(str(error)) from error
-    return [np.asarray(variables[name]) for name in names]
+    return [np.asarray(contents[name]) for name in names]
 
 
 def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
@@ -154,16 +159,105 @@ def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
         raise ValueError(str(error)) from error
 
 
-def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """All arrays of an NPZ file.
+def read_arrays(
+    path: str | os.PathLike[str],
+    choose: Callable[[list[str]], Iterable[str]] = list,
+    max_bytes: int | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Arrays of an NPZ file: all, or those that are chosen from their names.
+
+    Parameters
+    ----------
+    path : path
+    choose : callable
+        Takes the names of all arrays, and returns those to read.
+    max_bytes : int, optional
+        No more is read, packed or unpacked; by default :data:`MAX_BYTES`.
 
     Raises
     ------
     InputError
         If the file is missing, too large, damaged, or holds Python objects.
     """
-    path = existing(path)
-    return guarded(path, lambda: read_npz(path))
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    path = existing(path, limit)
+
+    def read() -> dict[str, NDArray[Any]]:
+        with open(path, "rb") as file:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+                # Every member has such a mark: more of them would fill the memory with their names.
+                if any(itertools.islice(re.finditer(rb"PK\x01\x02", view), MAX_MEMBERS, None)):
+                    raise InputError(f"{path} has more than {MAX_MEMBERS} members and was not read")
+            with zipfile.ZipFile(file) as archive:
+                members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+                chosen = {name: members[name] for name in choose(list(members))}
+                if not {info.compress_type for info in chosen.values()} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                    raise InputError(f"{path} is packed in another way than deflate; write it by numpy.savez")
+                _check_size(sum(info.file_size for info in chosen.values()), path, limit)
+                return {name: _array(_member(archive, info)) for name, info in chosen.items()}
+
+    found: dict[str, NDArray[Any]] = guarded(path, read)
+    return found
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A member of the size that the directory says: without a number read() would unpack more."""
+    with archive.open(info) as member:
+        return member.read(info.file_size + 1)
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    """The array of an NPY file that is in memory."""
+    dtype, shape, order, start = _header(data, len(data))
+    found = np.frombuffer(data, dtype, math.prod(shape), start).copy()
+    if dtype.kind == "U" and found.view(dtype.byteorder + "u4").max(initial=0) > sys.maxunicode:
+        raise ValueError("it has text of what are no characters")
+    return found.reshape(shape, order=order)
+
+
+def mapped(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
+    """The array of an NPY file, to be read where it lies.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError, TypeError
+        If it is damaged, or holds other than numbers or text.
+    """
+    with open(path, "rb") as file:
+        dtype, shape, order, start = _header(file.read(_HEAD), os.fstat(file.fileno()).st_size)
+        return np.memmap(file, dtype, "r", start, shape, order)
+
+
+def _header(data: bytes, size: int) -> tuple[np.dtype[Any], tuple[int, ...], Any, int]:
+    """Type, shape, order and beginning of the entries of an NPY file of so many bytes."""
+    header = _HEADER.match(data, 0, _HEAD)
+    if header is None:
+        raise ValueError("it has no header of an array of numbers or text")
+    if header[1] == b"|O":
+        raise ValueError("it holds pickled Python objects, which are never loaded; save numbers")
+    dtype, start = np.dtype(header[1].decode("ascii")), header.end()
+    shape = tuple(int(side.strip(b" L")) for side in header[3].split(b",") if side)
+    count, fixed = math.prod(shape), 10 if data[6] == 1 else 12
+    if start != fixed + int.from_bytes(data[8:fixed], "little") or start + count * dtype.itemsize != size:
+        raise ValueError("it has not the size that its header says")
+    if not dtype.itemsize or (count == 0 and max(shape) > MAX_EMPTY):
+        raise ValueError("it has no entries, and sides that are too long")
+    return dtype, shape, "F" if header[2] == b"True" else "C", start
+
+
+def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The array of an NPY file of any size, mapped into memory.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or holds Python objects.
+    """
+    path = existing(path, math.inf)
+    found: NDArray[Any] = guarded(path, lambda: mapped(path))
+    return found
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -180,26 +274,44 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 @contextmanager
 def all_or_nothing(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write to, which takes its place at the end, or vanishes if anything fails.
+    """A path to write to, whose file takes the place of ``path`` at the end, or vanishes if anything fails.
+
+    It is in a temporary folder beside ``path``: no two writers share it, and its file has the permissions of a new one.
 
     Raises
     ------
     InputError
         If it cannot be written.
     """
-    unfinished = _unfinished(path)
+    with _told(path), _beside(path) as folder:
+        unfinished = Path(folder, f"_{path.suffix}")
+        yield unfinished
+        with open(unfinished, "r+b") as file:
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What goes wrong with the disk is an InputError that names the file."""
     try:
-        try:
-            yield unfinished
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        yield
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        missing = isinstance(error, FileNotFoundError) and not path.parent.exists()
+        why = f"there is no folder {path.parent}" if missing else error.strerror or error
+        raise InputError(f"cannot write {path}: {why}") from error
 
 
-def _unfinished(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+def _beside(path: Path) -> TemporaryDirectory[str]:
+    """A temporary folder beside a path that can be a file."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "its name has a NUL character")
+    with suppress(FileNotFoundError):
+        # Also refuses names that are too long.
+        if not stat.S_ISREG(path.stat().st_mode):
+            what = "a folder; name a file in it" if path.is_dir() else "no ordinary file; name another"
+            raise OSError(errno.EINVAL, f"it is {what}")
+    return TemporaryDirectory(prefix=".unfinished-", dir=path.absolute().parent, ignore_cleanup_errors=True)
 
 
 def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") -> Path:
@@ -218,34 +330,31 @@ def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") 
 
 
 def check_writable(path: Path) -> None:
-    """Try to write a file beside ``path``, which would take its place.
+    """Try to write beside ``path``, as :func:`all_or_nothing` does.
 
     Raises
     ------
     InputError
         If that fails, or ``path`` is a folder.
     """
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file in it")
-    unfinished = _unfinished(path)
+    with _told(path):
+        _beside(path).cleanup()
+
+
+def existing(path: str | os.PathLike[str], max_bytes: float | None = None) -> Path:
+    """The path of a file that is there and not larger than so many bytes, by default :data:`MAX_BYTES`."""
     try:
-        unfinished.touch(exist_ok=False)
-        unfinished.unlink()
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def existing(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that is there and not too large."""
-    path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder, not a file")
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
-    if path.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path} is larger than {MAX_BYTES} bytes and was not read")
+        path = Path(path)
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(f"{path}: there is no such file") from error
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is a folder, not a file" if path.is_dir() else f"{path} is no ordinary file")
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    if found.st_size > limit:
+        raise InputError(f"{path} is larger than {limit} bytes and was not read")
     return path
 
 
@@ -257,9 +366,8 @@ def guarded(path: Path, read: Callable[[], Any]) -> Any:
         raise
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except _DAMAGE as error:
-        if "pickle" in str(error) or "Python objects" in str(error):
-            raise InputError(f"{path} holds pickled Python objects, which are never loaded: save numbers") from error
+    except Exception as error:
+        # Readers of others, and ours of what is damaged, fail in many ways.
         raise InputError(f"{path} is damaged or no {path.suffix} file: {error or type(error).__name__}") from error
 
 
@@ -268,9 +376,10 @@ def _lines(raw: bytes) -> list[str]:
     return [line for line in re.split(r"\r?\n", raw.decode("utf-8")) if line]
 
 
-def _check_size(size: int, path: Path) -> None:
-    if size > MAX_BYTES:
-        raise InputError(f"{path} decompresses to more than {MAX_BYTES} bytes and was not read.")
+def _check_size(size: int, path: Path, limit: int | None = None) -> None:
+    limit = MAX_BYTES if limit is None else limit
+    if size > limit:
+        raise InputError(f"{path} decompresses to more than {limit} bytes and was not read")
 
 
 def _decompress(decompressor: Any, path: Path) -> bytes:

@@ -1,11 +1,22 @@
-"""What notebooks show of results: a title and facts, as a small table."""
+"""What notebooks show of results, a title and facts as a small table; and text of strangers that is safe to show."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["facts_table"]
+__all__ = ["facts_table", "printable"]
+
+#: What a terminal obeys, what turns text around, and what is no character: all but line ends and tabs.
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def printable(text: str) -> str:
+    r"""The same text with control characters as they are written in Python, such as ``\x1b``."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def facts_table(title: str, rows: Iterable[tuple[str, str]]) -> str:
@@ -14,4 +25,4 @@ def facts_table(title: str, rows: Iterable[tuple[str, str]]) -> str:
         f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
         for name, value in rows
     )
-    return f"<div><strong>{escape(title)}</strong><table>{lines}</table></div>"
+    return printable(f"<div><strong>{escape(title)}</strong><table>{lines}</table></div>")

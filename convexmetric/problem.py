@@ -18,13 +18,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
 from convexmetric.lazy import cvxpy as cp
-from convexmetric.regularizers import Regularizer, SubjectTo
+from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import DualPoint, Ranking, Risk, RiskStatement
+from convexmetric.risks import DualPoint, Ranking, Risk, RiskStatement, tangent_dual
 
 if TYPE_CHECKING:
     from convexmetric.program import Program
@@ -33,6 +33,11 @@ __all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
 
 #: Features of a diagonal metric up to which its matrix is written out.
 MOST_DENSE = 10_000
+#: How far beyond a metric, in units of its mean eigenvalue, tangent planes are tried that grow with every metric, how
+#: many at most, and the share of their numbers that they are lowered by for rounding.
+BEYOND, PLANES, ROUNDED = (0.1, 1.0, 10.0), 12, 1e-9
+#: A few units of roundoff.
+ROUNDING = 2.0**-51
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class MetricProblem:
     letter: ClassVar[str] = "M"
     #: Weight of the risk that :meth:`with_C` changes; None where a problem has no such weight.
     C: float | None = None
+    #: A risk, its tangent plane that grows with every metric, and how many were tried.
+    _tried: tuple[Risk | None, DualPoint | None, int] = (None, None, 0)
 
     def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
         if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):
@@ -342,17 +349,62 @@ class MetricProblem:
         if not (np.isfinite(value) and np.isfinite(S).all()):
             # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
             return -np.inf
+        try:
+            bound = self._bound(value, S, hint)
+        except np.linalg.LinAlgError:
+            # Numbers left the range of floats.
+            return -np.inf
+        return float(bound + self.constant) if np.isfinite(bound) else -np.inf
+
+    def _bound(self, value: float, S: Array, hint: Array) -> float:
         if self.risk.nonnegative:
             bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
         else:
             floors = (self.risk.floor(), DualPoint(value, S))
             bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
-        return float(bound + self.constant) if np.isfinite(bound) else -np.inf
+        if bound < value:
+            inner = self._inner_floor(hint)
+            bound = bound if inner is None else max(bound, self._bound_above(inner, value, S, hint))
+        return bound
 
     def _bound_above(self, floor: DualPoint, value: float, S: Array, hint: Array) -> float:
         G = -floor.S if self.G is None else self.G - floor.S
-        bound = floor.value + self.regularizer.bound(value - floor.value, S - floor.S, G, self.cone, hint)
+        # A dual point that is steeper, and lower, by what it loses to the rounding of a floor that swamps it.
+        lost = ROUNDING * norm_of(floor.S) * self.cone.identity()
+        bound = self.regularizer.bound(value - floor.value, S - floor.S + lost, G, self.cone, hint)
+        bound += floor.value - ROUNDING * abs(floor.value)
         return bound if np.isfinite(bound) else -np.inf
+
+    @property
+    def held_by_data_alone(self) -> bool:
+        """Whether the penalty does not grow with every metric."""
+        return self.regularizer.weights() == NormWeights() and (self.G is None or self.cone.largest(-self.G) >= 0.0)
+
+    def _inner_floor(self, hint: Array) -> DualPoint | None:
+        """Where nothing but the risk grows: a tangent plane that grows with every metric, made beyond ``hint``.
+
+        Towards zero a dual point whose S has an eigenvalue of 1e-9 shrinks to nothing; towards this one it hardly does.
+        """
+        if not self.held_by_data_alone or self.risk.hard or not hint.any():
+            return None
+        # Of this risk: problems with other weights are copies.
+        risk, (known, floor, tries) = self.risk, self._tried
+        if known is not risk:
+            floor, tries = None, 0
+        identity = self.cone.trace(hint) / self.cone.d * self.cone.identity()
+        for t in BEYOND:
+            if floor is not None or tries >= PLANES:
+                break
+            point = risk.dual_point(tangent_dual(risk, hint + t * identity))
+            tries += 1
+            if point is not None and np.isfinite(point.value):
+                # Less what rounding could matter.
+                S = point.S + ROUNDED * norm_of(point.S) * self.cone.identity()
+                less = point.value - ROUNDED * (abs(point.value) if point.size is None else point.size)
+                if self.cone.largest(S if self.G is None else S - self.G) < 0.0:
+                    floor = DualPoint(less, S)
+        self._tried = risk, floor, tries
+        return floor
 
     def without_constant(self) -> MetricProblem:
         """The same problem less :attr:`offset`, sharing all data, a prior as a linear term: what solvers work on."""
@@ -389,7 +441,8 @@ class MetricProblem:
                 cuts = self.risk.separate(M, np.zeros(self.risk.parts, dtype=np.int64))
                 if not (np.isfinite(cuts.offsets).all() and np.isfinite(cuts.normals).all()):
                     raise ContractError(
-                        f"{self.risk.words} made a cut at the metric {words} with NaN or infinity in it"
+                        f"{self.risk.words} made a cut at the metric {words} with NaN or infinity in it; if its weight "
+                        "is extreme, rescale it"
                     )
 
     def linear(self) -> Array:

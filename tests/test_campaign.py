@@ -1,21 +1,38 @@
-"""The campaign against the checker, in small: it finds nothing, but finds what is wrong in a checker that is broken."""
+"""The campaigns in small: they find nothing, but find what is wrong in a checker or a solver that is broken."""
 
 import copy
+import os
+import time
+import types
+from dataclasses import replace
 from fractions import Fraction
 
+import check_solves
 import numpy as np
 import pytest
+import samples
+from campaign import attacks, judge
+from campaign.attacks import ATTACKS
+from campaign.composed import COMPOSED
 from campaign.exact import Statement, Unreadable
 from campaign.judge import Campaign
+from campaign.mutations import MUTATIONS
 from campaign.problems import FEW, on_a_line, solved
 from check_certificates import run
 
-from convexmetric.certificates import checker, kernel
+import convexmetric as cm
+from convexmetric.certificates import checker, instances, kernel
+from convexmetric.deadline import OutOfTime
 
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    return Campaign(solved(FEW), 0, tmp_path_factory.mktemp("campaign"))
+    return Campaign(solved(FEW), 0, tmp_path_factory.mktemp("campaign"), mutations=MUTATIONS)
+
+
+def attacked(campaign, *names, seconds=10.0):
+    """The campaign of some attacks alone."""
+    return replace(campaign, mutations={name: ATTACKS[name] for name in names}, seconds=seconds)
 
 
 def test_nothing_false_is_proven(campaign):
@@ -26,6 +43,55 @@ def test_nothing_false_is_proven(campaign):
     judged = [record.judged for record in records if record.judged]
     assert judged.count("optimum") > 50
     assert judged.count("values") > 5
+
+
+#: Attacks that take much time, or nearly as much as is estimated.
+LONG = ("bombs", "all pairs of many points")
+
+
+def test_no_attack_succeeds(campaign):
+    names = [name for name in ATTACKS if name.removeprefix("attack: ") not in LONG]
+    records = run(attacked(campaign, *names), range(256), 1)
+    assert [record for record in records if record.findings] == []
+    assert {record.mutation for record in records} == set(names)
+    assert {record.outcome for record in records} == {"accepted", "not proven", "refused"}
+
+
+def found_in(campaign, name, start, cases=40, **options):
+    """Whether there is a finding that starts so."""
+    records = run(attacked(campaign, name, **options), range(cases), 1)
+    return any(finding.startswith(start) for record in records for finding in record.findings)
+
+
+def test_keys_that_are_passed_over_are_found(campaign, monkeypatch):
+    monkeypatch.setattr(attacks, "MANY", 10)
+    for module in (kernel.proofs, kernel.lists, kernel.files, kernel.sums, kernel.regularizers, kernel.comparisons):
+        if hasattr(module, "keys"):
+            monkeypatch.setattr(module, "keys", lambda *given: None)
+    assert found_in(campaign, "attack: keys of other tables", "a key that no table of its kind has")
+
+
+def test_readers_that_differ_are_found(campaign, monkeypatch):
+    true = checker.read
+
+    def read(path):
+        document, arrays = true(path)
+        return document | {"title": "another"}, arrays
+
+    assert not found_in(campaign, "attack: parts", "FALSE: two readers")
+    monkeypatch.setattr(checker, "read", read)
+    assert found_in(campaign, "attack: parts", "FALSE: two readers")
+
+
+def test_what_passes_for_an_instance_is_found(campaign, monkeypatch):
+    monkeypatch.setattr(instances, "difference", lambda *given: instances.Difference(""))
+    assert found_in(campaign, "attack: parts", "FALSE: instance")
+
+
+def test_work_beyond_its_estimate_is_found(campaign, monkeypatch):
+    monkeypatch.setattr(checker, "operations", lambda *given: 0.0)
+    monkeypatch.setattr(judge, "GRACE", 0.0)
+    assert found_in(campaign, "attack: parts", "work: more than estimated", cases=8)
 
 
 def without_radii(monkeypatch):
@@ -246,3 +312,119 @@ def test_exact_optima_of_several_features():
         {"problem": problem | {"cone": "psd", "regularizer": {"kind": "budget", "limit": "1/4"}}},
         given | {"spent": np.diag([1.0, 4.0])},
     ).optimum() == (np.inf, np.inf)
+
+
+# Solves ---------------------------------------------------------------------------------------------------------------
+
+NAMES = list(check_solves.FAMILIES)
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_a_twin_is_the_same_problem_in_other_units(name):
+    """``F(unit M) = factor F_0(M)`` for every metric M, up to rounding of the sizes that cancel."""
+    compared = 0
+    for number in range(NAMES.index(name), 40 * len(NAMES), len(NAMES)):
+        _, _, case, notes = check_solves.drawn(3, number)
+        # Zeros of other tasks keep an offset in the points, where it costs digits.
+        if case.twin is None or case.unit is None or (name == "composed, shared points" and "offset 0" not in notes):
+            continue
+        try:
+            problem, twin = case.make(), case.twin()
+        except cm.errors.InputError:
+            continue
+        M = samples.random_metric(np.random.default_rng(number), twin.cone) + 0.5 * twin.cone.identity()
+        value, other = problem.value(float(case.unit) * M), twin.value(M)
+        if 0.0 < abs(value) < np.inf and abs(other) < np.inf:
+            # The condition of a prior multiplies rounding.
+            slack = max(1e-9, float(case.slack) * 16)
+            scale = abs(other) + abs(twin.value(2.0 * M)) + abs(twin.value(twin.cone.identity()))
+            assert abs(Fraction(value) / case.factor - Fraction(other)) <= Fraction(slack * min(scale, 1e300))
+            compared += 1
+    assert compared > 10 or name == "estimators"
+
+
+def a_solve(monkeypatch, changed, **constants):
+    """The record of a solve that is something else."""
+    true = cm.solve
+    with monkeypatch.context() as patch:
+        for constant, value in constants.items():
+            patch.setattr(check_solves, constant, value)
+        patch.setattr(cm, "solve", lambda problem, **options: changed(true(problem, **options)))
+        (record,) = check_solves.campaign([NAMES.index("triplets")], 0, 1, 3.0)
+    return record
+
+
+def with_bounds(solution, lower, upper, **others):
+    names = ("status", "solver", "tol", "atol", "gap", "certificate")
+    said = {name: getattr(solution, name) for name in names} | {"lower_bound": lower, "upper_bound": upper} | others
+    return types.SimpleNamespace(**said)
+
+
+def late(solution):
+    end = time.process_time() + 1.7
+    while time.process_time() < end:
+        pass
+    return solution
+
+
+def raising(error):
+    def solve(solution):
+        raise error
+
+    return solve
+
+
+def unannounced(solution):
+    return with_bounds(solution, solution.lower_bound, solution.upper_bound, status="max_seconds")
+
+
+BROKEN_SOLVES = {
+    "": lambda s: s,
+    "false": lambda s: with_bounds(s, s.lower_bound * (1 + 1e-5), s.upper_bound * (1 + 1e-5)),
+    "crossed": lambda s: with_bounds(s, s.upper_bound, s.lower_bound),
+    "unannounced": unannounced,
+    "over limit": late,
+    "raw exception": raising(OutOfTime()),
+    "unclear message": raising(cm.errors.InputError("no")),
+}
+
+
+@pytest.mark.parametrize("failure", BROKEN_SOLVES)
+def test_a_broken_solve_is_found(failure, monkeypatch):
+    limits = {"SHARE": 0.0, "GRACE": 1.5} if failure == "over limit" else {}
+    record = a_solve(monkeypatch, BROKEN_SOLVES[failure], **limits)
+    assert {found for found, _ in record.findings} == ({failure} if failure else set())
+    assert not failure or record.findings
+    if not failure:
+        assert (record.outcome, record.judged) == ("optimal", ["own proof", "twin's proof"])
+
+
+def test_a_proof_that_is_far_weaker_is_found(monkeypatch):
+    for name in ("write_certificate", "verify"):
+        true = getattr(cm, name)
+
+        def weaker(*given, true=true):
+            verdict = true(*given)
+            return replace(verdict, lower=verdict.lower - abs(verdict.lower) / 1000)
+
+        monkeypatch.setattr(cm, name, weaker)
+    record = a_solve(monkeypatch, lambda solution: solution)
+    assert {found for found, _ in record.findings} == {"weak proof"}
+
+
+def test_what_ends_a_solve_is_found(monkeypatch):
+    dead = a_solve(monkeypatch, lambda solution: os._exit(3))
+    assert dead.findings == [("raw exception", "the process died: exit code 3")]
+    hung = a_solve(monkeypatch, lambda solution: time.sleep(60.0), HUNG=0.1, WAIT=1.2, BUSY=1.0)
+    assert [found for found, _ in hung.findings] == ["hung"]
+
+
+def test_records_are_taken_up_again(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "records"
+    run = ["check_solves", "--records", str(file), "--cases"]
+    monkeypatch.setattr(check_solves, "warm_up", lambda *of: None)
+    for cases in ("1", "2"):
+        monkeypatch.setattr("sys.argv", [*run, cases])
+        assert check_solves.main() == 0
+    assert "2 cases, 1 of them known" in capsys.readouterr().out
+    assert len(file.read_text().splitlines()) == 2

@@ -10,13 +10,14 @@ from samples import EVERYTHING, instance, random_metric
 
 import convexmetric as cm
 from convexmetric.audit import read_certificate, read_metric, write_solution
-from convexmetric.comparisons import Triplets, triplets_from_labels
+from convexmetric.comparisons import PairDistances, Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, CrossedBoundsError, GapWarning, InputError
-from convexmetric.losses import BoxLoss, Hinge
+from convexmetric.losses import BoxLoss, Hinge, NegativeRoot
 from convexmetric.losses.base import Loss
+from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
-from convexmetric.risks import SeparableRisk
+from convexmetric.risks import SeparableRisk, tangent_dual
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 8)
@@ -79,6 +80,20 @@ class Slope(Loss):
 
         xi = cp.Variable(s.shape)
         return cp.sum(xi) + 0.0 * cp.sum(cp.pos(xi + 1.0)), xi >= cp.maximum(-s, -1.0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-30, 1e-41])
+def test_a_floor_that_swamps_a_dual_point_makes_no_bound_false(unit):
+    """Least at metrics of ``unit^-2``: the floor of the risk is steeper there by many orders of magnitude."""
+    cone = NonnegativeDiagonal(1)
+    pairs = PairDistances(unit * np.array([[0.0], [1.0], [3.0]]), [[0, 1], [0, 2]], np.ones(2), cone)
+    problem = MetricProblem(SeparableRisk(pairs, NegativeRoot(1.0)), Trace(unit**2))
+    metrics = unit**-2 * 10.0 ** np.linspace(-80.0, 4.0, 43)[:, None]
+    least = min(map(problem.value, metrics))
+    for M in metrics:
+        point = problem.risk.dual_point(tangent_dual(problem.risk, M))
+        for hint in (M, metrics[0], metrics[-5]):
+            assert problem.bound(point.value, point.S, hint) <= least + 1e-12 * abs(least)
 
 
 def test_a_loss_that_says_nothing_is_not_taken_for_nonnegative():

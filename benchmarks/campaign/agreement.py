@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Sequence
@@ -11,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from campaign.judge import CONTAINERS as OF_ARCHIVES
 from campaign.judge import Campaign
 from campaign.parts import files
 from convexmetric.certificates import checker
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "certificates"))
 import second_checker  # isort: skip
 
 __all__ = ["AGREED", "Agreement", "Comparison"]
@@ -25,7 +24,7 @@ __all__ = ["AGREED", "Agreement", "Comparison"]
 #: much for one of them.
 AGREED = ("accepted", "not proven", "refused", "container", "rounding", "too large")
 #: Mutations of archives, headers and JSON text.
-CONTAINERS = ("bytes", "zip headers", "npy headers", "members", "JSON text")
+CONTAINERS = (*OF_ARCHIVES, "npy headers", "JSON: text")
 #: Files of the corpus of which only one of them minds the container.
 CORPUS_CONTAINERS = ("entries", "header-python-2", "packed-4-gib")
 
@@ -54,8 +53,8 @@ class Agreement:
         if case < len(self.corpus):
             name, mutation, wholes = self.corpus[case].stem, "corpus", [self.corpus[case].read_bytes()]
         else:
-            problem, mutation, whole = self.campaign.made(case)
-            name, wholes = problem.name, [whole]
+            problem, mutation, wholes = self.campaign.made(case)
+            name = problem.name
             if case % self.every == 0:
                 mutation, wholes = files(np.random.default_rng([self.campaign.seed, 3, case]), problem)
         paths = [self.campaign.folder / f"{case}-{number}.npz" for number in range(len(wholes))]

@@ -8,8 +8,8 @@ import re
 import sys
 import warnings
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -17,19 +17,31 @@ from typing import Any
 
 import numpy as np
 
+import convexmetric as cm
+from campaign.attacks import ATTACKS, MUST_REFUSE, UNJUDGED, UnfitError
 from campaign.exact import INFINITE, Interval, Statement, Unreadable
 from campaign.mutations import MUTATIONS
 from campaign.problems import Problem, family, on_a_line, regularizer
 from campaign.workers import Ran, command
-from convexmetric.certificates import checker, kernel
+from convexmetric.certificates import checker, kernel, verify_instance
 from convexmetric.cli import commands as cli
 
 from forgery import Contents, hints_in  # isort: skip
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "certificates"))
+import second_checker  # isort: skip
+
 __all__ = ["Campaign", "Record", "judge", "package"]
 
+#: Processor seconds that a proof may take, and besides for each operation that is estimated.
+GRACE, OPERATION = 1.0, 1e-8
 #: Cases in a row that start from the same problem, of which half are on a line; one case in so many runs both commands.
 SAME, BOTH = 8, 16
+#: Mutations of archives, which readers may mind or not.
+CONTAINERS = (
+    "bytes", "zip headers", "members", "attack: two archives", "attack: members that overlap", "attack: comments",
+    "attack: data between members", "attack: local headers", "attack: 64-bit records", "attack: bombs",
+)  # fmt: skip
 _PRINTED = re.compile(r"^proven:\s+(\S+) <= optimum <= (\S+)", re.MULTILINE)
 
 
@@ -67,6 +79,8 @@ class Campaign:
         Limits beyond which a case is a finding.
     keep : Path or None
         Folder for the files with findings.
+    mutations : mapping
+        What is done to files, and how frequently.
     """
 
     solved: Sequence[Problem]
@@ -75,35 +89,44 @@ class Campaign:
     seconds: float = 10.0
     memory: int = 2**30
     keep: Path | None = None
+    mutations: Mapping[str, tuple[Callable[..., Any], float]] = field(default_factory=lambda: MUTATIONS | ATTACKS)
 
-    def made(self, case: int) -> tuple[Problem, str, bytes]:
-        """The problem, the mutation, and the file of a case."""
+    def made(self, case: int) -> tuple[Problem, str, list[bytes]]:
+        """The problem, the mutation, and the files of a case: one, or those of a certificate in parts."""
         rng = np.random.default_rng([self.seed, 0, case // SAME])
         problem = _drawn(self.seed, case // SAME) if rng.random() < 0.5 or not self.solved else None
         if problem is None:
             problem = self.solved[int(rng.integers(len(self.solved)))]
         rng = np.random.default_rng([self.seed, 1, case])
-        shares = np.array([share for _, share in MUTATIONS.values()])
-        mutation = str(rng.choice(list(MUTATIONS), p=shares / shares.sum()))
-        return problem, mutation, MUTATIONS[mutation][0](rng, problem)
+        shares = np.array([share for _, share in self.mutations.values()])
+        while True:
+            mutation = str(rng.choice(list(self.mutations), p=shares / shares.sum()))
+            try:
+                made = self.mutations[mutation][0](rng, problem)
+            except UnfitError:
+                continue
+            return problem, mutation, made if isinstance(made, list) else [made]
 
     def __call__(self, case: int) -> Record:
-        problem, mutation, whole = self.made(case)
-        path = self.folder / f"{case}.npz"
-        path.write_bytes(whole)
+        problem, mutation, wholes = self.made(case)
+        paths = written(self.folder, case, wholes)
         said: list[checker.Verdict] = []
-        ran = self._run(path, said)
-        findings = [*_of_the_run(ran, said), *self._limits(ran)]
+        work: list[float] = []
+        ran = self._run(paths, said, work)
+        findings = [*_of_the_run(ran, said), *self._limits(ran, sum(work))]
         judged = ""
         if said:
-            judged, false = judge(problem, mutation, whole, said[0], ran)
+            judged, false = judge(problem, mutation, wholes[0], paths[0], said[0], ran)
             findings += false
+        findings += two_readers(paths)
         if case % BOTH == 0:
-            findings += self._other_command(path, ran)
+            findings += self._other_command(paths, ran)
+        if case % BOTH == 1 or mutation == "attack: all pairs of many points":
+            findings += self._instance(paths)
         if findings and self.keep is not None:
-            self.keep.mkdir(parents=True, exist_ok=True)
-            (self.keep / path.name).write_bytes(whole)
-        path.unlink()
+            written(self.keep, case, wholes)
+        for path in paths:
+            path.unlink()
         outcomes = {0: "accepted", 1: "not proven", 2: "refused"}
         outcome = "traceback" if ran.traceback else outcomes.get(ran.code, "other")  # type: ignore[arg-type]
         document = problem.contents[0]
@@ -112,31 +135,99 @@ class Campaign:
             tuple(findings), ran.seconds, ran.peak,
         )  # fmt: skip
 
-    def _run(self, path: Path, said: list[checker.Verdict]) -> Ran:
-        """``checker.main``, with the verdict that it prints."""
-        verify = checker.verify
+    def _run(self, paths: Sequence[Path], said: list[checker.Verdict], work: list[float]) -> Ran:
+        """``checker.main``, with the verdict that it prints, and the operations that it estimates."""
+        verify, operations = checker.verify, checker.operations
 
         def recording(*arguments: Any, **options: Any) -> checker.Verdict:
             said.append(verify(*arguments, **options))
             return said[-1]
 
-        checker.verify = recording
+        def counting(*arguments: Any) -> float:
+            work.append(operations(*arguments))
+            return work[-1]
+
+        checker.verify, checker.operations = recording, counting
         try:
-            return command(checker.main, [str(path)], self.seconds)
+            return command(checker.main, [str(path) for path in paths], self.seconds)
         finally:
-            checker.verify = verify
+            checker.verify, checker.operations = verify, operations
 
-    def _limits(self, ran: Ran) -> list[str]:
-        late = ["late"] if ran.code is None else []
-        return late + (["memory"] if ran.peak > 0.9 * self.memory else [])
+    def _limits(self, ran: Ran, work: float = 0.0) -> list[str]:
+        """Time and memory beyond what was estimated: late, unless the estimate says so."""
+        most = GRACE + OPERATION * work
+        findings = ["memory"] if ran.peak > 0.9 * self.memory else []
+        if ran.code is None and OPERATION * work < self.seconds:
+            findings.append("late")
+        if ran.code is not None and ran.seconds > most:
+            findings.append(f"work: more than estimated: {ran.seconds:.1f} s for {work:.2g} operations")
+        return findings
 
-    def _other_command(self, path: Path, ran: Ran) -> list[str]:
+    def _other_command(self, paths: Sequence[Path], ran: Ran) -> list[str]:
         """``convexmetric verify`` must end as the checker alone does."""
-        other = command(package, ["verify", str(path), "--json"], self.seconds)
+        other = command(package, ["verify", *map(str, paths), "--json"], self.seconds)
         findings = [f"convexmetric verify: {finding}" for finding in _of_the_streams(other)]
-        if other.code != ran.code and ran.code is not None:
+        if other.code != ran.code and ran.code is not None and other.code is not None:
             findings.append(f"convexmetric verify: exit code {other.code}, not {ran.code}")
         return findings
+
+    def _instance(self, paths: Sequence[Path]) -> list[str]:
+        """Of no file but one of an instance it may be said that it is about that, and none may take long to be told."""
+        ran = command(about_another, [str(path) for path in paths], self.seconds)
+        findings = [f"instance: {finding}" for finding in [*_of_the_streams(ran), *self._limits(ran)]]
+        if ran.code in (0, 1) and not ran.traceback:
+            findings.append("FALSE: instance: a file of another problem passes")
+        return findings
+
+
+def written(folder: Path, case: int, wholes: Sequence[bytes]) -> list[Path]:
+    """Write the files of a case."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / (f"{case}.npz" if len(wholes) == 1 else f"{case}-{at}.npz") for at in range(len(wholes))]
+    for path, whole in zip(paths, wholes):
+        path.write_bytes(whole)
+    return paths
+
+
+@lru_cache
+def _instance() -> Any:
+    """A problem that none of the files is about, of numbers of its own."""
+    rng = np.random.default_rng(12345)
+    X, y = rng.standard_normal((7, 2)), np.arange(7) % 2
+    return cm.TripletProblem.from_labels(X, y, 1, 1, reg=0.3125)
+
+
+def about_another(arguments: list[str]) -> int:
+    """``convexmetric verify FILES --instance NAME``."""
+    try:
+        verdict, _ = verify_instance(arguments, _instance())
+    except kernel.CertificateError as error:
+        print(f"refused: {error}", file=sys.stderr)
+        return 2
+    return int(not verdict.accepted)
+
+
+def two_readers(paths: Sequence[Path]) -> list[str]:
+    """What the second checker reads must be what the checker reads, or one of them must refuse."""
+    findings = []
+    for path in paths:
+        try:
+            document, arrays = checker.read(path)
+        except checker.CertificateError:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                other, others = second_checker.opened(path.read_bytes())
+        except Exception:
+            continue
+        if json.dumps(document, sort_keys=True) != json.dumps(other, sort_keys=True):
+            findings.append("FALSE: two readers: they read different descriptions")
+        elif {name: kernel.digest(a) for name, a in arrays.items()} != {
+            name: kernel.digest(a) for name, a in others.items()
+        }:
+            findings.append("FALSE: two readers: they read different arrays")
+    return findings
 
 
 @lru_cache(2)
@@ -184,16 +275,20 @@ def _of_the_run(ran: Ran, said: list[checker.Verdict]) -> list[str]:
 # Judges ---------------------------------------------------------------------------------------------------------------
 
 
-def judge(problem: Problem, mutation: str, whole: bytes, verdict: checker.Verdict, ran: Ran) -> tuple[str, list[str]]:
-    """By what a verdict was judged, and what of it is false."""
-    try:
-        contents = plainly(whole)
-    except Exception as error:
-        # The checker passes over fields of an archive that zipfile minds; what is in it, which its hashes protect, is
-        # what was in it before.
-        if mutation not in ("bytes", "zip headers"):
+def judge(
+    problem: Problem, mutation: str, whole: bytes, path: Path, verdict: checker.Verdict, ran: Ran
+) -> tuple[str, list[str]]:
+    """By what a verdict was judged, and what of it is false; parts have claims and a statement in common."""
+    if mutation in MUST_REFUSE:
+        return "", ["a key that no table of its kind has is passed over"]
+    if mutation in CONTAINERS:
+        # Other readers may see other members, or mind what the checker passes over: see two_readers.
+        contents: Contents = checker.read(path)
+    else:
+        try:
+            contents = plainly(whole)
+        except Exception as error:
             return "", [f"only the checker can read the file: {type(error).__name__}: {error}"]
-        contents = problem.contents
     claimed = tuple(Fraction(contents[0]["claimed"][end]) for end in ("lower", "upper"))
     findings = _printed(verdict, ran)
     if verdict.claimed != claimed:
@@ -202,7 +297,7 @@ def judge(problem: Problem, mutation: str, whole: bytes, verdict: checker.Verdic
         verdict.lower is None or verdict.upper is None or claimed[0] > verdict.lower or claimed[1] < verdict.upper
     ):
         findings.append("claims beyond the proof")
-    if verdict.lower is None and verdict.upper is None:
+    if mutation in UNJUDGED or (verdict.lower is None and verdict.upper is None):
         return "", findings
     judged, (low, high) = interval(problem, contents)
     lowers = [verdict.lower, claimed[0] if verdict.accepted else None]

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Ran", "command", "in_workers", "limited"]
+__all__ = ["Ran", "command", "in_workers", "limited", "peak_from_here"]
 
 GRACE = 5.0
 CONTEXT = multiprocessing.get_context("fork")
@@ -38,6 +38,7 @@ class Ran:
     traceback : str
         Empty if it raised nothing.
     seconds : float
+        Of the processor.
     peak : int
         Bytes by which resident memory grew at most.
     """
@@ -54,7 +55,7 @@ def limited(bytes_more: int) -> None:
     """Limit the memory of this process to what it has and so much more."""
     most = _status("VmSize") + bytes_more
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGPROF, _late)
 
 
 def _late(signum: int, frame: Any) -> None:
@@ -67,15 +68,23 @@ def _status(field: str) -> int:
     return int(found.group(1)) * 1024 if found else 0
 
 
-def command(main: Callable[[list[str]], Any], arguments: list[str], seconds: float, encoding: str = "ascii") -> Ran:
-    """Run a command in this process, its streams caught and of an encoding that raises where it does not reach."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2)]
-    # Peaks are counted from here on.
+def peak_from_here() -> Callable[[], int]:
+    """What says by how many bytes the memory of this process has grown at most since now."""
     Path("/proc/self/clear_refs").write_text("5")
-    before, failure, code = _status("VmRSS"), "", None
-    start = time.perf_counter()
+    before = _status("VmRSS")
+    return lambda: max(_status("VmHWM") - before, 0)
+
+
+def command(main: Callable[[list[str]], Any], arguments: list[str], seconds: float, encoding: str = "ascii") -> Ran:
+    """Run a command in this process for so many seconds of the processor at most.
+
+    Its streams are caught, and of an encoding that raises where it does not reach.
+    """
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2)]
+    failure, code = "", None
+    peak, start = peak_from_here(), time.process_time()
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
             code = main(arguments) or 0
     except TimeLimit:
@@ -85,11 +94,11 @@ def command(main: Callable[[list[str]], Any], arguments: list[str], seconds: flo
     except BaseException:
         code, failure = 1, traceback.format_exc()
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-    taken = time.perf_counter() - start
-    peak = max(_status("VmHWM") - before, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+    taken = time.process_time() - start
+    grown = peak()
     out, err = (stream.buffer.getvalue().decode(encoding, "replace") for stream in streams)  # type: ignore[attr-defined]
-    return Ran(None if failure == "late" else code, out, err, "" if failure == "late" else failure, taken, peak)
+    return Ran(None if failure == "late" else code, out, err, "" if failure == "late" else failure, taken, grown)
 
 
 def in_workers(

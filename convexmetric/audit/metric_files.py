@@ -14,9 +14,10 @@ Iterates of a solver come in a ``.npz`` file or a folder (:func:`read_iterates`)
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import whosmat
 
 from convexmetric.certificates import Certificate, certify
 from convexmetric.errors import InputError
-from convexmetric.files import MAX_BYTES, check_solution_path, existing, guarded, read_arrays, read_mat, write_arrays
+from convexmetric.files import (
+    MAX_BYTES,
+    NUMERIC_MATLAB,
+    check_solution_path,
+    existing,
+    guarded,
+    read_array,
+    read_arrays,
+    read_mat,
+    write_arrays,
+)
 from convexmetric.problem import MetricProblem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
@@ -45,8 +55,6 @@ __all__ = [
 LETTERS = ("M", "W", "w")
 #: Name of a dual point that is one multiplier a comparison.
 MULTIPLIERS = "u"
-
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> NDArray[np.float64]:
@@ -77,12 +85,9 @@ def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> ND
         raise InputError(f"{path}: a metric is read from {', '.join(_READERS)}, not from {suffix or 'no suffix'!r}")
     if variable is not None and suffix not in (".npz", ".mat"):
         raise InputError(f"{path}: a {suffix} file holds one array; leave variable={variable!r} out")
-    array = guarded(path, lambda: _READERS[suffix](path, variable))
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"{path}: a metric holds real numbers, this array has type {array.dtype}")
-    if array.ndim not in (1, 2) or array.size == 0:
-        raise InputError(f"{path}: a metric is a matrix (d, d) or weights (d,), this array has shape {array.shape}")
-    metric = np.array(array, dtype=np.float64)
+    metric = _real(path, "a metric holds", guarded(path, lambda: _READERS[suffix](path, variable)))
+    if metric.ndim not in (1, 2) or metric.size == 0:
+        raise InputError(f"{path}: a metric is a matrix (d, d) or weights (d,), this array has shape {metric.shape}")
     return metric.ravel() if metric.ndim == 2 and min(metric.shape) == 1 < max(metric.shape) else metric
 
 
@@ -120,14 +125,13 @@ def read_iterates(path: str | os.PathLike[str]) -> Iterates:
         numbers, or shapes do not fit.
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         return _read_folder(path)
     suffix = path.suffix.lower()
     if suffix == ".npz":
         arrays = read_arrays(path)
     elif suffix == ".npy":
-        file = existing(path)
-        arrays = {"iterates": guarded(file, lambda: _read_npy(file, None))}
+        arrays = {"iterates": read_array(existing(path))}
     else:
         raise InputError(
             f"{path}: iterates are read from .npz, .npy or a folder of numbered .npy or .csv files, "
@@ -135,12 +139,8 @@ def read_iterates(path: str | os.PathLike[str]) -> Iterates:
         )
     if "iterates" not in arrays:
         raise InputError(f"{path} has no variable 'iterates'; it has: {', '.join(arrays) or 'none'}")
-    found: dict[str, NDArray[np.float64]] = {}
-    for name in ("iterates", "seconds", "passes"):
-        if name in arrays:
-            if arrays[name].dtype.kind not in "fiub":
-                raise InputError(f"{path}: {name} must hold real numbers, this array has type {arrays[name].dtype}")
-            found[name] = np.array(arrays[name], dtype=np.float64)
+    names = [name for name in ("iterates", "seconds", "passes") if name in arrays]
+    found = {name: _real(path, f"{name} must hold", arrays[name]) for name in names}
     metrics = found["iterates"]
     if metrics.ndim not in (2, 3) or metrics.size == 0:
         raise InputError(f"{path}: iterates have shape (T, d, d) or (T, d), this array has shape {metrics.shape}")
@@ -149,7 +149,7 @@ def read_iterates(path: str | os.PathLike[str]) -> Iterates:
 
 def _read_folder(path: Path) -> Iterates:
     numbered: dict[int, Path] = {}
-    for file in sorted(path.iterdir()):
+    for file in guarded(path, lambda: sorted(path.iterdir())):
         digits = re.search(r"(\d+)$", file.stem)
         if file.suffix.lower() in (".npy", ".csv") and digits is not None and file.is_file():
             number = int(digits.group(1))
@@ -221,46 +221,44 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
     return certify(problem, metric, dual)
 
 
+def _real(path: Path, what: str, array: NDArray[Any]) -> NDArray[np.float64]:
+    """Real numbers of any type, in memory."""
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{path}: {what} real numbers, this array has type {array.dtype}")
+    if 8 * array.size > MAX_BYTES:
+        raise InputError(f"{path} holds more than {MAX_BYTES} bytes, 8 a number, and was not read")
+    return np.array(array, dtype=np.float64)
+
+
 def _read_npy(path: Path, _: str | None) -> NDArray[Any]:
-    # Mapped, because the shape in the header is then checked against the file before memory is taken.
-    return np.lib.format.open_memmap(path, mode="r")
+    return read_array(path)
 
 
 def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
-    with zipfile.ZipFile(path) as archive:
-        sizes = {name.removesuffix(".npy"): archive.getinfo(name).file_size for name in archive.namelist()}
-    name = _chosen(path, list(sizes), variable)
-    if sizes[name] > MAX_BYTES:
-        raise InputError(f"{path} decompresses to more than {MAX_BYTES} bytes and was not read")
-    with np.load(path, allow_pickle=False) as arrays:
-        return np.asarray(arrays[name])
+    (array,) = read_arrays(path, lambda names: [_chosen(path, names, variable)]).values()
+    return array
 
 
 def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
-    lines = [line.split("#", 1)[0] for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    lines = [line for line in lines if line.strip()]
-    if not lines:
-        raise ValueError("it has no numbers")
-    delimiter = "," if "," in lines[0] else None
-    return np.loadtxt(lines, delimiter=delimiter, dtype=np.float64, ndmin=2, comments=None)
+    # Of text a number takes two bytes or more.
+    existing(path, MAX_BYTES // 4)
+    with open(path, encoding="utf-8-sig") as file:
+        lines = (line for text in file if (line := text.split("#", 1)[0]).strip())
+        first = next(lines, None)
+        if first is None:
+            raise ValueError("it has no numbers")
+        delimiter = "," if "," in first else None
+        return np.loadtxt(itertools.chain([first], lines), delimiter=delimiter, ndmin=2, comments=None)
 
 
 def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
-    with open(path, "rb") as file:
-        if file.read(len(_HDF5)) == _HDF5:
-            raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
-    contents = whosmat(str(path), appendmat=False)
-    if variable is None:
-        # Scalars are parameters such as C.
-        matrices = [name for name, shape, kind in contents if np.prod(shape) > 1 and _is_numeric(kind)]
-    else:
-        matrices = [name for name, _, _ in contents]
-    name = _chosen(path, matrices, variable)
-    return read_mat(path, name)[0]
+    def chosen(contents: list[Any]) -> str:
+        # Scalars are parameters such as C, and logical arrays choices.
+        numeric = NUMERIC_MATLAB - {"logical"}
+        names = [name for name, shape, kind in contents if variable or (math.prod(shape) > 1 and kind in numeric)]
+        return _chosen(path, names, variable)
 
-
-def _is_numeric(matlab_class: str) -> bool:
-    return matlab_class in ("double", "single") or matlab_class.lstrip("u").startswith("int")
+    return read_mat(path, choose=chosen)[0]
 
 
 def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:

@@ -17,6 +17,7 @@ A lower bound above the upper one after that is no rounding, and an error.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.cones.base import Array, norm_of
-from convexmetric.errors import CrossedBoundsError, InputError
+from convexmetric.errors import CrossedBoundsError, InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
@@ -35,6 +36,8 @@ __all__ = ["Certificate", "certify", "relative_gap"]
 
 #: A positive lower bound below this is none: products behind it may have lost their digits by underflow.
 SMALLEST = 1e-290
+#: Share of bounds of grade conic by which they may cross: what the conic solver makes of the smallest tasks.
+NOISE = 1e-6
 
 
 def relative_gap(upper_bound: float, lower_bound: float) -> float:
@@ -68,7 +71,7 @@ class Certificate:
         ``"float"``: evaluated in float64. ``"conic"``: with constraints or terms of the user's own, part of the lower
         bound is a conic solver's word (see :mod:`convexmetric.regularizers.user_terms`).
     violation : float
-        By how much the metric violates the user's constraints.
+        By how much the metric violates the user's constraints. What it may gain by that is added to ``upper_bound``.
     rounding : float
         By how much the bounds were moved apart for rounding, both together: an estimate from the magnitudes met.
     """
@@ -161,19 +164,26 @@ def certify(
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: DualPoint | None) -> Certificate:
     """The certificate of a metric, with the lower bound of a dual point that says ``point`` (None: nothing).
 
+    Of grade conic what the metric gains by violating constraints is added to the upper bound. Where bounds still cross
+    by no more than a conic solver's noise, that noise is as large: they change places.
+
     Raises
     ------
     CrossedBoundsError
-        If the lower bound is above the upper one; but of grade conic, where bounds cross by what the metric gains from
-        violating constraints as little as conic solvers do.
+        If the lower bound is above the upper one; of grade conic by more than ``NOISE``.
     """
-    lower, rounding = -np.inf, 0.0
+    lower, rounding, high = -np.inf, 0.0, upper.upper_bound
     if point is not None:
-        lower, rounding = _lower_bound(problem, point, upper.M)
-    made = replace(upper, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
-    if lower > upper.upper_bound and upper.grade == "float":
+        # A conic solver that fails proves nothing.
+        with suppress(SolverError):
+            lower, rounding = _lower_bound(problem, point, upper.M)
+            high += problem.regularizer.missed(upper.M)
+    if upper.grade == "conic" and 0.0 < lower - high <= NOISE * max(abs(lower), abs(high)):
+        lower, high = high, lower
+    made = replace(upper, upper_bound=high, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
+    if lower > high:
         raise CrossedBoundsError(
-            f"the lower bound {lower:.17g} is above the upper bound {upper.upper_bound:.17g}, and rounding explains "
+            f"the lower bound {lower:.17g} is above the upper bound {high:.17g}, and rounding explains "
             f"{made.rounding:.1e} of it: a block of the problem is not what it says it is (check_problem tells which), "
             "or its numbers are of sizes that float64 does not hold together (rescale them)"
         )

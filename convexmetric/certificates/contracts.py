@@ -7,8 +7,8 @@ A bound is as true as the blocks it is made of. A block that breaks its contract
 ===============  ==================================================================================================
 block            rule
 ===============  ==================================================================================================
-every            no NaN; infinity only for what a hard constraint or an infinite penalty costs; a fingerprint
-                 that stays the same
+every            no NaN; infinity only for what a hard constraint or an infinite penalty costs, or above the largest
+                 float; a fingerprint that stays the same
 cone             coordinates keep inner products and come back; ``[S]_+`` is in the cone, and so is
                  ``[S]_+ - S``, at a right angle to it; ``<forms(V, M), u> = <M, sum u v v^T>`` and
                  ``<gram(A, M, B), T> = <M, cross(A, T, B)>``; ``M = B^T B`` of its factor; identity, spectrum and
@@ -34,12 +34,14 @@ problem          ``value = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``
                  of random dual points is below the objective; ``with_C`` and ``with_reg`` scale risk and
                  penalty; program and statement in CVXPY, at a metric, are worth the objective
 ===============  ==================================================================================================
+
+What CVXPY says is compared where it is a matter of seconds: on small problems.
 """
 
 from __future__ import annotations
 
-import warnings
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -56,14 +58,26 @@ from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers import Regularizer
+from convexmetric.regularizers.conic_calls import guarded
 from convexmetric.risks import CutDual, PairwiseRisk, Reason, Risk, SeparableRisk, SmoothRisk
 
 __all__ = ["check_problem"]
 
 #: What rounding is allowed, relative to the magnitudes met; and what a conic solver is.
 ROUNDING, CONIC = 1e-8, 1e-4
-#: Statements with more rows than this are not solved, and cones with more coordinates not searched by CVXPY.
-STATEMENT_ROWS, SEARCHED_SIZE = 3_000, 200
+#: CLARABEL's absolute tolerance; metrics smaller than this, or larger than its inverse, are not for CLARABEL.
+SOLVED = 1e-8
+#: Statements of more rows, or of more rows times coordinates of the metric, are not solved.
+STATEMENT_ROWS, STATEMENT_SIZE = 3_000, 100_000
+#: Bounds that are tried at least, and times the coordinates of the cone; and of these the ones, times the coordinates,
+#: for which CVXPY searches a metric that is worth less.
+BOUNDS, BOUNDS_OF_ONE, SEARCHES_OF_ONE = 12, 2_000, 2_000
+#: Metrics and margins grow until a risk or a loss is so many times what it is at zero: more hides the rounding of less.
+LARGEST = 1e6
+#: Lengths of metrics at which bounds are tried.
+LENGTHS: Array = np.array([1.0, *np.logspace(-3, 3, 13)])
+#: What overflows has been as large as this before.
+NEARLY_INFINITE = 1e150
 #: Parts up to which each is a group of its own.
 OWN_GROUPS = 40
 
@@ -74,7 +88,8 @@ def check_problem(problem: MetricProblem, random_state: int | np.random.Generato
     Parameters
     ----------
     problem : MetricProblem
-        Of moderate size: it takes some hundred evaluations of the risk.
+        Best one of few features and comparisons: it takes some hundred evaluations of the risk, seconds up to about 15
+        features. What CVXPY says is compared at fewer points, or not at all, where that would take longer.
     random_state : int, numpy.random.Generator or None
         Of the metrics, margins and multipliers that are tried.
 
@@ -155,24 +170,49 @@ class _Block:
         self.demand(not bad.any(), f"{what} must be {'numbers' if infinite else 'finite'}, got {found!r}")
         return array
 
-    def at_most(self, rule: str, left: Any, right: Any, size: Any = 0.0, rounding: float = ROUNDING) -> None:
+    def moderate(self, what: str, values: Callable[[Array], Any], x: Array) -> Array:
+        """``x``, or the share of it up to which ``values``, convex and finite at zero, are of moderate size.
+
+        They may only be infinite where they overflow: there they are large before.
+        """
+        with np.errstate(over="ignore"):
+            most, share = LARGEST * _size(values(0.0 * x)) or np.inf, 1.0
+            infinite = None
+            while share > 0.0 and ((largest := float(np.max(values(share * x)))) == np.inf or largest > most):
+                infinite = share if largest == np.inf else infinite
+                share *= 0.5
+            finite = share
+            while infinite is not None and finite < (middle := 0.5 * (finite + infinite)) < infinite:
+                finite, infinite = (finite, middle) if np.isposinf(values(middle * x)).any() else (middle, infinite)
+            if infinite is not None:
+                overflows = _size(values(finite * x)) > NEARLY_INFINITE
+                self.demand(overflows, f"{what} must be finite, got inf where no float overflows")
+        return share * x
+
+    @contextmanager
+    def stating(self, what: str) -> Iterator[None]:
+        """Errors of CVXPY are the block's."""
+        try:
+            yield
+        except (ValueError, cp.error.DCPError) as error:
+            raise ContractError(f"{self.kind} {type(self.block).__name__}: {what}, but CVXPY says: {error}") from error
+
+    def at_most(
+        self, rule: str, left: Any, right: Any, size: Any = 0.0, rounding: float = ROUNDING, *, equal: bool = False
+    ) -> None:
         """Everywhere ``left <= right``, but for rounding of the magnitudes met; ``rule`` is ``a must be at most b``."""
         left, right = np.broadcast_arrays(np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64))
         with np.errstate(invalid="ignore"):
-            self._nowhere_above(rule, np.where(left == right, 0.0, left - right), left, right, size, rounding)
-
-    def equal(self, rule: str, left: Any, right: Any, size: Any = 0.0, rounding: float = ROUNDING) -> None:
-        """Everywhere the same, but for rounding; ``rule`` is ``a must be b``."""
-        left, right = np.broadcast_arrays(np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64))
-        with np.errstate(invalid="ignore"):
-            self._nowhere_above(rule, np.where(left == right, 0.0, np.abs(left - right)), left, right, size, rounding)
-
-    def _nowhere_above(self, rule: str, excess: Array, left: Array, right: Array, size: Any, rounding: float) -> None:
-        """``excess`` is rounding; NaN, which compares as false, is not."""
+            excess = np.where(left == right, 0.0, np.abs(left - right) if equal else left - right)
+        # NaN compares as false.
         wrong = ~(excess <= rounding * max(_size(left), _size(right), _size(size), self.least))
         if wrong.any():
             at = np.unravel_index(int(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -1.0).argmax()), excess.shape)
             self.demand(False, f"{rule}, got {float(left[at])!r} and {float(right[at])!r}")
+
+    def equal(self, rule: str, left: Any, right: Any, size: Any = 0.0, rounding: float = ROUNDING) -> None:
+        """Everywhere the same, but for rounding; ``rule`` is ``a must be b``."""
+        self.at_most(rule, left, right, size, rounding, equal=True)
 
 
 def _size(values: Any) -> float:
@@ -195,10 +235,14 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
     show there first, and hard constraints may allow no other metric.
     """
     risk, cone = problem.risk, problem.cone
-    unit = 1.0
+    block, unit = _Block("risk", risk), 1.0
     zero = cone.zeros()
     value = risk.value(zero)
     descent = []
+
+    def moderate(M: Array) -> Array:
+        return block.moderate("value(M)", risk.value, M) if np.isfinite(value) and not risk.hard else risk.repair(M)
+
     if np.isfinite(value):
         normal = risk.separate(zero, np.zeros(risk.parts, dtype=np.int64)).normals[0]
         length = float(np.linalg.norm(normal))
@@ -210,12 +254,15 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
         for rank in (2 * cone.d, 1, max(1, cone.d // 2)):
             V = rng.standard_normal((rank, cone.d))
             M = cone.outer_sum(V, rng.random(rank) + 0.1)
-            metrics.append(risk.repair(size * unit / float(np.linalg.norm(M)) * M))
-    stated = _compiled(problem)
-    if stated is not None and _minimised(stated.problem) is not None:
-        M = cone.project(cone.element(stated.metric.value))
-        metrics += [risk.repair(size * M) for size in (1.0, 3.0)]
-    return metrics + descent + _allowed(problem, metrics[1])
+            metrics.append(moderate(size * unit / float(np.linalg.norm(M)) * M))
+    # What CVXPY refuses is found again where it is known which block it comes from.
+    with suppress(ValueError, cp.error.DCPError):
+        stated = _compiled(problem)
+        if stated is not None and _minimised(stated.problem) is not None:
+            M = cone.project(cone.element(stated.metric.value))
+            metrics += [moderate(size * M) for size in (1.0, 3.0)]
+    # Symmetric to the last bit: CVXPY allows no more than 1e-10, however large they are.
+    return [cone.element(M) for M in metrics + descent + _allowed(problem, metrics[1])]
 
 
 def _allowed(problem: MetricProblem, M: Array) -> list[Array]:
@@ -309,7 +356,10 @@ def _check_loss(loss: Loss, met: list[Array], rng: np.random.Generator) -> None:
     """At the margins of some metrics, and at random ones."""
     block, count = _Block("loss", loss), len(met[0])
     scales = [max(_size(s), 1e-300) for s in met[1:4:2]]
-    margins = met + [scale * rng.standard_normal(count) for scale in (*scales, 1e-3 * scales[0])]
+    margins = [scale * rng.standard_normal(count) for scale in (*scales, 1e-3 * scales[0])]
+    if not loss.hard:
+        margins = [block.moderate("values(s)", loss.values, s) for s in margins]
+    margins = met + margins
     values = [block.numbers("values(s)", loss.values(s), (count,), infinite=loss.hard) for s in margins]
     block = block.of_size(values)
     for s, value in zip(margins, values, strict=True):
@@ -365,7 +415,7 @@ def _check_conjugate(
         clipped = block.numbers("clip(u)", loss.clip(u), u.shape)
         block.equal("clip must leave subgradients as they are", clipped, u)
         plane = block.numbers("dual_values(u)", loss.dual_values(u), u.shape) - u * s
-        size = (_size(values), _size(u) * _size(s))
+        size = (_size(value), _size(u * s))
         met = np.isfinite(value)
         block.at_most("-l*(-u) - u s must be at most l(s)", plane[met], value[met], size)
         block.equal("-l*(-u) - u s, with u = subgradient(s), must be l(s)", plane[met], value[met], size)
@@ -374,7 +424,7 @@ def _check_conjugate(
         u = block.numbers("clip(u)", loss.clip(width * scale * rng.standard_normal(margins[0].size)), margins[0].shape)
         dual = block.numbers("dual_values(u)", loss.dual_values(u), u.shape)
         for s, value in zip(margins, values, strict=True):
-            size = (_size(dual), _size(u) * _size(s))
+            size = (_size(dual), _size(u * s))
             block.at_most("-l*(-u) - u s must be at most l(s)", dual - u * s, value, size)
         total = float(block.numbers("dual_value(u)", loss.dual_value(u)))
         block.equal("dual_value must be the sum of dual_values", total, dual.sum(), np.abs(dual).sum())
@@ -398,10 +448,12 @@ def _check_loss_statement(block: _Block, loss: Loss, s: Array) -> None:
     value = loss.value(s)
     if not np.isfinite(value):
         return
-    cost, constraint = loss.statement(cp.Constant(s))
-    found = _minimised(cp.Problem(cp.Minimize(cost), [constraint]))
+    rule = "its CVXPY statement must be worth its value"
+    with block.stating(rule):
+        cost, constraint = loss.statement(cp.Constant(s))
+        found = _minimised(cp.Problem(cp.Minimize(cost), [constraint]))
     if found is not None:
-        block.equal("its CVXPY statement must be worth its value", found, value, np.abs(loss.values(s)).sum(), CONIC)
+        block.equal(rule, found, value, np.abs(loss.values(s)).sum() + SOLVED / CONIC, CONIC)
 
 
 def _check_measure(measure: Measure, lengths: np.ndarray, rng: np.random.Generator) -> None:
@@ -564,10 +616,12 @@ def _check_regularizer(
     outward = -2.0 * unit / _size(cone.identity()) * cone.identity()
     sizes = max(abs(value) for value, _ in points) * np.array([-1.0, 1.0])
     held = [(value, share * outward) for value in sizes for share in (0.5, 2.0)]
-    for G, some_points in ((None, points), (linear, points), (outward, held)):
-        for value, S in some_points:
-            hint = cone.project(metrics[int(rng.integers(len(metrics)))])
-            _check_bound(block, omega, cone, value, S, G, hint, metrics)
+    said = [(value, S, G) for G, some in ((None, points), (linear, points), (outward, held)) for value, S in some]
+    tried = _Tried(omega, cone, metrics)
+    for number, at in enumerate(rng.permutation(len(said))[: max(BOUNDS, BOUNDS_OF_ONE // cone.size)].tolist()):
+        hint = cone.project(metrics[int(rng.integers(len(metrics)))])
+        value, S, linear = said[at]
+        _check_bound(block, omega, tried, value, S, linear, hint, number < SEARCHES_OF_ONE // cone.size)
 
 
 def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[Array, float]]) -> None:
@@ -582,14 +636,16 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
     weights = omega.weights()
     columns = np.arange(0, cone.d, 2)
     part = omega.restricted(columns) if cone.diagonal and quadratic is not None else None
+    rule = "its CVXPY expression must be Omega(M)"
+    with block.stating(rule):
+        expression = omega.expression(variable, cone)
     for M, value in met:
         m = cone.coordinates(M)
         if quadratic is not None:
             form = float(linear @ m) + 0.5 * float(m @ (Q @ m if Q.ndim else Q * m))
-            rule = "<linear, M> + <M, quadratic M> / 2 (quadratic is None where it is neither)"
-            block.equal(
-                f"Omega(M) - Omega(0) must be {rule}", value - zero, form, (float(np.abs(linear) @ np.abs(m)), zero)
-            )
+            size = (float(np.abs(linear) @ np.abs(m)), zero)
+            block.equal("Omega(M) - Omega(0) must be <linear, M> + <M, quadratic M> / 2 (quadratic is None where it is "
+                        "neither)", value - zero, form, size)  # fmt: skip
         omega_0, A, c = omega.split(cone)
         if omega_0 is not omega:
             terms = omega_0.value(M, cone), 0.0 if A is None else cone.inner(A, M), c
@@ -599,12 +655,12 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
             terms = weights.trace * cone.trace(M), 0.5 * weights.squared * norm**2, weights.norm * norm
             block.equal("Omega(M) must be weights.trace tr M + weights.squared / 2 ||M||^2 + weights.norm ||M||",
                         value, sum(terms), terms)  # fmt: skip
-        variable.value = M
-        expression = omega.expression(variable, cone)
-        found = expression.value
+        with block.stating(rule):
+            variable.value = M
+            found = expression.value
         # The value of an expression with variables of its own is its minimum over them.
         if found is not None and len(expression.variables()) <= 1:
-            block.equal("its CVXPY expression must be Omega(M)", float(found), value, rounding=1e-6)
+            block.equal(rule, float(found), value, rounding=1e-6)
         if part is not None:
             inside = np.zeros_like(M)
             inside[columns] = M[columns]
@@ -612,39 +668,50 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
                         part.value(M[columns], type(cone)(columns.size)), omega.value(inside, cone))  # fmt: skip
 
 
+class _Tried:
+    """Many metrics on rays, with what a regularizer costs there."""
+
+    def __init__(self, omega: Regularizer, cone: Cone, metrics: list[Array], lengths: Array = LENGTHS) -> None:
+        self.omega, self.cone = omega, cone
+        multiples = [t * M for M in metrics for t in lengths]
+        self.rows = np.array([cone.coordinates(M) for M in multiples]).reshape(-1, cone.size)
+        self.costs = np.array([omega.value(M, cone) for M in multiples], dtype=np.float64)
+
+    def objective(self, value: float, S: Array, G: Array | None) -> tuple[Array, Array]:
+        """``max(0, v - <S, M>) + <G, M> + Omega(M)``, and the size of its terms."""
+        s, g = (self.cone.coordinates(self.cone.zeros() if A is None else A) for A in (S, G))
+        sizes = abs(value) + np.abs(self.rows) @ (np.abs(s) + np.abs(g)) + np.abs(self.costs)
+        return np.maximum(0.0, value - self.rows @ s) + self.rows @ g + self.costs, sizes
+
+
 def _check_bound(
     block: _Block,
     omega: Regularizer,
-    cone: Cone,
+    tried: _Tried,
     value: float,
     S: Array,
     G: Array | None,
     hint: Array,
-    metrics: list[Array],
+    search: bool,
 ) -> None:
     """``bound(v, S, G)`` against the least nonnegative risk that v and S bound, at metrics that make it small."""
-
-    def objective(M: Array) -> float:
-        linear = 0.0 if G is None else cone.inner(G, M)
-        return max(0.0, value - cone.inner(S, M)) + linear + omega.value(M, cone)
-
-    tried = [*metrics, hint, cone.project(S if G is None else S - G)]
-    if cone.size <= SEARCHED_SIZE:
-        M, in_cone = cone.variable("M")
-        cost = cp.pos(value - cp.sum(cp.multiply(S, M))) + omega.expression(M, cone)
-        cost = cost if G is None else cost + cp.sum(cp.multiply(G, M))
-        if _minimised(cp.Problem(cp.Minimize(cost), in_cone)) is not None:
-            tried.append(cone.project(cone.element(M.value)))
-    for sharp in (hint, omega.sharpened(S, G, hint)):
-        bound = omega.bound(value, S, G, cone, sharp)
-        block.demand(
-            not (np.isnan(bound) or np.isposinf(bound)), f"bound must be a number or minus infinity, got {bound!r}"
-        )
-        for N in tried:
-            for t in (1.0, *np.logspace(-3, 3, 13)) if N is not tried[-1] else (1.0,):
-                size = (abs(value), abs(cone.inner(S, t * N)), abs(omega.value(t * N, cone)))
-                rule = "bound(v, S, G) must be at most max(0, v - <S, M>) + <G, M> + Omega(M)"
-                block.at_most(rule, bound, objective(t * N), size)
+    cone, rule = tried.cone, "bound(v, S, G) must be at most max(0, v - <S, M>) + <G, M> + Omega(M)"
+    more = [_Tried(omega, cone, [cone.project(S if G is None else S - G)])]
+    if search:
+        with block.stating("its CVXPY expression must be convex, of metrics of the cone"):
+            M, in_cone = cone.variable("M")
+            cost = cp.pos(value - cp.sum(cp.multiply(S, M))) + omega.expression(M, cone)
+            cost = cost if G is None else cost + cp.sum(cp.multiply(G, M))
+            if _minimised(cp.Problem(cp.Minimize(cost), in_cone)) is not None:
+                more.append(_Tried(omega, cone, [cone.project(cone.element(M.value))], np.ones(1)))
+    sharp = omega.sharpened(S, G, hint)
+    for near in [hint] if sharp is hint else [hint, sharp]:
+        bound = omega.bound(value, S, G, cone, near)
+        block.demand(bound < np.inf, f"bound must be a number or minus infinity, got {bound!r}")
+        for objectives, sizes in (each.objective(value, S, G) for each in (tried, *more)):
+            # Rounding is that of each metric's own numbers, not of the largest.
+            for at in np.flatnonzero(~(bound <= objectives)):
+                block.at_most(rule, bound, objectives[at], sizes[at])
 
 
 def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.Generator) -> None:
@@ -692,15 +759,18 @@ def _check_weights(problem: MetricProblem, metrics: list[Array]) -> None:
 
 def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
     """Program and compiled statement with the metric held fixed, where they can be written out and are not too long."""
-    M = next((M for M in [*metrics[1:], metrics[0]] if np.isfinite(problem.value(M))), None)
-    if M is None:
+    # The last one is what constraints allow, where there are some.
+    M = next((M for M in (metrics[1], *metrics[:1:-1], metrics[0]) if np.isfinite(problem.value(M))), None)
+    if M is None or not SOLVED < _size(M) < 1.0 / SOLVED:
         return
-    objective, size = problem.value(M), (problem.risk.value(M), problem.penalty(M))
+    block, objective = _Block("problem", problem), problem.value(M)
+    size = (problem.risk.value(M), problem.penalty(M), SOLVED / CONIC)
     for name, (stated, metric, at) in _stated(problem, M).items():
-        found = _minimised(cp.Problem(stated.objective, [*stated.constraints, metric == at]))
+        rule = f"its {name} at a metric must be worth the objective"
+        with block.stating(rule):
+            found = _minimised(cp.Problem(stated.objective, [*stated.constraints, metric == at]))
         if found is not None:
-            block = _Block("problem", problem)
-            block.equal(f"its {name} at a metric must be worth the objective", found, objective, size, CONIC)
+            block.equal(rule, found, objective, size, CONIC)
 
 
 def _stated(problem: MetricProblem, M: Array) -> dict[str, tuple[cp.Problem, cp.Variable, Array]]:
@@ -711,26 +781,34 @@ def _stated(problem: MetricProblem, M: Array) -> dict[str, tuple[cp.Problem, cp.
         stated["CVXPY statement"] = compiled.problem, compiled.metric, M
     with suppress(InputError):
         program = problem.to_cvxpy()
-        stated["CVXPY program"] = program, program.metric, problem.as_stated(M)
+        if _is_short(program, problem):
+            stated["CVXPY program"] = program, program.metric, problem.as_stated(M)
     return stated
 
 
 def _compiled(problem: MetricProblem) -> Statement | None:
     """The compiled statement, where it can be written out and is not too long."""
-    try:
+    with suppress(InputError):
         statement = problem.statement()
-    except InputError:
-        return None
-    rows = sum(constraint.size for constraint in statement.problem.constraints)
-    return statement if rows <= STATEMENT_ROWS else None
+        return statement if _is_short(statement.problem, problem) else None
+    return None
+
+
+def _is_short(stated: cp.Problem, problem: MetricProblem) -> bool:
+    """Whether CVXPY solves it in seconds."""
+    rows = sum(constraint.size for constraint in stated.constraints) + _curved_rows(stated.objective.expr)
+    return rows <= min(STATEMENT_ROWS, STATEMENT_SIZE / problem.cone.size)
+
+
+def _curved_rows(expression: cp.Expression) -> int:
+    """Numbers of which an expression takes functions that are not affine."""
+    own = 0 if isinstance(expression, cp.atoms.affine.affine_atom.AffAtom) else sum(arg.size for arg in expression.args)
+    return own + sum(map(_curved_rows, expression.args))
 
 
 def _minimised(problem: cp.Problem) -> float | None:
     """The optimal value by CLARABEL; None unless it is sure."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            problem.solve(solver=cp.CLARABEL)
-        except cp.error.SolverError:
-            return None
-    return float(problem.value) if problem.status == cp.OPTIMAL else None
+    with suppress(cp.SolverError), guarded():
+        problem.solve(solver=cp.CLARABEL)
+        return float(problem.value) if problem.status == cp.OPTIMAL else None
+    return None

@@ -105,6 +105,8 @@ def whole_weights(weights: Array, one: int) -> np.ndarray:
     """Weights as integers over ``one``, not negative, of sum at most ``one`` a group."""
     kept = np.maximum(weights, 0.0)
     made = np.rint(kept / np.maximum(1.0, kept.sum(axis=0)) * one).astype(np.int64)
+    if not len(made):
+        return made
     # Rounding may leave a few too many: they are taken from the largest.
     most = made.argmax(axis=0)
     groups = np.arange(made.shape[1])

@@ -126,6 +126,8 @@ def verify_instance(
     def compared() -> Iterator[kernel.Contents]:
         for one in [path] if isinstance(path, str | os.PathLike) else path:
             document, arrays = checker.read(Path(one), max_bytes)
+            with checker.refusals("the problem"):
+                checker.limited(document, arrays, max_work)
             found = difference(document, arrays, problem, tolerance)
             if found:
                 near = f", by {found.deviation:.1e} of its largest number" if found.deviation > 0.0 else ""

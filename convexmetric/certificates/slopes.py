@@ -119,7 +119,12 @@ class _Dual:
     v: float
     S: Array
     G: Array
-    rad: float
+    rad: Array
+
+    @property
+    def error(self) -> float:
+        """The norm of what S may err by."""
+        return float(np.linalg.norm(self.rad))
 
     def at(self, share: float) -> Array:
         """``share S - G``."""
@@ -140,9 +145,9 @@ class _Search:
         S = says.S.mid
         if not np.isfinite(S).all():
             self.spare, S = 1.0, np.zeros_like(S)
-        rad = float(np.sqrt(np.sum(np.square(np.broadcast_to(says.S.rad, S.shape)))))
+        rad = np.broadcast_to(says.S.rad, S.shape)
         G = np.zeros_like(S) if problem.G is None else problem.G
-        self.dual = _Dual(float(says.value.lower()), self.inside(S), self.inside(G), rad)
+        self.dual = _Dual(float(says.value.lower()), self.inside(S), self.inside(G), self.inside(rad))
 
     @property
     def kind(self) -> str:
@@ -225,10 +230,11 @@ class _Search:
             return share, {}, {}
         A = dual.at(share)
         around = self.prior + A / self.weight
-        P = self.weight * (_positive(around) - self.prior)
-        size = self.slack(_spectrum(A), dual.rad)
-        size += 0.0 if self.base.prior is None else self.weight * self.slack(_spectrum(around), 0.0)
-        return share, {}, {"slope": P + size * (1.0 if self.cone.diagonal else np.eye(self.cone.d))}
+        size = self.slack(_spectrum(A), share * dual.error) / self.weight
+        size += 0.0 if self.base.prior is None else self.slack(_spectrum(around), 0.0)
+        # Raised before the negative part is cut off: where that is far below zero, nothing of the slack is left.
+        raised = around + size * (1.0 if self.cone.diagonal else np.eye(self.cone.d))
+        return share, {}, {"slope": self.weight * (_positive(raised) - self.prior)}
 
     # Shares -----------------------------------------------------------------------------------------------------------
 
@@ -261,9 +267,20 @@ class _Search:
         def room(share: float) -> bool:
             values = share * own if own is not None else _spectrum(dual.at(share))
             if self.kind == "frobenius":
-                size = np.linalg.norm(np.maximum(values, 0.0) + self.slack(values, dual.rad))
+                size = np.linalg.norm(np.maximum(values + self.slack(values, share * dual.error), 0.0))
                 return bool(size * (1.0 + 4.0 * kernel.U * (len(values) ** 2 + 16.0)) <= weight)
-            return bool(values.max() + self.slack(weight - values, dual.rad) <= weight)
+            if values.max() + self.slack(weight - values, share * dual.error) <= weight:
+                return True
+            if self.cone.diagonal:
+                return False
+            # The kernel may see what norms of errors hide: a small part of the matrix, known well.
+            least = weight * np.eye(self.cone.d)
+            sizes = least + np.abs(share * dual.S) + np.abs(dual.G)
+            try:
+                kernel.semidefinite(kernel.Ball(least - dual.at(share), share * dual.rad + 4.0 * kernel.U * sizes), "")
+            except kernel.NotProven:
+                return False
+            return True
 
         if room(1.0):
             return 1.0
@@ -280,12 +297,12 @@ class _Search:
         """A triangle T with ``T^T T`` a little below the inverse of the prior less ``(share S - G) / weight``."""
         Q, d = self.below_root(dual.at(share)), self.cone.d
         if self.cone.diagonal:
-            sizes = (np.abs(share * dual.S) + np.abs(dual.G) + 2.0 * dual.rad / kernel.U) / self.weight
+            sizes = (np.abs(share * dual.S) + np.abs(dual.G) + 2.0 * dual.error / kernel.U) / self.weight
             below = (self.spare + 32.0 * kernel.U) * (sizes + np.abs(Q))
             return np.maximum(Q - below, np.finfo(float).tiny)
         values = _spectrum(Q)
         size = np.abs(values).sum() + np.square(self.base.prior_root).sum()
-        less = _slack(np.full(d, size), dual.rad / self.weight)
+        less = _slack(np.full(d, size), dual.error / self.weight)
         less += min(self.spare, 0.5) * max(0.0, float(values.min()))
         try:
             return np.ascontiguousarray(np.linalg.cholesky(Q - less * np.eye(d)).T)
@@ -308,7 +325,7 @@ class _Search:
         share = 1.0 if self.whole else _largest(bound) * (1.0 - self.spare)
         left = dual.at(share)
         t = self.multiplier(left) * (1.0 + self.spare)
-        t += self.slack(np.append(_spectrum(left), t * _spectrum(A)), dual.rad) / float(_spectrum(A).min())
+        t += self.slack(np.append(_spectrum(left), t * _spectrum(A)), dual.error) / float(_spectrum(A).min())
         return share, {"multiplier": str(Fraction(min(t, self.most)))}, {}
 
     @property

@@ -12,6 +12,7 @@ import io
 import json
 import operator
 import os
+import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +29,7 @@ from convexmetric.certificates.dual_points import in_parts, stored
 from convexmetric.certificates.slopes import above, feasible, shrunk
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
 
@@ -39,6 +40,10 @@ NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
 #: By how much the statement and the problem may differ at a metric: relative to the sizes of their terms, and in
 #: estimates of rounding, of which the checker's bounds may be this much more careful.
 AGREEMENT, CAREFUL, ROUNDING, NOTHING = 1e-6, 1e4, 1e-10, 1e-120
+#: The largest bound of a file.
+MOST = 10**300
+#: A relative gap that proven bounds may have, whatever the solution's is, and how often the solution's.
+CLOSE, WEAKER = 1e-6, 2.0
 
 
 class Certified(Protocol):
@@ -75,6 +80,11 @@ def write_certificate(
     Verdict
         With the bounds that were proven, and are claimed in the file.
 
+    Warns
+    -----
+    GapWarning
+        If their relative gap is above 1e-6, and more than twice that of the solution.
+
     Raises
     ------
     InputError
@@ -102,7 +112,16 @@ def write_certificate(
         if held != table:
             raise InputError(f"{place}: the file does not hold what was written")
     proof = replace(proof, claimed=(proof.lower, proof.upper), reason="")
-    return checker.as_verdict(proof, document["title"], perf_counter() - start)
+    verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
+    if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
+        warnings.warn(
+            f"{path} proves bounds of a relative gap of {verdict.gap:.1e}, where the solution's is "
+            f"{max(0.0, certificate.gap):.1e}: the rest is lost to what proofs allow for rounding (centre the points, "
+            "scale them, or raise prices that are tiny beside the weight of the regularizer)",
+            GapWarning,
+            stacklevel=2,
+        )
+    return verdict
 
 
 def _checked(solution: Certified | Certificate, title: str) -> Certificate:
@@ -168,12 +187,14 @@ def _proven(
         arrays |= {name: plain(array) for name, array in slope.items()}
         files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
         proof = checker.prove(files)
-    except kernel.NotProven as error:
+    except (kernel.NotProven, np.linalg.LinAlgError) as error:
         raise InputError(f"nothing is proven: {error}") from error
     except checker.CertificateError as error:
         raise InputError(f"the certificate does not describe its problem: {error}") from error
     if proof.upper is None or proof.lower is None:
         raise InputError(f"nothing is proven: {proof.reason}")
+    if max(abs(proof.upper), abs(proof.lower)) > MOST:
+        raise InputError("nothing is proven: files hold bounds up to 1e300; rescale X and weights")
     _compare(problem, stated, arrays, float(proof.upper))
     return proof, files
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from convexmetric.datasets import read_qrels
 from convexmetric.errors import InputError
-from convexmetric.files import existing, guarded, write_arrays
+from convexmetric.files import existing, guarded, read_array, write_arrays
 
 if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
@@ -40,9 +40,9 @@ def read_vectors(path: Path) -> Any:
     InputError
         If there is no such file, or it holds no matrix of numbers.
     """
-    if path.suffix.lower() != ".npy" or not path.is_file():
+    if path.suffix.lower() != ".npy":
         raise InputError(f"{path}: vectors come from a .npy file")
-    return guarded(path, lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+    return read_array(path)
 
 
 def read_collection(

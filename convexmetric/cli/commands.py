@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from convexmetric import __version__
 from convexmetric.arguments import not_one_of
@@ -77,8 +78,9 @@ from convexmetric.datasets import Dataset, read_csv, read_table
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.export import write as write_export
-from convexmetric.files import check_solution_path, check_writable
+from convexmetric.files import all_or_nothing, check_solution_path, check_writable
 from convexmetric.measures import MEASURES
+from convexmetric.notebooks import printable
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
@@ -241,7 +243,7 @@ def solve(
         check_solution_path(certificate, "a certificate")
     problem, title, instance = _problem_of(name)
     if not as_json:
-        _console().print(str(problem) + "\n", markup=False, highlight=False)
+        _console().print(str(problem) + "\n")
     limits = {"max_seconds": max_seconds, "max_iter": max_iter}
     solution = _solved(problem, tol, quiet, solver=solver, checkpoint=checkpoint, **limits)
     if as_json:
@@ -277,7 +279,7 @@ def explain(
     if as_json:
         _print_json(explanation_record(name, explanation))
     else:
-        _console().print(str(explanation), markup=False, highlight=False)
+        _console().print(str(explanation))
 
 
 @app.command()
@@ -399,7 +401,7 @@ def audit(
             records.append(audit_record(name, str(file), verdict))
             shown = [heading, verdict.verdict, audit_table(verdict), *([worst_table(verdict)] if verdict.worst else [])]
         for part in shown if not as_json else []:
-            _console().print(part, markup=False, highlight=False, soft_wrap=True)
+            _console().print(part, soft_wrap=True)
     if as_json:
         _print_json(records[0] if len(records) == 1 else records)
     if plot is not None:
@@ -551,14 +553,14 @@ def fit(
 def _print_fit(fitted: Fitted) -> None:
     console, solution = _console(), fitted.solution
     head = f"{fitted.data.summary.split('; extras')[0]}\n\n{solution.problem}\n"
-    console.print(head, markup=False, highlight=False)
+    console.print(head)
     console.print(solution_table(solution))
     if fitted.path is not None:
         console.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
     if fitted.held_out is not None:
         console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
     if fitted.held_out is not None or fitted.unscored:
-        console.print(fitted.recommendation, markup=False, highlight=False)
+        console.print(fitted.recommendation)
 
 
 @app.command()
@@ -651,11 +653,11 @@ def adapt(
 def _print_adapter(adapter: Any) -> None:
     console = _console()
     if adapter.solution_ is not None:
-        console.print(f"{adapter.solution_.problem}\n", markup=False, highlight=False)
+        console.print(f"{adapter.solution_.problem}\n")
         console.print(solution_table(adapter.solution_))
     console.print(f"\n{adapter.path_.heading()}", adapter_table(adapter.path_), sep="\n")
     console.print(f"\n{adapter.held_out_.heading()}", held_out_queries_table(adapter.held_out_), sep="\n")
-    console.print(f"{adapter.held_out_.counted()}\n\n{adapter.verdict}", markup=False, highlight=False)
+    console.print(f"{adapter.held_out_.counted()}\n\n{adapter.verdict}")
 
 
 @app.command()
@@ -863,13 +865,14 @@ def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
 def _plot(instance: Instance | None, title: str, solution: Solution, path: Path) -> None:
     # Matplotlib takes a third of a second to import, which other commands need not wait for.
     from convexmetric.plotting import plot_solution, save_picture
+    from convexmetric.plotting.axes import text_of
 
     # Of a problem of the user's own the rows have no one shape; with a kernel the metric acts on kernel values, which
     # have no plane of their own to compare with.
     X, labels = (None, None) if instance is None else instance.rows()
     shown = X is not None and X.shape[1] == len(solution.M)
     figure = plot_solution(solution, X, labels) if shown else plot_solution(solution)
-    figure.suptitle(title)
+    figure.suptitle(text_of(title))
     save_picture(figure, path)
 
 
@@ -908,6 +911,7 @@ def _plot_audit(
     from matplotlib.figure import Figure
 
     from convexmetric.plotting import plot_audit, plot_trails, save_picture
+    from convexmetric.plotting.axes import text_of
 
     if audits:
         figure = plot_audit(problem, audits[0], reference)
@@ -915,7 +919,7 @@ def _plot_audit(
         own = [] if reference is None else [AuditTrail.of_solution(reference)]
         figure = Figure(figsize=(11.0, 4.8), layout="constrained")
         plot_trails([*trails, *own], figure.subplots(1, 2))
-    figure.suptitle(title)
+    figure.suptitle(text_of(title))
     save_picture(figure, path)
 
 
@@ -926,9 +930,10 @@ def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -
     figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        table.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {table}: {error.strerror or error}") from error
+    with all_or_nothing(table) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
     save_picture(figure, picture)
     if as_json:
         _print_json([run_record(run) for run in runs])
@@ -951,9 +956,16 @@ def _check_report_path(path: Path) -> None:
     check_writable(path)
 
 
+class _Console(Console):
+    """A console that shows text of strangers as it is: no markup, and no control characters."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+
 def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+    console = _Console(markup=False, highlight=False)
+    return console if console.is_terminal else _Console(markup=False, highlight=False, width=PIPE_WIDTH)
 
 
 def _print_json(value: Any) -> None:
@@ -961,4 +973,4 @@ def _print_json(value: Any) -> None:
 
 
 def _say(message: str) -> None:
-    print(message, file=sys.stderr)
+    print(printable(message), file=sys.stderr)

@@ -67,7 +67,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
     assert data.y is not None
     X = preprocess(data.X, ["zscore"])
     problem = RankingProblem.from_labels(X, data.y, measure="auc", C=C)
-    console.print(str(problem), markup=False, highlight=False)
+    console.print(str(problem))
     console.print()
     # The first evaluation compiles the oracle, which is not to be timed.
     problem.value(problem.cone.identity())
@@ -78,7 +78,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
         return solution
     console.print()
     console.print(_comparison(problem, solution))
-    console.print(EXPLANATION, highlight=False)
+    console.print(EXPLANATION)
     figure = plot_solution(solution, X, data.y, data.target_names)
     before, after = mean_score(problem, problem.cone.identity()), mean_score(problem, solution.M)
     figure.suptitle(
@@ -87,7 +87,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
         fontsize="large",
     )
     save_picture(figure, picture)
-    console.print(f"\nPicture: {picture}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"\nPicture: {picture}", soft_wrap=True)
     return solution
 
 

@@ -27,6 +27,7 @@ from convexmetric.estimators.adapter import COLUMNS as QUERY_COLUMNS
 from convexmetric.estimators.held_out import COLUMNS
 from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.files import all_or_nothing
+from convexmetric.notebooks import printable
 from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
 from convexmetric.solution import Solution
 
@@ -98,7 +99,7 @@ def _write_page(path: Path, title: str, sections: Iterator[str]) -> None:
         + "\n</body></html>\n"
     )
     with all_or_nothing(path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
+        unfinished.write_text(printable(page), encoding="utf-8")
 
 
 def _sections(fitted: Fitted, command: str) -> Iterator[str]:

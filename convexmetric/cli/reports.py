@@ -230,6 +230,7 @@ def verdict_record(
         "upper": None if upper is None else str(upper),
         "lower_decimal": None if lower is None else decimal(lower, -1),
         "upper_decimal": None if upper is None else decimal(upper, 1),
+        "gap": _finite(verdict.gap),
         "claimed_lower": str(verdict.claimed[0]),
         "claimed_upper": str(verdict.claimed[1]),
         "title": verdict.title,

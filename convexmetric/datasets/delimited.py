@@ -15,6 +15,8 @@ from ..files import existing
 
 __all__ = ["MISSING", "is_number", "names_columns", "numbers", "read_rows"]
 
+#: How files begin that are packed by zip, gzip, bzip2, xz or Zstandard.
+PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 #: In the order in which they are tried: a comma may also be a decimal mark.
 DELIMITERS = ("\t", ";", ",")
 #: Cells without a value, in small letters.
@@ -46,8 +48,8 @@ def read_rows(path: Path, encoding: str) -> tuple[list[tuple[int, list[str]]], s
 
 def _text(path: Path, encoding: str) -> str:
     raw = existing(path).read_bytes()
-    if raw.startswith(b"PK\x03\x04"):
-        raise InputError(f"{path} is a workbook or an archive, not text; save the sheet as CSV")
+    if raw.startswith(PACKED):
+        raise InputError(f"{path} is a workbook, an archive or compressed, not text; save it as CSV, unpacked")
     utf_8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     try:
         return raw.decode("utf-8-sig" if utf_8 else encoding)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..files import read_gz, read_mat, read_npz
+from ..files import read_arrays, read_gz, read_mat
 from .dataset import Dataset
 from .reading import locate
 
@@ -31,7 +31,7 @@ def read_orl_faces(folder: Path | None) -> Dataset:
     each person again, cropped and aligned to 32 x 32; people in the same order, but row i need not be the
     image of row i of X), ``image_shape_32x32``.
     """
-    arrays = read_npz(locate(folder, "orl-faces/orl_faces_112x92.npz"))
+    arrays = read_arrays(locate(folder, "orl-faces/orl_faces_112x92.npz"))
     small, _ = read_mat(locate(folder, "orl-faces/ORL_32x32.mat"), "fea", "gnd")
     images = arrays["X"]
     return Dataset(

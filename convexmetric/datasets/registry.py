@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import lzma
 import os
-import struct
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,21 +39,6 @@ OPTIONS = {"webkb-cmu": ("words", "min_pages")}
 
 ALIASES = {"wdbc": "breast-cancer"}
 """Further names :func:`load` takes."""
-
-# What the readers raise at a file that is not what it should be.
-_DAMAGE = (
-    ValueError,
-    LookupError,
-    TypeError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    RecursionError,
-    lzma.LZMAError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def list_datasets() -> list[str]:
@@ -127,7 +108,8 @@ def load(
         missing = error
     except ConvexMetricError as error:
         raise InputError(f"Data set {name!r}: {error}") from error
-    except _DAMAGE as error:
+    except Exception as error:
+        # A damaged file makes a reader fail anywhere.
         raise InputError(
             f"Data set {name!r}: a file of it in {folder} is damaged ({type(error).__name__}: {error}); "
             "replace it by a fresh copy."

@@ -271,7 +271,6 @@ def _content(path: Path) -> bytes:
 
 def _is_integer(cell: str) -> bool:
     try:
-        int(cell)
+        return -(2**63) <= int(cell) < 2**63
     except ValueError:
         return False
-    return True

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from ..arguments import check_count
 from ..comparisons.judgements import Qrels
 from ..errors import InputError
-from ..files import read_lines, read_mat, read_npz, read_tar_xz
+from ..files import read_arrays, read_lines, read_mat, read_tar_xz
 from .dataset import Dataset
 from .reading import locate
 from .retrieval import read_qrels
@@ -70,7 +70,7 @@ def read_webkb_cmu(folder: Path | None, words: str = "text", min_pages: int = 10
 
 def _text_words(folder: Path | None) -> Dataset:
     """The bag of words that comes with the pages."""
-    arrays = read_npz(locate(folder, "webkb-cmu/webkb_bow.npz"))
+    arrays = read_arrays(locate(folder, "webkb-cmu/webkb_bow.npz"))
     n, d = (int(size) for size in arrays["shape"])
     # The file keeps small unsigned integers; SciPy wants one signed type for both index arrays.
     indices, indptr = arrays["indices"].astype(np.int32), arrays["indptr"].astype(np.int32)

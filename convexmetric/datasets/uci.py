@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import read_lines, read_npz
+from ..files import read_arrays, read_lines
 from .dataset import Dataset
 from .reading import locate
 
@@ -43,7 +43,7 @@ def read_ionosphere(folder: Path | None) -> Dataset:
 
 def read_isolet(folder: Path | None) -> Dataset:
     """Read ISOLET from ``isolet/isolet.npz``; extras ``part``: 1-5 a row, 5 being the usual test set."""
-    arrays = read_npz(locate(folder, "isolet/isolet.npz"))
+    arrays = read_arrays(locate(folder, "isolet/isolet.npz"))
     # The file holds 10000 times the features as integers; the quotient is the published double.
     # In C order: sums over rows round differently in another, and the file is in Fortran order.
     X = np.ascontiguousarray(arrays["X_e4"] / 1e4)

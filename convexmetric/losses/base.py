@@ -7,6 +7,7 @@ With its conjugate :math:`\ell^*(v) = \sup_s v s - \ell(s)`, every multiplier u 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from convexmetric.cones.base import Array
@@ -56,8 +57,8 @@ class Loss(ABC):
         return float(self.values(s).sum())
 
     def feasible_scale(self, s: Array) -> float:
-        """Smallest factor of the margins from which all constraints hold; infinite if none."""
-        return 1.0
+        """Smallest factor of the margins from which all constraints hold; infinite if there is none, or none known."""
+        return inf
 
     @abstractmethod
     def subgradient(self, s: Array) -> Array:

@@ -10,6 +10,8 @@ c max(0, mu - s)                    mu         [0, c]               0
 c (mu - s)                          mu         [c, c]               0
 c abs(y - s)                        y          [-c, c]              0
 c (y - s)^2                         y          all numbers          1 / (2 c)
+c max(0, mu - s)^2                  mu         [0, infinity)        1 / (2 c)
+Huber: c (y - s)^2, then linear     y          [-b, b]              1 / (2 c)
 ==================================  =========  ===================  ===================
 """
 
@@ -153,20 +155,25 @@ class BoxLoss(Loss):
             return np.asarray(u * (self.offset - 0.5 * self.curvature * u))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
-        """CVXPY: hinges with their slacks; else what is missing to mu is ``rise - fall`` and costs ``b rise - a fall``.
+        """CVXPY: hinges with their slacks; else what is missing to mu is ``sqrt(kappa) bend + rise - fall``.
 
-        Or ``rise^2 / (2 kappa)``. At least so much where no box has negative multipliers, exactly so much elsewhere.
+        It costs ``bend^2 / 2 + b rise - a fall``, where kappa is not zero and an end of the box is finite. At least so
+        much where no box has negative multipliers, exactly so much elsewhere.
         """
         if self.hinges(s.size) is not None:
             xi = cp.Variable(s.shape, nonneg=True, name="xi")
             return self.high @ xi, s >= self.offset - xi
-        if np.isinf(self.high).all():
-            rise = cp.Variable(s.shape, name="rise")
-            return cp.sum_squares(cp.multiply(np.sqrt(0.5 / self.curvature), rise)), self.offset - s - rise == 0
-        rise, fall = cp.Variable(s.shape, nonneg=True, name="rise"), cp.Variable(s.shape, nonneg=True, name="fall")
-        reached = s + rise - fall
-        constraint = reached >= self.offset if (self.low >= 0.0).all() else self.offset - reached == 0
-        return self.high @ rise - self.low @ fall, constraint
+        cost, reached = 0.0, s
+        if self.curvature.any():
+            bend = cp.Variable(s.shape, name="bend")
+            cost, reached = 0.5 * cp.sum_squares(bend), s + cp.multiply(np.sqrt(self.curvature), bend)
+        for name, end, sign in (("rise", self.high, 1.0), ("fall", -self.low, -1.0)):
+            finite = np.isfinite(end)
+            if finite.any():
+                past = cp.Variable(s.shape, nonneg=True, name=name)
+                cost = cost + np.where(finite, end, 1.0) @ past
+                reached = reached + cp.multiply(sign * finite, past)
+        return cost, reached >= self.offset if (self.low >= 0.0).all() else self.offset - reached == 0
 
 
 def _checked(weights: Array, values: Array, name: str, what: str) -> tuple[Array, Array]:

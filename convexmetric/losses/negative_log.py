@@ -81,7 +81,7 @@ class NegativeLog(_Reward):
 
     def dual_slopes(self, u: Array) -> Array:
         """``C / u``."""
-        return np.asarray(self.C / u)
+        return np.asarray(self.C / self.clip(u))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: minus the logarithms of margins t, exponential cones, and the constraint ``s >= t``."""

@@ -24,6 +24,7 @@ from convexmetric.plotting.axes import (
     curve_axes,
     named,
     plain,
+    text_of,
 )
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
@@ -50,7 +51,7 @@ def plot_audit(problem: MetricProblem, audit: Audit, reference: Solution | None 
     plot_scale(problem, audit, figure.add_subplot(grid[0]))
     _audited_spectrum(audit, reference, figure.add_subplot(grid[1]))
     plot_worst(audit, figure.add_subplot(grid[2]))
-    figure.supxlabel(audit.verdict, fontsize="medium")
+    figure.supxlabel(text_of(audit.verdict), fontsize="medium")
     return figure
 
 
@@ -137,7 +138,7 @@ def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
     if audit.subspace is not None:
         ax.barh(places, [p.reference_loss for p in audit.worst], color=LOWER, height=0.3, label="reference")
         ax.legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="lower right")
-    ax.set_yticks(places, [f"{part.name}\n{part.comparison}" for part in audit.worst], fontsize="x-small")
+    ax.set_yticks(places, [text_of(f"{part.name}\n{part.comparison}") for part in audit.worst], fontsize="x-small")
     ax.invert_yaxis()
     ax.set_xlabel("loss, a term of the objective")
     ax.spines[["top", "right"]].set_visible(False)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convexmetric.errors import InputError
+from convexmetric.files import all_or_nothing
+from convexmetric.notebooks import printable
 
 __all__ = [
     "BAND",
@@ -24,6 +26,7 @@ __all__ = [
     "named",
     "plain",
     "save_picture",
+    "text_of",
 ]
 
 #: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker.
@@ -58,18 +61,21 @@ def curve_axes(ax: Axes) -> None:
 
 def named(things: Any) -> list[tuple[str, Any]]:
     """One thing, or several with their names."""
-    return [(str(name), thing) for name, thing in things.items()] if isinstance(things, Mapping) else [("", things)]
+    return [(text_of(name), thing) for name, thing in things.items()] if isinstance(things, Mapping) else [("", things)]
+
+
+def text_of(name: object) -> str:
+    """A name from data or a user as Matplotlib shows it: not as a formula, and without control characters."""
+    return printable(str(name)).replace("$", r"\$")
 
 
 def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file of any format Matplotlib knows by its suffix.
+    """Write a figure to a file of any format Matplotlib knows by its suffix, all or nothing.
 
     Raises
     ------
     InputError
         If the file cannot be written.
     """
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    with all_or_nothing(Path(path)) as unfinished:
+        figure.savefig(unfinished, dpi=150)

@@ -18,6 +18,7 @@ from convexmetric.plotting.axes import (
     MARKERS,
     axes_of,
     plain,
+    text_of,
 )
 
 __all__ = ["plot_benchmark", "plot_data_profile", "plot_performance_profile"]
@@ -141,6 +142,6 @@ def _draw_profiles(ax: Axes, times: SolveTimes, values: NDArray[np.float64], sta
             marker=MARKERS[s % len(MARKERS)],
             ms=5.0,
             markevery=list(range(len(later) + 1)),
-            label=times.solvers[s],
+            label=text_of(times.solvers[s]),
         )
     ax.legend(frameon=False, fontsize="small", handlelength=4.0, loc="lower right")

@@ -17,6 +17,7 @@ from convexmetric.plotting.axes import (
     LEGEND_LIMIT,
     MARKERS,
     axes_of,
+    text_of,
 )
 from convexmetric.plotting.principal_plane import Plane, distance_plane, metric_plane
 
@@ -129,10 +130,10 @@ def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) ->
     present, codes = np.unique(labels, return_inverse=True)
     if target_names is None:
         words = labels.dtype.kind in "USO"
-        return codes, [str(label) if words else f"class {label}" for label in present]
+        return codes, [text_of(name if words else f"class {name}") for name in present]
     if len(target_names) != len(present):
         raise InputError(f"target_names must name the {len(present)} classes of y, got {len(target_names)} names")
-    return codes, [str(name) for name in target_names]
+    return codes, [text_of(name) for name in target_names]
 
 
 def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:

@@ -25,6 +25,7 @@ from convexmetric.plotting.axes import (
     curve_axes,
     named,
     plain,
+    text_of,
 )
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ def plot_validation(validation: Validation, score: str | None = None, ax: Axes |
     ax.fill_between(validation.C, mean - std, mean + std, color=BAND, lw=0)
     ax.plot(validation.C, mean, color=LOWER, lw=1.8, marker="o", ms=4)
     ax.axvline(validation.best_C, color=UPPER, lw=1.2, ls="--")
-    by = "" if name == validation.score else f", chosen by {validation.score}"
+    by = "" if name == validation.score else f", chosen by {text_of(validation.score)}"
     ax.set_title(f"Best C = {validation.best_C:g}{by}")
     ax.set_xlabel("C")
-    ax.set_ylabel(f"{name} of held-out queries")
+    ax.set_ylabel(f"{text_of(name)} of held-out queries")
     return plain(ax)
 
 
@@ -105,7 +106,7 @@ def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes
     ax.axhline(mean, color="#333333", lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
     ax.set_title(held_out.counted())
     ax.set_xlabel("held-out queries, by their change")
-    ax.set_ylabel(f"{held_out.measure}, after - before")
+    ax.set_ylabel(f"{text_of(held_out.measure)}, after - before")
     curve_axes(ax)
     return ax
 
@@ -203,7 +204,7 @@ def plot_violated_ranking(
     ax.set_xticks([0.0, 1.0], ["by distance", "most violated"])
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel("place")
-    title = f"Query {query}, {problem.measure.label}: loss {loss:.3g}, violation {violation:.3g}"
+    title = f"Query {query}, {text_of(problem.measure.label)}: loss {loss:.3g}, violation {violation:.3g}"
     ax.set_title(title, fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(

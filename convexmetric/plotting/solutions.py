@@ -21,6 +21,7 @@ from convexmetric.plotting.axes import (
     UPPER,
     axes_of,
     plain,
+    text_of,
 )
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
@@ -199,7 +200,7 @@ def plot_weights(M: ArrayLike, names: Sequence[str], ax: Axes | None = None, mos
 
 
 def _shortened(name: str, length: int = 24) -> str:
-    return name if len(name) <= length else name[: length - 3] + "..."
+    return text_of(name if len(name) <= length else name[: length - 3] + "...")
 
 
 def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -17,6 +17,7 @@ from convexmetric.plotting.axes import (
     COLOURS,
     MARKERS,
     plain,
+    text_of,
 )
 
 __all__ = ["plot_trails"]
@@ -121,7 +122,7 @@ def _limit(ax: Axes, known: Sequence[NDArray[Any]]) -> None:
 
 
 def _trail_label(trail: AuditTrail) -> str:
-    return f"{trail.name} ({trail.error})" if trail.error and len(trail.error) <= 30 else trail.name
+    return text_of(f"{trail.name} ({trail.error})" if trail.error and len(trail.error) <= 30 else trail.name)
 
 
 def _unit_label(trails: Sequence[AuditTrail]) -> str:

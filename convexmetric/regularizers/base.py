@@ -136,6 +136,13 @@ class Regularizer(ABC):
         weights = self.weights()
         return weights is not None and weights.squared > 0.0
 
+    def dual_gram(self, M: Array, rows: Array, cone: Cone) -> Array | None:
+        """Products of elements, in a stack, under the conjugate's second derivative where M attains it; None if none.
+
+        For Newton's method, so of a conjugate that is self-concordant.
+        """
+        return None
+
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """A proven lower bound ``max over theta of theta value - Omega*_K(theta S - G)``, minus infinity if none.
 
@@ -183,6 +190,10 @@ class Regularizer(ABC):
 
     def violation(self, M: Array, cone: Cone) -> float:
         """By how much ``M`` violates :meth:`constraints`."""
+        return 0.0
+
+    def missed(self, M: Array) -> float:
+        """What ``M`` gains, about, by violating :meth:`constraints` as little as conic solvers do."""
         return 0.0
 
     def repair(self, M: Array, cone: Cone) -> Array:

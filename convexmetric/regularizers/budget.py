@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_positive_number, is_real
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
+from convexmetric.cones.base import Array, norm_of
 from convexmetric.cones.described import Described, symmetric
 from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
@@ -25,8 +25,8 @@ from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["Budget"]
 
-#: Share by which metrics that keep a hard budget stay below it, for rounding.
-BELOW = 1e-13
+#: Unit roundoff; how many roundings of an eigendecomposition metrics that keep a hard budget stay below it.
+U, CAREFUL = 2.0**-53, 4.0
 
 
 class Budget(Regularizer):
@@ -90,9 +90,19 @@ class Budget(Regularizer):
         return (self.limit * t if t <= self.weight else np.inf), self.limit / cone.inner(self.A, v) * v
 
     def repair(self, M: Array, cone: Cone) -> Array:
-        """Scaled down to keep a hard budget."""
+        """Scaled down to keep a hard budget also as it is rounded; itself where it does.
+
+        ``|<A, M> - float| <= gamma_k <|A|, |M|>`` of the k products, as the kernel of certificates bounds it, and a
+        metric differs from the square of its factor by a few roundings of its norm.
+        """
+        if not np.isinf(self.weight):
+            return M
         spent = cone.inner(self.A, M)
-        return M * ((1.0 - BELOW) * self.limit / spent) if np.isinf(self.weight) and spent > self.limit else M
+        radius = (M.size + 8.0) * U * cone.inner(np.abs(self.A), np.abs(M))
+        if not cone.diagonal:
+            radius += CAREFUL * (4.0 + 2.0 * np.sqrt(cone.d)) * U * norm_of(self.A) * norm_of(M)
+        # Twice the radius, so that what was repaired is not repaired again.
+        return M * (self.limit / (spent + 2.0 * radius)) if spent + radius > self.limit else M
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """Zero, or the penalty."""

@@ -65,11 +65,9 @@ class EntrywiseL1(NormTerm):
         rest = description(self.rest, cone, points)
         return replace(rest, arrays=rest.arrays | {"linear": self._weights(cone) + rest.arrays.get("linear", 0.0)})
 
-    def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
-        """The Y that proves the most, and what the other one has to give beside it."""
-        if not cone.diagonal or self.centre is not None:
-            return super().hints(value, S, G, cone, hint)
-        return self.rest.hints(value, S, (cone.zeros() if G is None else G) + self._weights(cone), cone, hint)
+    def only_slope(self, cone: Cone) -> Array | None:
+        """Lambda for every weight of a diagonal metric, which is not negative; None of a distance to a prior."""
+        return self._weights(cone) if cone.diagonal and self.centre is None else None
 
     def _weights(self, cone: Cone) -> Array:
         """Lambda on P, else zero."""

@@ -105,6 +105,12 @@ class LogDet(Regularizer):
             return np.inf, cone.zeros()
         return -self.reg * float(np.log(e).sum()), _between(self.L.T, cone.inverse(left))
 
+    def dual_gram(self, M: Array, rows: Array, cone: Cone) -> Array:
+        """``<S, M T M> / reg``, by a root of M."""
+        root = np.linalg.cholesky(M) if M.ndim == 2 else np.sqrt(M)
+        moved = (root.T @ rows @ root if M.ndim == 2 else root * rows * root).reshape(len(rows), -1)
+        return moved @ moved.T / self.reg
+
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """In exponential cones, and semidefinite ones for a matrix."""
         linear = cp.sum(cp.multiply(_between(self.inverse_L, cone.identity()), M))

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,16 +23,19 @@ from convexmetric.arguments import check_positive_number
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.cones.described import Described, description, symmetric
-from convexmetric.errors import SolverError
+from convexmetric.deadline import OutOfTime
+from convexmetric.errors import ConvexMetricError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
-from convexmetric.regularizers.user_terms import solve_conic
+from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.regularizers.zero import Zero
 
 __all__ = ["Distance", "NormTerm", "TraceDistance"]
 
 #: By how much Y and the dual point are moved.
 MOVES = (0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+#: Larger numbers of a conic solver that ended early are none: their squares may be no floats.
+MOST = 1e150
 
 
 class NormTerm(Regularizer):
@@ -118,10 +121,10 @@ class NormTerm(Regularizer):
         return Described(table, named | linear, tuple(each), rest.constant)
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
-        """The Y that proves the most, and what the other one has to give beside it."""
-        _, found = self._best(value, S, G, cone, hint)
-        rest = self.rest.hints(value, S, found if G is None else G + found, cone, hint)
-        return rest | {"slopes": [found, *rest.get("slopes", ())]}
+        """The Y that prove the most, one a norm, and what is beside the norms has to give with them."""
+        found, moved = self._best(value, S, G, cone, hint)[1:]
+        rest = self._chain(cone)[1].hints(value, S, moved, cone, hint)
+        return rest | {"slopes": [*found, *rest.get("slopes", ())]} if found else rest
 
     def _away(self, M: Any) -> Any:
         """``M - M0``."""
@@ -148,38 +151,73 @@ class NormTerm(Regularizer):
         """
         return self._best(value, S, G, cone, hint)[0]
 
-    def _best(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> tuple[float, Array]:
-        """The best bound, and the Y that proves it."""
-        G, inside = cone.zeros() if G is None else G, self.inside(cone)
+    def _chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
+        """The norms that stand beside each other, what is beside them, and the sum of those that are linear here."""
+        terms: list[NormTerm] = []
+        base, linear = cast(Regularizer, self), cone.zeros()
+        while isinstance(base, NormTerm):
+            only = base.only_slope(cone)
+            terms += [base] if only is None else []
+            base, linear = base.rest, linear if only is None else linear + only
+        return terms, base, linear
 
-        def proven(Y: Array, t: float) -> tuple[float, Array]:
-            Y = (1.0 - t) * Y + t * inside
-            paid = 0.0 if self.centre is None else cone.inner(Y, self.centre)
-            return self.rest.bound((1.0 - t) * value, (1.0 - t) * S, G + Y, cone, hint) - paid, Y
+    def only_slope(self, cone: Cone) -> Array | None:
+        """Y where the norm is linear on the cone; else None."""
+        return None
 
-        every = (proven(Y, t) for Y in self.candidates(value, S, G, cone, hint) for t in MOVES)
+    def _best(
+        self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array
+    ) -> tuple[float, list[Array], Array]:
+        """The best bound, the Y that prove it, one a norm, and the linear term with them."""
+        terms, base, linear = self._chain(cone)
+        G = linear if G is None else G + linear
+        if not terms:
+            return base.bound(value, S, G, cone, hint), [], G
+
+        def proven(each: list[Array], t: float) -> tuple[float, list[Array], Array]:
+            each = [(1.0 - t) * Y + t * term.inside(cone) for term, Y in zip(terms, each, strict=True)]
+            paid = sum(
+                cone.inner(Y, term.centre) for term, Y in zip(terms, each, strict=True) if term.centre is not None
+            )
+            moved = sum(each, G)
+            return base.bound((1.0 - t) * value, (1.0 - t) * S, moved, cone, hint) - paid, each, moved
+
+        every = (proven(each, t) for each in self.candidates(value, S, G, cone, hint) for t in MOVES)
         return max(every, key=lambda found: found[0])
 
-    def candidates(self, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> list[Array]:
-        """Points Y of the ball from which a bound may be made."""
-        found = [cone.zeros(), S - G, *self._subgradients(value, S, G, cone)]
-        if self.centre is not None:
-            found.append(self.slopes(self._away(hint), cone))
-        # What a conic solver leaves of S - G - Y above zero is added; where Y is too large then, S is shrunk with it.
-        lifted = [Y + cone.project(S - G - Y) for Y in found[2:]]
-        found += [Y / max(1.0, self.dual_norm(Y, cone) / self.reg) for Y in lifted]
-        return [self.within(Y, cone) for Y in found]
+    def candidates(self, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> list[list[Array]]:
+        """Points Y of the balls, one a norm, from which a bound may be made; G has what is linear."""
+        terms = self._chain(cone)[0]
+        greedy: list[Array] = []
+        for term in terms:
+            greedy.append(term.within(S - sum(greedy, G), cone))
+        near = [self._subgradients(value, S, G, cone), [term.slopes(term._away(hint), cone) for term in terms]]
+        found = [[cone.zeros() for _ in terms], greedy, *filter(None, near)]
+        for each in found[2:]:
+            # What a conic solver leaves of S - G - Y above zero is added; where Y is too large then, S is shrunk too.
+            missing = cone.project(S - sum(each, G))
+            for k, term in enumerate(terms):
+                lifted = each[k] + missing
+                lifted /= max(1.0, term.dual_norm(lifted, cone) / term.reg)
+                found.append([*each[:k], term.within(lifted, cone), *each[k + 1 :]])
+        return found
 
     def _subgradients(self, value: float, S: Array, G: Array, cone: Cone) -> list[Array]:
-        """Y by CLARABEL, at the minimum of ``max(0, v - <S, M>) + <G, M> + Omega(M)``; none if it fails."""
+        """Y of every norm by CLARABEL, at the minimum of ``max(0, v - <S, M>) + <G, M> + Omega(M)``.
+
+        If it fails or has no time, those that it had then or before, which may be none.
+        """
         program, v, normal, linear, same = self._program(cone)
         v.value, normal.value, linear.value = value, S, G
-        with suppress(SolverError):
+        with suppress(ConvexMetricError, OutOfTime):
             solve_conic(program)
-        if same.dual_value is None:
+        if any(one.dual_value is None for one in same):
             return []
-        Y = np.asarray(same.dual_value, dtype=np.float64)
-        return [Y if Y.ndim == 1 else 0.5 * (Y + Y.T)]
+        found = [np.asarray(one.dual_value, dtype=np.float64) for one in same]
+        if not np.abs(found).max() < MOST:
+            return []
+        symmetric = (Y if Y.ndim == 1 else 0.5 * (Y + Y.T) for Y in found)
+        return [term.within(Y, cone) for term, Y in zip(self._chain(cone)[0], symmetric, strict=True)]
 
     @cached_property
     def _programs(self) -> dict[Cone, tuple[Any, ...]]:
@@ -189,12 +227,22 @@ class NormTerm(Regularizer):
         if cone not in self._programs:
             v, S, G = cp.Parameter(), cp.Parameter(cone.shape), cp.Parameter(cone.shape)
             M, in_cone = cone.variable("M")
-            U = cp.Variable(cone.shape)
-            same = self._away(M) - U == 0
-            cost = cp.pos(v - cp.sum(cp.multiply(S, M))) + cp.sum(cp.multiply(G, M)) + self.rest.expression(M, cone)
-            inside = [*in_cone, *self.rest.constraints(M, cone), same]
-            self._programs[cone] = cp.Problem(cp.Minimize(cost + self.norm_expression(U, cone)), inside), v, S, G, same
+            terms, base, _ = self._chain(cone)
+            apart = [cp.Variable(cone.shape) for _ in terms]
+            same = [term._away(M) - U == 0 for term, U in zip(terms, apart, strict=True)]
+            cost = cp.pos(v - cp.sum(cp.multiply(S, M))) + cp.sum(cp.multiply(G, M)) + base.expression(M, cone)
+            cost = cost + sum(term.norm_expression(U, cone) for term, U in zip(terms, apart, strict=True))
+            inside = [*in_cone, *base.constraints(M, cone), *same]
+            self._programs[cone] = cp.Problem(cp.Minimize(cost), inside), v, S, G, same
         return self._programs[cone]
+
+    def violation(self, M: Array, cone: Cone) -> float:
+        """As the other one."""
+        return self.rest.violation(M, cone)
+
+    def missed(self, M: Array) -> float:
+        """As the other one."""
+        return self.rest.missed(M)
 
     def repair(self, M: Array, cone: Cone) -> Array:
         """As the other one."""

@@ -13,7 +13,9 @@ wrote, so that it is taken from a conic solver: the *dual* value that CLARABEL r
 constraints hold, is the part of the bounds that rests on the conic solver: they are of grade *conic*.
 
 Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math:`\mathcal{U}` if it violates no
-constraint by more than ``TOLERANCE`` times the size of the numbers compared, which is taken as 1 at least.
+constraint by more than ``TOLERANCE`` times the size of the numbers compared, which is taken as 1 at least. What it may
+gain by that stands in the upper bound: the violation times CLARABEL's multiplier of the constraint, which is what the
+optimum rises by, to first order, where the constraint is tightened by as much.
 
 Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
 distance, entry by entry, to the nearest metric that has values for them; both are found by CLARABEL.
@@ -21,7 +23,6 @@ distance, entry by entry, to the nearest metric that has values for them; both a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar
@@ -31,28 +32,18 @@ import scipy.sparse as sp
 
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import InputError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
+from convexmetric.regularizers.conic_calls import solve_conic
 
-__all__ = ["ATTEMPTS", "TOLERANCE", "Constraints", "ExtraObjective", "SubjectTo", "solve_conic"]
+__all__ = ["TOLERANCE", "Constraints", "ExtraObjective", "SubjectTo"]
 
 Constraints = Callable[["cp.Expression"], Any]
 ExtraObjective = Callable[["cp.Expression"], Any]
 
 #: By how much a metric may violate a constraint, relative to the numbers compared or to 1.
 TOLERANCE = 1e-7
-#: What CLARABEL is asked for.
-TIGHT = 1e-10
-#: What is tried in turn where CLARABEL breaks down. Equalities make linear systems that its own regularisation of 1e-8
-#: does not carry; with more of it, which its refinement takes back, it solves others as well. Then less is asked of it.
-ATTEMPTS: tuple[dict[str, float], ...] = (
-    {"static_regularization_constant": 1e-7},
-    {},
-    {"static_regularization_constant": 1e-6},
-    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8},
-    {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-8, "static_regularization_constant": 1e-7},
-)
 #: Share of the way along which the slope of a term is taken.
 STEP = 1e-4
 
@@ -113,6 +104,8 @@ class SubjectTo(Regularizer):
         self.joint = [each for each in self.own if self._has_others(each)]
         self.plain = [each for each in self.own if not self._has_others(each)]
         self.elsewhere = bool(self.joint) or self._has_others(self.term)
+        #: Multipliers of the user's constraints at the last bound.
+        self.multipliers: list[Any] = []
 
     def _has_others(self, stated: cp.Expression | cp.Constraint) -> bool:
         return any(variable.id != self.M.id for variable in stated.variables())
@@ -188,6 +181,15 @@ class SubjectTo(Regularizer):
         self.M.save_value(M)
         return max(max(map(_violation, self.plain), default=0.0), self._distance(M))
 
+    def missed(self, M: Array) -> float:
+        """What ``M`` gains by violating constraints, about: violations times the multipliers at the last bound."""
+        if not self.multipliers:
+            return 0.0
+        # For the variables of the user's own that it finds.
+        self._distance(M)
+        self.M.save_value(M)
+        return sum(_product(multipliers, each) for multipliers, each in zip(self.multipliers, self.own, strict=True))
+
     def _inside(self, M: Array) -> bool:
         # At zero constraints show the numbers that they compare with, also where these stand on the left.
         self.M.save_value(self.cone.zeros())
@@ -226,7 +228,7 @@ class SubjectTo(Regularizer):
         """``h(M)`` and a subgradient by a conic program in which the metric is held."""
         program, P, width, held = self._pinned
         P.value, width.value = M, 2.0 * self._distance(M) + (1e-9 if self.joint else 0.0)
-        value = solve_conic(program)
+        value = max(solve_conic(program), float(program.value))
         return value, -np.asarray(held.dual_value, dtype=np.float64).reshape(M.shape)
 
     @cached_property
@@ -266,7 +268,9 @@ class SubjectTo(Regularizer):
             return -np.inf
         program, v, normal, linear = self._bounding
         v.value, normal.value, linear.value = value, S, cone.zeros() if G is None else G
-        return solve_conic(program)
+        bound = solve_conic(program)
+        self.multipliers = [each.dual_value for each in self.own]
+        return bound
 
     @cached_property
     def _bounding(self) -> tuple[cp.Problem, cp.Parameter, cp.Parameter, cp.Parameter]:
@@ -303,59 +307,6 @@ class SubjectTo(Regularizer):
     def quadratic(self, cone: Cone) -> None:
         """None: it is neither linear nor quadratic."""
         return None
-
-
-def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
-    """Solve with CLARABEL; returns its dual value less what its dual point lacks, a lower bound as far as it is right.
-
-    Minus infinity if the problem is unbounded.
-
-    Raises
-    ------
-    InputError
-        If no metric satisfies the constraints.
-    SolverError
-        If CLARABEL fails.
-    """
-    failure = ""
-    for attempt in ATTEMPTS:
-        options = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol} | attempt
-        with warnings.catch_warnings():
-            # Inaccurate solutions show in the gap.
-            warnings.simplefilter("ignore", UserWarning)
-            data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts=options)
-            # Zeros of parameters are stored like other numbers, and cost as much.
-            data["A"] = data["A"].copy()
-            data["A"].eliminate_zeros()
-            raw = chain.solve_via_data(problem, data, solver_opts=options)
-            try:
-                problem.unpack_results(raw, chain, inverse)
-            except cp.SolverError:
-                failure = str(raw.status)
-                continue
-        if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
-            raise InputError("constraints contradict each other or the cone: no metric satisfies them all")
-        if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
-            return -np.inf
-        if problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-            value = float(problem.value) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
-            value -= _residual(data, raw)
-            return value if np.isfinite(value) else -np.inf
-        failure = str(raw.status)
-    raise SolverError(
-        f"CLARABEL failed on your constraints and terms ({failure}), also with more regularisation and looser limits; "
-        "rescale X, and the numbers in constraints and terms, to about 1, or give equalities some room, such as "
-        "cp.abs(cp.trace(M) - 1) <= 1e-6"
-    )
-
-
-def _residual(data: dict[str, Any], raw: Any) -> float:
-    """What a dual point that is not quite feasible may be wrong by, at a metric as large as the one found."""
-    x, z = np.asarray(raw.x, dtype=np.float64), np.asarray(raw.z, dtype=np.float64)
-    slope = data["c"] + data["A"].T @ z
-    if "P" in data:
-        slope = slope + data["P"] @ x
-    return float(np.abs(slope) @ np.abs(x))
 
 
 def _listed(function: Constraints, M: cp.Expression) -> list[cp.Constraint]:
@@ -399,6 +350,14 @@ def _violation(constraint: cp.Constraint) -> float:
     """At the values that variables have; infinite where it has none."""
     found = np.max(constraint.violation(), initial=0.0)
     return np.inf if np.isnan(found) else float(found)
+
+
+def _product(multipliers: Any, constraint: cp.Constraint) -> float:
+    """Violations times sizes of multipliers; of cones all multipliers times the distance, which is no less."""
+    parts = multipliers if isinstance(multipliers, list) else [multipliers]
+    sizes = np.concatenate([np.abs(np.ravel(np.asarray(part, dtype=np.float64))) for part in parts])
+    missed = np.ravel(np.asarray(constraint.residual, dtype=np.float64))
+    return float(sizes @ missed) if missed.size == sizes.size else float(sizes.sum() * missed.max(initial=0.0))
 
 
 def _size(constraint: cp.Constraint) -> float:

@@ -209,19 +209,27 @@ class SeparableRisk(Risk):
         return RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
 
     def repair(self, M: Array) -> Array:
-        """Scale the metric up until all hard margins hold, rounding included; distances are linear in it."""
-        if not self.hard:
+        """``M`` where all hard margins hold, rounding included; else scaled up until they do: they are linear in it."""
+        if not self.hard or self._holds(M):
             return M
-        slack = self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M)) if self.points else 0.0
-        scale = self.loss.feasible_scale(self.comparisons.forward(M) - slack)
+        scale = self.loss.feasible_scale(self.comparisons.forward(M) - self._slack(M))
         # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
         step = 4.0 * np.finfo(float).eps
         while np.isfinite(scale) and np.isfinite(scale * M).all():
-            if np.isfinite(self.loss.value(self.comparisons.forward(scale * M) - scale * slack)):
+            # The same test as above, so that what was repaired is returned as it is.
+            if self._holds(scale * M):
                 return scale * M
             scale *= 1.0 + step
             step *= 2.0
         return M
+
+    def _holds(self, M: Array) -> bool:
+        """Whether the loss is finite at margins that are less by what rounding may have added to them."""
+        return bool(np.isfinite(self.loss.value(self.comparisons.forward(M) - self._slack(M))))
+
+    def _slack(self, M: Array) -> float:
+        """What rounding may do to a margin."""
+        return self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M)) if self.points else 0.0
 
     def dual_point(self, dual: Any) -> DualPoint | None:
         """Multipliers ``(T,)`` clipped into their box, or weighted cuts."""

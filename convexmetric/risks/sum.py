@@ -29,6 +29,9 @@ from convexmetric.risks.separable import SeparableRisk
 
 __all__ = ["JoinedDual", "SumRisk"]
 
+#: Rounds of repairs: the second changes the last bits at most where all are scaled up, the third nothing.
+ROUNDS = 10
+
 
 @dataclass(frozen=True)
 class JoinedDual:
@@ -242,9 +245,14 @@ class SumRisk(Risk):
         return [*super().own_duals(M), JoinedDual(tuple(risk.own_duals(M)[0] for risk in self.risks))]
 
     def repair(self, M: Array) -> Array:
-        """By one after the other."""
-        for risk in self.risks:
-            M = risk.repair(M)
+        """By one after the other, until nothing is left to repair; ``M`` itself where one undoes another's work."""
+        found = M
+        for _ in range(ROUNDS):
+            before = found
+            for risk in self.risks:
+                found = risk.repair(found)
+            if found is before:
+                return found
         return M
 
     def dual_point(self, dual: Any) -> DualPoint | None:

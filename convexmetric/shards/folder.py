@@ -34,6 +34,7 @@ import numpy as np
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
+from convexmetric.files import mapped
 from convexmetric.fingerprint import fingerprint
 
 __all__ = [
@@ -151,10 +152,10 @@ class StoredArray:
     def __init__(self, path: str | os.PathLike[str], size: int | None = None) -> None:
         self.path = str(path)
         try:
-            header = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
+            header = mapped(self.path)
+        except (TypeError, ValueError) as error:
             raise InputError(f"{self.path} is no .npy file of numbers ({error})") from error
-        if not isinstance(header, np.memmap) or header.ndim not in (1, 2) or not header.flags.c_contiguous:
+        if header.ndim not in (1, 2) or 0 in header.shape[1:] or not header.flags.c_contiguous:
             raise InputError(f"{self.path} must hold one array of one or two dimensions in C order")
         self.shape, self.dtype, self._offset = header.shape, header.dtype, int(header.offset)
         found = os.path.getsize(self.path)
@@ -252,7 +253,7 @@ def read_table(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Pie
         table = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{folder} is no folder of shards: {error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: {error}") from error
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise InputError(f"{path} is not of the format {FORMAT!r}; write the shards again")
@@ -260,7 +261,7 @@ def read_table(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Pie
         pieces = [_piece(row) for row in table["pieces"]]
         cone, kind = table["cone"], table["risk"]["kind"]
         known = cone["cone"] in CONES and int(cone["features"]) >= 1 and isinstance(kind, str)
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise InputError(f"{path} is damaged ({error!r}); write the shards again") from error
     if not (known and 0 < len(pieces) <= MAX_PIECES):
         raise InputError(f"{path} is damaged; write the shards again")

@@ -179,6 +179,8 @@ def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankin
     if "itself" in source:
         itself, none, rows = source.rows("itself", start, stop), np.zeros(len(anchors), dtype=np.int64), None
         nobody = None if (itself == n).all() else itself
+        # Compiled code reads where they point.
+        _needed(n + 1, itself), _needed(n, near)
         relevance = Relevance(near, near_start, near_stop, near[:0], none, none, True, nobody, n)
     else:
         far, far_start, far_stop = _lists(source, "far", start, stop)
@@ -196,6 +198,8 @@ def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankin
 def _lists(source: Source, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The stretch of storage that some lists are in, and where they begin and end in it."""
     begin, end = source.rows(f"{kind}_start", start, stop), source.rows(f"{kind}_stop", start, stop)
+    if not begin.dtype.kind == end.dtype.kind == "i" or (begin > end).any():
+        raise InputError("the folder of shards has lists that end before they begin; write it again")
     first, last = int(begin.min()), int(end.max())
     return source.rows(kind, first, last), begin - first, end - first
 
@@ -204,7 +208,7 @@ def _needed(n: int, *named: np.ndarray) -> np.ndarray | None:
     """The rows that are named, in ascending order; None for all where most are."""
     used = np.zeros(n, dtype=bool)
     for rows in named:
-        if rows.size and not 0 <= rows.min() <= rows.max() < n:
+        if rows.dtype.kind != "i" or (rows.size and not 0 <= rows.min() <= rows.max() < n):
             raise InputError(f"the folder of shards names a row outside of its {n} points; write it again")
         used[rows] = True
     return None if 2 * np.count_nonzero(used) > n else np.flatnonzero(used)

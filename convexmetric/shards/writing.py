@@ -116,8 +116,8 @@ def new_folder(folder: str | os.PathLike[str]) -> Path:
     path = Path(folder).absolute()
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"folder: cannot make {path}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"folder: cannot make {path}: {getattr(error, 'strerror', None) or error}") from error
     if (path / TABLE).exists():
         raise InputError(f"folder: {path} holds shards already; open them with ShardedRisk, or name another folder")
     return path
@@ -156,7 +156,8 @@ def write_arrays(folder: Path, number: int, arrays: Mapping[str, np.ndarray | No
         for name, array in arrays.items():
             file = path / f"{name}.npy"
             if array is not None:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+                with all_or_nothing(file) as unfinished:
+                    np.save(unfinished, np.ascontiguousarray(array), allow_pickle=False)
             files[name] = file.stat().st_size, digest(file)
     except OSError as error:
         raise InputError(f"folder: cannot write {path}: {error.strerror or error}") from error
@@ -177,7 +178,8 @@ def finish(folder: Path, written: list[Written], shards: int, cache: int) -> Sha
     for one in written[1:]:
         if (one.risk, one.cone) != (first.risk, first.cone):
             raise InputError(f"risks must be of one kind on the same metrics, got {first.risk} and {one.risk}")
-    np.save(folder / REACH, np.array([one.reach for one in written]), allow_pickle=False)
+    with all_or_nothing(folder / REACH) as unfinished:
+        np.save(unfinished, np.array([one.reach for one in written]), allow_pickle=False)
     table = {
         "format": FORMAT,
         "cone": first.cone,

@@ -15,7 +15,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explain import Explanation, Step, explain
-from convexmetric.solvers.hinges import Screened, SemismoothNewton, SmoothedLowRank, SmoothedNewton, screen
+from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.hinges.newton_system import NewtonSystemSettings
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.numerics.factors import FactorSettings
@@ -52,7 +52,6 @@ __all__ = [
     "ProximalGradient",
     "RandomisedSolver",
     "SampledCuttingPlanes",
-    "Screened",
     "SemismoothNewton",
     "SmoothedLowRank",
     "SmoothedNewton",
@@ -63,7 +62,6 @@ __all__ = [
     "StochasticLowRank",
     "StochasticTriplets",
     "explain",
-    "screen",
     "solve",
     "solve_path",
 ]

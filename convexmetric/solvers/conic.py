@@ -6,7 +6,6 @@ a hint: its metric and multipliers are projected, clipped and evaluated like any
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -17,7 +16,7 @@ from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem, Statement
-from convexmetric.regularizers.user_terms import ATTEMPTS
+from convexmetric.regularizers.conic_calls import attempted
 from convexmetric.risks import Reason
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, stated_entries
@@ -97,7 +96,9 @@ class Conic(Solver):
         for share in TOLERANCES if self.backend == "clarabel" else TOLERANCES[:1]:
             self._solve(statement, self._options(monitor, share))
             if statement.metric.value is None:
-                raise SolverError(f"{self.backend.upper()} returned no point: status {statement.problem.status}")
+                raise SolverError(
+                    f"{self.backend.upper()} returned no point: status {statement.problem.status}; {ADVICE}"
+                )
             metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
             metric = problem.regularizer.repair(metric, problem.cone)
             monitor.primal(metric, problem.value(metric), by_risk=True)
@@ -107,33 +108,24 @@ class Conic(Solver):
                 return
 
     def _solve(self, statement: Statement, options: dict[str, Any]) -> None:
-        attempts = [{}, *filter(None, ATTEMPTS)] if self.backend == "clarabel" else [{}]
-        for number, attempt in enumerate(attempts, 1):
-            try:
-                with warnings.catch_warnings():
-                    # CVXPY warns of inaccurate solutions; the certificate says how inaccurate.
-                    warnings.simplefilter("ignore", UserWarning)
-                    statement.problem.solve(solver=self.backend.upper(), **options | attempt)
-                return
-            except cp.SolverError as error:
-                if number == len(attempts):
-                    raise SolverError(f"{self.backend.upper()} failed: {_reason(error)}; {ADVICE}") from error
+        def call(options: dict[str, Any]) -> None:
+            statement.problem.solve(solver=self.backend.upper(), **options)
+
+        try:
+            attempted(call, self.backend, options)
+        except cp.SolverError as error:
+            raise SolverError(f"{self.backend.upper()} failed: {_reason(error)}; {ADVICE}") from error
 
     def _options(self, monitor: Monitor, share: float) -> dict[str, Any]:
-        """Tolerances well below the gap asked for, and the limits where the solver has them."""
+        """Tolerances well below the gap asked for."""
         tol = min(1e-6, monitor.tol) * share
-        seconds = monitor.max_seconds
         if self.backend == "clarabel":
-            options: dict[str, Any] = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol}
-            return options | ({} if seconds is None else {"time_limit": seconds})
+            return {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol}
         if self.backend == "scs":
-            options = {"eps_abs": 0.01 * tol, "eps_rel": 0.01 * tol, "max_iters": 1_000_000}
-            return options | ({} if seconds is None else {"time_limit_secs": seconds})
+            return {"eps_abs": 0.01 * tol, "eps_rel": 0.01 * tol, "max_iters": 1_000_000}
         if self.backend == "cvxopt":
             return {"abstol": tol, "reltol": tol, "feastol": tol}
-        if self.backend == "sdpa":
-            return {"epsilonStar": tol, "epsilonDash": tol}
-        return {"mosek_params": {} if seconds is None else {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds}}
+        return {"epsilonStar": tol, "epsilonDash": tol} if self.backend == "sdpa" else {}
 
 
 def _same(multipliers: Any) -> Any:

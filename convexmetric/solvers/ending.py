@@ -10,7 +10,8 @@ counts, and where the solver did not the upper bound is infinite: nothing is cla
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ __all__ = ["certificate_of", "concluded", "start_from_nothing", "within_limit"]
 
 #: Time after a limit or Ctrl-C for what remains to be done: a share of that before it, but seconds enough for a block.
 GRACE_SHARE, LEAST_GRACE = 0.2, 0.5
+#: Seconds for a certificate without a pass where there was no time for one with it.
+HASTE = 1.0
 #: Share of the upper bound from which a simple metric may be better still, by a few of the parts.
 SIMPLE_SHARE = 1.5
 
@@ -41,7 +44,7 @@ def within_limit(problem: MetricProblem, run: Run, monitor: Monitor) -> Any:
     Ctrl-C is taken as well, once a dual point is known. Nonnegative risks have one from the start: no cuts.
     """
     try:
-        with deadline(lambda: monitor.out_of_time):
+        with _until(monitor, monitor.max_seconds):
             return run(monitor)
     except OutOfTime:
         monitor.end("max_seconds")
@@ -71,9 +74,9 @@ def _nothing(problem: MetricProblem) -> tuple[CutDual, DualPoint]:
 
 def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
     """The certified solution that a solver left with its monitor; warns if the gap is above the tolerance."""
-    before = min(monitor.seconds, monitor.max_seconds or np.inf)
-    limit = before * (1.0 + GRACE_SHARE) + LEAST_GRACE
-    with deadline(lambda: monitor.cut_short and monitor.seconds >= limit):
+    before = monitor.max_seconds or np.inf
+    before = min(monitor.seconds, before) if monitor.cut_short else before
+    with _until(monitor, max(before * (1.0 + GRACE_SHARE), monitor.seconds) + LEAST_GRACE):
         certificate = _certified(problem, chosen, monitor)
     if not monitor.history:
         monitor.record()
@@ -126,9 +129,14 @@ def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Cert
     return _certified_in_haste(problem, monitor, simple)
 
 
+def _until(monitor: Monitor, seconds: float | None) -> AbstractContextManager[None]:
+    """With a limit, in seconds of the solve, or none."""
+    return deadline(lambda: np.inf if seconds is None else seconds - monitor.seconds)
+
+
 def _unhurried() -> AbstractContextManager[None]:
     """For what a few of the parts say: no more work than a block, and without it there is nothing to go by."""
-    return deadline(lambda: False)
+    return deadline(lambda: np.inf)
 
 
 def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
@@ -138,6 +146,7 @@ def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
         monitor.primal(M, value, by_risk=True)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
     """Of what nobody has evaluated the metric that may be best, if it may be better than what the solver left.
 
@@ -168,14 +177,21 @@ def _offer_multiples(problem: MetricProblem, monitor: Monitor) -> None:
 
 
 def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> Certificate:
-    """A certificate without another pass: of what was evaluated before, or else with an infinite upper bound."""
+    """A certificate without another pass: of what was evaluated before, or else with an infinite upper bound.
+
+    What conic solvers say of constraints and terms of a user's own has a little time, and may be nothing.
+    """
     bare = problem.without_constant()
     M, value = _choice(bare, monitor, simple)
-    upper = certify_evaluated(problem, M, None if value is None else _risk_of(bare, M, value))
     dual, point = monitor.dual_point, monitor.sums
     if point is None or (point.weight is None and problem.risk.points):
         dual, point = _nothing(bare) if bare.risk.nonnegative else (dual, None)
-    return with_dual(problem, upper, dual, point)
+    made = Certificate(np.inf, -np.inf, M, dual, problem.regularizer.grade, np.inf)
+    with suppress(OutOfTime), _until(monitor, monitor.seconds + HASTE):
+        made = certify_evaluated(problem, M, None if value is None else _risk_of(bare, M, value))
+        made = replace(made, dual=dual)
+        made = with_dual(problem, made, dual, point)
+    return made
 
 
 def _risk_of(problem: MetricProblem, M: Array, value: float) -> float:
@@ -206,6 +222,11 @@ def _why(problem: MetricProblem, certificate: Certificate) -> str:
         return "; there was no time to evaluate the metric on all data: it is the best on a sample"
     if lower == -np.inf and not problem.risk.nonnegative:
         return f"; {problem.risk.words} does not say that it is nonnegative, so that dual points may not be shrunk"
+    if lower <= 0.0 <= upper < np.inf and problem.held_by_data_alone:
+        return (
+            "; nothing but the data keeps metrics small, and no dual point that was found shows that they do: give a "
+            "Budget(A, limit) that the optimum does not spend, or atol if the optimum is zero"
+        )
     if -np.inf < lower <= 0.0 <= upper < np.inf:
         return f"; the optimum may be zero, which has no relative gap: give atol, such as {upper - lower:.0e}, if so"
     if certificate.rounding >= 0.5 * (upper - lower):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
 from convexmetric.solvers.forecast import legs_within
@@ -62,6 +63,10 @@ def _run_in_order(prepared: list[tuple[str, Run | Reason]], monitor: Monitor) ->
     first = names.index(monitor.resumed_from) if monitor.resumed_from in names else 0
     for name, run in runs[first:]:
         monitor.solver, monitor.unit = name, "iterations"
-        run(monitor)
+        try:
+            run(monitor)
+        except SolverError:
+            if name == names[-1]:
+                raise
         if monitor.stopped:
             return

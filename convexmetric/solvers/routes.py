@@ -281,7 +281,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         CuttingPlanes(), "any with supporting planes: all rankings, soft margins",
-        "any; with a conic master where it is neither linear nor quadratic", "any",
+        "any; with a conic master unless it is linear, quadratic or a log-determinant", "any",
         "it needs only supporting planes, and finishes what the others leave",
     ),
     Route(

@@ -45,11 +45,12 @@ from convexmetric.solvers.forecast import costs_of, legs_within, long_solve
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
-from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.checkpoint import Checkpoint, State
 from convexmetric.solvers.run.machine import memory_limit, too_large
 from convexmetric.solvers.run.spread import spread
 from convexmetric.solvers.run.start import start_from
+from convexmetric.solvers.run.unbounded import check_bounded
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.threads import shared_cores
 
@@ -170,6 +171,8 @@ def solve(
     ------
     InputError
         If an argument is malformed, or the start is of other features, or of weights where a matrix is learned.
+    UnboundedError
+        If the objective falls without end along a ray that was found; the error has its direction.
     UnsupportedProblemError
         If the solver asked for cannot handle the problem, or would need more memory than there is.
     ContractError
@@ -234,12 +237,6 @@ def solve(
         return replace(found, problem=problem)
     chosen = _chosen(solver)
     bare = problem.without_constant()
-    with memory_limit(max_memory):
-        run = chosen.prepare(bare)
-        run = run if isinstance(run, Reason) else too_large(bare, chosen) or run
-    if isinstance(run, Reason):
-        raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
-    begun = None if start is None else start_from(bare, start)
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
@@ -247,11 +244,11 @@ def solve(
     with shared_cores(), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
-            within_limit(bare, partial(_run, problem, bare, chosen, run, state, begun, display), monitor)
+            within_limit(bare, partial(_run, problem, bare, chosen, max_memory, state, start, display), monitor)
         except BackendError:
             monitor.save()
             raise
-        except (ArithmeticError, np.linalg.LinAlgError) as error:
+        except (SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
         return concluded(problem, chosen, monitor)
 
@@ -260,16 +257,24 @@ def _run(
     problem: MetricProblem,
     bare: MetricProblem,
     chosen: Solver,
-    run: Run,
+    max_memory: float | None,
     state: State | None,
-    begun: tuple[Array, Any] | None,
+    start: Solution | ArrayLike | None,
     display: ProgressBar | None,
     monitor: Monitor,
 ) -> None:
     """All of a solve but its end, on the problem without its constant."""
+    with memory_limit(max_memory):
+        run = chosen.prepare(bare)
+        run = run if isinstance(run, Reason) else too_large(bare, chosen) or run
+    if isinstance(run, Reason):
+        raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
+    begun = None if start is None else start_from(bare, start)
     if state is None and (prior := problem.regularizer.prior) is not None and _is_enough(prior, problem, bare, monitor):
         return
     start_from_nothing(bare, monitor)
+    if monitor.lower_bound == -np.inf:
+        check_bounded(bare)
     if display is not None:
         display.say(str(costs_of(bare, _first(chosen, bare, monitor.max_seconds))))
     elif monitor.max_seconds is None and monitor.max_iter is None:
@@ -325,10 +330,11 @@ def _is_enough(prior: Array, problem: MetricProblem, bare: MetricProblem, monito
 
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
-    """A solver's arithmetic broke down: what it left is certified as it is; if it left nothing, say so."""
-    if isinstance(error, ConvexMetricError) or monitor.caller_failed:
+    """A solver or its arithmetic broke down: what it left is certified as it is; if it left nothing, say so."""
+    failed, nothing = isinstance(error, SolverError), monitor.M is None or monitor.dual_point is None
+    if monitor.caller_failed or (isinstance(error, ConvexMetricError) and (nothing or not failed)):
         raise error
-    if monitor.M is None or monitor.dual_point is None:
+    if nothing:
         raise SolverError(
             f"{monitor.solver or chosen.name} broke down ({type(error).__name__}: {error}) and left no point; "
             "rescale X so that distances are about 1, and choose weights (C, reg) nearer to 1"

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import re
+import struct
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -163,9 +164,32 @@ def _none(text: str) -> Any:
     raise Refused(f"the number {text}")
 
 
+def laid_out(whole: bytes, archive: zipfile.ZipFile) -> None:
+    """Members one behind the other from the first byte on, the directory, the end record, and nothing else."""
+    at, entry = 0, archive.start_dir
+    for info in archive.infolist():
+        name = info.orig_filename.encode()
+        mark, *said, long, extra, comment, disk, _, _, start = struct.unpack_from("<4s6H3L5H2L", whole, entry)
+        need((mark, long, extra, comment, disk, start) == (b"PK\1\2", len(name), 0, 0, 0, at), "directory")
+        need(whole[entry + 46 : entry + 46 + long] == name and not said[2] & ~0b100000000110, "entry")
+        mark, *here, long, extra = struct.unpack_from("<4s5H3L2H", whole, at)
+        wide = here[6:] == [2**32 - 1] * 2
+        after = at + 30 + long
+        need(mark == b"PK\3\4" and whole[at + 30 : after] == name and extra == 20 * wide, "start of a member")
+        if wide:
+            here[6:] = struct.unpack_from("<4x2Q", whole, after)[::-1]
+            need(whole[after : after + 4] == b"\1\0\x10\0", "sizes in 64 bits")
+        need(here == said[1:], "start of a member and directory")
+        at, entry = after + extra + info.compress_size, entry + 46 + long
+    count = len(archive.infolist())
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, entry - archive.start_dir, archive.start_dir, 0)
+    need(at == archive.start_dir and whole[entry:] == end, "bytes that nothing speaks of")
+
+
 def opened(whole: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The JSON and the arrays of a file."""
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        laid_out(whole, archive)
         names = archive.namelist()
         need(len(set(names)) == len(names) and "certificate.json" in names, "members")
         infos = archive.infolist()

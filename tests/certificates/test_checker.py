@@ -88,13 +88,6 @@ def test_products_of_leading_digits_are_exact(seed, m, k, n, spread):
     assert np.abs(A - A1).max() <= 2.0**-20 * np.abs(A).max()
 
 
-def test_extreme_numbers_have_no_leading_digits():
-    for size in (0.0, 1e-200, 1e200, np.inf, np.nan):
-        A1, B1 = kernel.leading(np.full((2, 3), size), np.ones((3, 2)))
-        assert not A1.any()
-        assert not B1.any() or size == 0.0
-
-
 @given(st.fractions(min_value=-(10**9), max_value=10**9))
 def test_fractions_are_within_their_balls(value):
     assert contains(Ball.of(value), [value])
@@ -433,6 +426,7 @@ def test_weights_are_whole_and_of_sum_one_at_most():
         assert (made.sum(axis=0) <= 2**36).all()
         assert (made.sum(axis=0) >= 2**36 * (1 - 1e-7)).all()
     assert (whole_weights(np.array([[0.25, -1.0], [0.5, 0.0]]), 8) == [[2, 0], [4, 0]]).all()
+    assert whole_weights(np.empty((0, 3)), 8).shape == (0, 3)
 
 
 @settings(max_examples=200)
@@ -447,12 +441,29 @@ def test_semidefinite_is_what_exact_pivots_say(seed, d, shift):
         positive = positive and L[i, i] > 0
         if positive:
             L[i + 1 :, i + 1 :] = L[i + 1 :, i + 1 :] - np.outer(L[i + 1 :, i], L[i, i + 1 :]) / L[i, i]
-    try:
-        kernel.semidefinite(Ball(A), "it")
-    except NotProven:
-        assert not positive or np.linalg.eigvalsh(A)[0] < 1e-10
-    else:
-        assert positive
+    # Exact, and as positive, in other units.
+    units = np.ldexp(1.0, rng.integers(-20, 20, d))
+    for K in (A, A * np.outer(units, units)):
+        try:
+            kernel.semidefinite(Ball(K), "it")
+        except NotProven:
+            assert not positive or np.linalg.eigvalsh(A)[0] < 1e-10 or K is not A
+        else:
+            assert positive
+
+
+def test_a_small_part_is_shown_beside_an_uncertain_large_one():
+    for corner, beside, shown in ((1e-6, 0.0, True), (1e-6, 0.9, True), (1e-6, 1.01, False), (-1e-6, 0.0, False)):
+        # It is semidefinite if the product of the corners is at least the square of what stands beside them.
+        K = Ball([[1e6, beside], [beside, corner]], [[1e-3, 0.0], [0.0, 0.0]])
+        if shown:
+            kernel.semidefinite(K, "it")
+        else:
+            with pytest.raises(NotProven):
+                kernel.semidefinite(K, "it")
+    # What is uncertain itself is not shown.
+    with pytest.raises(NotProven):
+        kernel.semidefinite(Ball([[1e6, 0.0], [0.0, 1e-6]], [[1e-3, 0.0], [0.0, 2e-6]]), "it")
 
 
 # Verdicts

@@ -5,17 +5,19 @@ import json
 import os
 import platform
 import shutil
+import struct
 import subprocess
 import sys
 import time
 import tracemalloc
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from forgery import claim, noisy, opened, written
+from forgery import Member, archive, claim, noisy, opened, packed, written
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import instance
@@ -331,3 +333,164 @@ def test_a_constant_shifts_both_bounds(name, certificates, tmp_path):
         slack = Fraction(1, 10**15) * (abs(shift) + abs(verdict.upper))
         assert abs(verdict.lower + shift - found.lower) <= slack
         assert abs(found.upper - verdict.upper - shift) <= slack
+
+
+def measured(path, risk):
+    """The contents of a file with a risk of rankings in the place of its own."""
+    document, arrays = opened(path)
+    return document | {"problem": document["problem"] | {"risk": risk}}, arrays
+
+
+def test_a_table_of_discounts_is_made_once(certificates, tmp_path):
+    """Made anew for each of 12 queries it took ten times as long as was estimated, and minutes for more of them."""
+    risk = {"kind": "rankings", "measure": "ndcg", "C": "20", "k": 10**6, "short": "printed"}
+    contents = measured(certificates["map"][0], risk)
+    work, start = checker.operations(*contents), time.process_time()
+    verdict = cm.verify(written(tmp_path / "c.npz", contents), max_work=work)
+    # Estimates are about right; here with room for a slow machine.
+    assert time.process_time() - start < 4e-9 * work
+    assert verdict.upper is not None
+    with pytest.raises(CertificateError, match="operations"):
+        cm.verify(tmp_path / "c.npz", max_work=0.5 * work)
+
+
+def test_far_items_are_counted_where_near_ones_are_there_twice(certificates):
+    """Rest lists of near lists with one item 300 times have as many pairs as the same lists written out."""
+    path, _ = certificates["ranking from labels"]
+    document, arrays = opened(path)
+    n = 301
+    document["problem"]["risk"] = {"kind": "pairs of lists", "loss": "logistic", "weight": "1"}
+    arrays = {name: array for name, array in arrays.items() if not name.startswith(("near", "far", "anchors"))}
+    arrays |= {"points": np.zeros((n, 3)), "near": np.zeros(n - 1, dtype=np.int64), "near_stops": np.array([n - 1])}
+    arrays |= {"anchors": np.zeros(1, dtype=np.int64)}
+    lists = {"far": np.arange(1, n), "far_stops": np.array([n - 1])}
+    rest = {name: array for name, array in arrays.items() if name != "itself"} | {"itself": np.array([n])}
+    written_out = {name: array for name, array in arrays.items() if name != "itself"} | lists
+    assert checker.operations(document, rest) >= 0.99 * checker.operations(document, written_out)
+
+
+@pytest.mark.parametrize(
+    ("where", "key", "value"),
+    [
+        ("risk", "summands", []),
+        ("risk", "terms", []),
+        ("risk", "loss", "hinge"),
+        ("regularizer", "of", "gram of A"),
+        ("regularizer", "summands", []),
+        ("problem", "more", 1),
+    ],
+)
+@pytest.mark.parametrize("name", ["map", "ranking from labels"])
+def test_keys_are_checked_before_work_is_estimated(where, key, value, name, certificates):
+    document, arrays = opened(certificates[name][0])
+    (document["problem"] if where == "problem" else document["problem"][where])[key] = value
+    with pytest.raises(CertificateError, match="keys are missing or unknown"):
+        checker.operations(document, arrays)
+
+
+def two_directories(members, others):
+    """An archive whose end points to one directory, and stands behind another, where zipfile looks for it."""
+    first, second = archive(members)[:-22], archive(others)[:-22]
+    end = archive(members)[-22:]
+    assert end[12:16] == archive(others)[-22:][12:16]
+    return first + second + end
+
+
+def test_one_file_is_one_certificate(certificates, tmp_path):
+    contents = opened(certificates["ranking from labels"][0])
+    other = json.loads(json.dumps(contents[0]))
+    other["problem"]["risk"]["C"] = "2" + other["problem"]["risk"]["C"][1:]
+    path = tmp_path / "c.npz"
+    path.write_bytes(two_directories(packed(contents), packed((other, contents[1]))))
+    with zipfile.ZipFile(path) as found:
+        # What another reader finds: the second one.
+        assert json.loads(found.read("certificate.json"))["problem"] == other["problem"]
+    for program in ([KERNEL], [checker.__file__]):
+        done = subprocess.run([sys.executable, *program, path], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "does not end like a ZIP archive" in done.stderr
+
+
+def overlapping(members):
+    """A member in the data of another: both in the directory."""
+    inner = archive([Member("zz.npy", members[1].data)])
+    outer = Member("points.npy", inner[: inner.index(b"PK\1\2")])
+    at = archive([members[0], outer]).index(b"zz.npy") - 30
+    return archive([members[0], outer, Member("zz.npy", members[1].data, central={"offset": at})])
+
+
+def without(members, number):
+    """A member that the directory leaves out."""
+    whole, end = archive(members), archive(members)[-22:]
+    at, entries = whole.index(b"PK\1\2"), []
+    for member in members:
+        entries.append(whole[at : at + 46 + len(member.name)])
+        at += len(entries[-1])
+    kept = b"".join(entry for other, entry in enumerate(entries) if other != number)
+    start, count = struct.unpack("<L", end[16:20])[0], len(members) - 1
+    return whole[:start] + kept + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(kept), start, 0)
+
+
+LAYOUTS = {
+    "bytes before": lambda members: archive(members, prefix=b"#!/bin/sh\n"),
+    "bytes after": lambda members: archive(members) + b"more",
+    "a comment": lambda members: archive(members, suffix=b"more"),
+    "another name before the data": lambda members: archive(members).replace(b"points.npy", b"pointz.npy", 1),
+    "another size before the data": lambda members: archive([replace(members[0], local={"size": 7}), *members[1:]]),
+    "another sum before the data": lambda members: archive([replace(members[0], local={"crc": 7}), *members[1:]]),
+    "sizes after the data": lambda members: archive([replace(members[0], local={"flags": 8}), *members[1:]]),
+    "a note on a member": lambda members: archive([replace(members[0], comment=b"note"), *members[1:]]),
+    "an extra field": lambda members: archive([replace(members[0], extra=b"UT\0\0"), *members[1:]]),
+    "members that overlap": overlapping,
+    "bytes between members": lambda members: without(members, 1),
+    "bytes after the last member": lambda members: without(members, len(members) - 1),
+}
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+def test_every_byte_of_an_archive_is_spoken_for(layout, certificates, tmp_path):
+    members = packed(opened(certificates["ranking from labels"][0]))
+    path = tmp_path / "c.npz"
+    path.write_bytes(archive(members))
+    assert cm.verify(path).accepted
+    path.write_bytes(LAYOUTS[layout](members))
+    with pytest.raises(CertificateError, match=r"does not end like|is not where and what|there twice|between or after"):
+        cm.verify(path)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_what_numpy_saves_is_read(save, certificates, tmp_path):
+    """But for the description, which is no array: NumPy's archives with that added by zipfile."""
+    path, verdict = certificates["ranking from labels"]
+    document, arrays = opened(path)
+    save(tmp_path / "c.npz", **arrays)
+    with zipfile.ZipFile(tmp_path / "c.npz", "a") as made:
+        made.writestr("certificate.json", json.dumps(document))
+    assert cm.verify(tmp_path / "c.npz").sha256 == verdict.sha256
+
+
+def test_the_kernel_alone_refuses_what_is_no_certificate(certificates, tmp_path):
+    bad = tmp_path / "bad.npz"
+    bad.write_text("nothing")
+    document, arrays = opened(certificates["map"][0])
+    strange = written(tmp_path / "strange.npz", (document | {"dual": []}, arrays))
+    for files in ([tmp_path / "nowhere.npz"], [tmp_path], [bad], [strange], []):
+        done = subprocess.run([sys.executable, KERNEL, *files], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("refused: ")
+        assert done.stderr.count("\n") == 1
+    unproven = written(tmp_path / "c.npz", claim((document, arrays), Fraction(10), Fraction(10)))
+    assert subprocess.run([sys.executable, KERNEL, unproven], capture_output=True, timeout=60).returncode == 1
+
+
+def test_a_verdict_begins_with_a_wide_gap():
+    one = Fraction(1)
+    close = checker.Verdict(True, one, one + Fraction(1, 10**4), (one, one), "", "", "", 0.0)
+    wide = checker.Verdict(True, one, one + Fraction(1, 100), (one, one), "", "", "", 0.0)
+    assert close.gap == pytest.approx(1e-4, rel=1e-3)
+    assert "(relative gap 1.0e-04)" in str(close)
+    assert str(close).splitlines()[-1].startswith("accepted")
+    assert str(wide).startswith("far apart: the proven bounds have a relative gap of 9.9e-03\n")
+    assert checker.Verdict(False, None, one, (one, one), "why", "", "", 0.0).gap == float("inf")
+    zero = Fraction(0)
+    assert checker.Verdict(True, zero, zero, (zero, zero), "", "", "", 0.0).gap == 0.0

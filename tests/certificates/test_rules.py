@@ -547,3 +547,16 @@ def test_a_multiplier_beyond_floats_proves_nothing(tmp_path):
     document["problem"]["regularizer"]["limit"] = "1" + "0" * 199
     document["dual"]["regularizer"]["multiplier"] = "1" + "0" * 300
     assert said_of(path, (document, arrays)) == "not proven"
+
+
+@pytest.mark.parametrize("cone", [PSDCone(3), NonnegativeDiagonal(3)], ids=repr)
+@pytest.mark.parametrize("omega", [SquaredFrobenius(1.0), Frobenius(1.0), Trace(1.0)], ids=repr)
+def test_a_dual_matrix_far_below_zero_proves_its_value_whatever_its_rounding_is(cone, omega, tmp_path):
+    """Pairs that cost ``1 + d`` are best at zero; their dual matrix is about -1e26, and rounds by 1e13."""
+    X = 1e13 * np.random.default_rng(0).standard_normal((12, 3))
+    pairs = np.column_stack([np.arange(11), np.arange(1, 12)])
+    risk = SeparableRisk(PairDistances(X, pairs, -np.ones(11), cone), BoxLoss.hinge(np.ones(11), np.ones(11)))
+    problem = cm.MetricProblem(risk, omega)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, cm.certify(problem, cone.zeros(), np.ones(11)))
+    assert verdict.accepted
+    assert 11.0 * (1.0 - 1e-12) <= verdict.lower <= verdict.upper <= 11.0 * (1.0 + 1e-12)

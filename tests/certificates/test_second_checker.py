@@ -8,6 +8,7 @@ import pytest
 import second_checker
 from campaign.agreement import AGREED, Agreement, compare
 from campaign.judge import Campaign
+from campaign.mutations import MUTATIONS
 from campaign.problems import FEW, builders, solved
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +30,7 @@ def test_both_accept_what_is_written(name, tmp_path):
 
 
 def test_they_agree_on_mutated_files(tmp_path):
-    found = [Agreement(Campaign(solved(FEW), 1, tmp_path))(case) for case in range(80)]
+    found = [Agreement(Campaign(solved(FEW), 1, tmp_path, mutations=MUTATIONS))(case) for case in range(80)]
     assert [case for case in found if case.said not in AGREED] == []
     assert {"accepted", "not proven", "refused"} <= {case.said for case in found}
 

@@ -8,8 +8,11 @@ import pytest
 from samples import instance
 
 import convexmetric as cm
-from convexmetric.errors import InputError, SolverError, UnsupportedProblemError
-from convexmetric.regularizers import user_terms
+from convexmetric.comparisons import PairDistances
+from convexmetric.errors import CrossedBoundsError, InputError, SolverError, UnsupportedProblemError
+from convexmetric.losses import BoxLoss
+from convexmetric.regularizers import Zero, conic_calls, user_terms
+from convexmetric.risks import SeparableRisk
 from convexmetric.solvers import SOLVERS
 
 
@@ -146,7 +149,7 @@ def test_equalities_hold_on_data_of_any_scale(C, steps):
 
 
 def test_a_failure_of_the_conic_solver_gives_advice_that_can_be_followed(monkeypatch):
-    monkeypatch.setattr(user_terms, "ATTEMPTS", ({"max_iter": 1},))
+    monkeypatch.setattr(conic_calls, "ATTEMPTS", ({"max_iter": 1},))
     with pytest.raises(SolverError, match=r"CLARABEL failed on your constraints .*; rescale X.* give equalities some"):
         cm.solve(wine(), constraints=lambda M: [cp.trace(M) == 1])
 
@@ -189,6 +192,64 @@ def test_hopeless_accuracy_ends():
     assert solution.gap <= 1e-7
 
 
+def far_pairs(scale, kind):
+    """Far pairs drawn apart by a term of their own alone, under constraints that bind; the optimum in the unit of X."""
+    data = cm.datasets.load("wine")
+    X, y = scale * cm.datasets.preprocess(data.X, ["zscore"])[:, :4], data.y
+    rng = np.random.default_rng(0)
+    pairs = np.array([rng.choice(len(X), 2, replace=False) for _ in range(200)])
+    V, near, cone = X[pairs[:, 0]] - X[pairs[:, 1]], y[pairs[:, 0]] == y[pairs[:, 1]], cm.cones.PSDCone(4)
+    nothing = SeparableRisk(PairDistances(X, pairs[:1], np.ones(1), cone), BoxLoss.hinge([1.0], [0.0]))
+    A, D, B = V[near].T @ V[near], V[~near], cp.Variable((4, 4), PSD=True)
+
+    def far(M):
+        return -cp.sum(cp.sqrt(cp.sum(cp.multiply(D @ M, D), axis=1)))
+
+    constraints, term, unit, shift = {
+        "budget": (lambda M: [cp.sum(cp.multiply(A, M)) <= 1], far, 1.0, 0.0),
+        "equality": (lambda M: [cp.sum(cp.multiply(A, M)) == 1], far, 1.0, 0.0),
+        "volume": (
+            lambda M: [cp.sum(cp.multiply(A, M)) <= 1],
+            lambda M: -cp.log_det(M),
+            1.0,
+            -8.0 * float(np.log(scale)),
+        ),
+        "largest eigenvalue": (lambda M: [np.eye(4) >> M, cp.trace(M) <= 2], far, 1.0 / scale, 0.0),
+        "norms": (lambda M: [cp.norm(M, "fro") <= 1, cp.SOC(cp.Constant(0.6), M[0])], far, 1.0 / scale, 0.0),
+        "variables of their own": (lambda M: [cp.trace(B) <= 1, B >> M], far, 1.0 / scale, 0.0),
+    }[kind]
+    solution = cm.solve(cm.MetricProblem(nothing, Zero()).subject_to(constraints, term))
+    return solution, (unit * solution.lower_bound + shift, unit * solution.upper_bound + shift)
+
+
+@pytest.mark.parametrize(
+    "kind", ["budget", "equality", "volume", "largest eigenvalue", "norms", "variables of their own"]
+)
+@pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
+def test_bounds_neither_cross_nor_exclude_those_of_the_same_problem_in_other_units(kind):
+    """A metric that violates constraints by 1e-8 is worth less than what its objective says."""
+    found = [far_pairs(scale, kind) for scale in (0.125, 1.0, 8.0)]
+    lower, upper = zip(*(bounds for _, bounds in found), strict=True)
+    assert max(lower) <= min(upper)
+    assert found[1][0].status == "optimal"
+    assert all("gap 0.0e+00" not in str(solution) for solution, _ in found)
+
+
+def test_bounds_that_cross_by_more_than_noise_are_an_error(monkeypatch):
+    exact = user_terms.solve_conic
+    problem = wine()
+    solution = cm.solve(problem, constraints=lambda M: [cp.trace(M) <= 0.5])
+    for more, crossed in ((1e-8, False), (1e-3, True)):
+        gap = solution.gap + more
+        monkeypatch.setattr(user_terms, "solve_conic", lambda program, gap=gap: exact(program) * (1.0 + gap))
+        given = solution.certificate.M, solution.certificate.dual, lambda M: [cp.trace(M) <= 0.5]
+        if crossed:
+            with pytest.raises(CrossedBoundsError, match="is above the upper bound"):
+                cm.certify(problem, *given)
+        else:
+            assert 0.0 <= cm.certify(problem, *given).gap <= 1e-6
+
+
 def test_a_verdict_on_a_metric_under_constraints():
     problem = wine().subject_to(lambda M: [cp.trace(M) <= 0.5])
     solution = cm.solve(problem)
@@ -211,7 +272,8 @@ def test_a_verdict_on_a_metric_under_constraints():
         ({"extra_objective": lambda M: M}, "extra_objective must return a scalar CVXPY expression"),
         ({"extra_objective": lambda M: "large"}, "extra_objective must return a scalar CVXPY expression, got str"),
         ({"extra_objective": lambda M: -cp.sum_squares(M)}, "extra_objective is not convex by CVXPY's rules"),
-        ({"extra_objective": lambda M: -2.0 * cp.trace(M)}, "extra_objective falls without end"),
+        ({"extra_objective": lambda M: -2.0 * cp.trace(M)}, "where the penalty is least: bound the metric"),
+        ({"extra_objective": lambda M: -200.0 * cp.trace(M)}, "objective falls without end: at 1e.100 times"),
         ({"constraints": lambda M: [cp.trace(M) <= cp.Parameter(name="most")]}, "the CVXPY parameter most"),
     ],
 )

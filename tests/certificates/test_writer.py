@@ -3,9 +3,11 @@
 import copy
 import importlib.util
 import json
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from time import process_time
 
 import cvxpy as cp
 import numpy as np
@@ -17,9 +19,10 @@ import convexmetric as cm
 from convexmetric.benchmark import read_instance
 from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
 from convexmetric.comparisons import PairDistances, Triplets
-from convexmetric.cones import PSDCone
-from convexmetric.errors import InputError
-from convexmetric.losses import BoxLoss, Logistic
+from convexmetric.cones import BlockDiagonal, PSDCone
+from convexmetric.datasets import load
+from convexmetric.errors import GapWarning, InputError
+from convexmetric.losses import BoxLoss, Hinge, Logistic
 from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 
@@ -80,7 +83,7 @@ def test_any_metric_and_any_dual_point_make_a_certificate_that_holds(name, tmp_p
 @pytest.mark.parametrize("measure", ["auc", "precision", "map", "mrr", "err", "ndcg", "ndcg-log2", "knn"])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_every_measure_is_proven_as_well_as_it_is_solved(measure, diagonal, tmp_path):
-    data = cm.datasets.load("wine")
+    data = load("wine")
     X = cm.datasets.preprocess(data.X, ["zscore"])[::3]
     for C in (1.0, 50.0):
         problem = cm.RankingProblem.from_labels(X, data.y[::3], measure=measure, C=C, diagonal=diagonal)
@@ -409,3 +412,55 @@ def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
     assert "another problem" in script.verify(WINE, tmp_path)
     (tmp_path / f"{WINE}.npz").write_text("nothing")
     assert "no certificate" in script.verify(WINE, tmp_path)
+
+
+def test_a_foreign_file_is_limited_before_it_is_compared(tmp_path):
+    """All pairs of 10,000 points, which take gigabytes to list, in a file of some kilobytes."""
+    path, problem = tmp_path / "c.npz", instance("pairs, all, trace, unit-rbf, margin 1.0")
+    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
+    document, arrays = opened(path)
+    n, d = 10_000, arrays["points"].shape[1]
+    arrays |= {"points": np.zeros((n, d)), "codes": np.zeros(n, dtype=np.int64)}
+    written(path, (document, arrays))
+    start = process_time()
+    for tolerance in (0.0, 1e-9):
+        with pytest.raises(checker.CertificateError, match="comparisons"):
+            verify_instance(path, problem, tolerance)
+    assert process_time() - start < 5.0
+
+
+def threshold(price):
+    """Triplets of raw wine with a learned threshold beside the metric, which costs ``price`` of what the trace does."""
+    X, y = (getattr(load("wine"), name) for name in ("X", "y"))
+    (n, d), pairs = X.shape, np.random.default_rng(0).integers(0, len(X), (300, 2))
+    points = np.hstack([np.vstack([X, X]), np.repeat([[0.0], [1.0]], n, axis=0)])
+    triplets = [(i, j, n + i) if y[i] == y[j] else (i, n + i, j) for i, j in pairs if i != j]
+    comparisons = Triplets(points, triplets, BlockDiagonal([d, 1]))
+    G = np.zeros((d + 1, d + 1))
+    G[d, d] = -(1.0 - price)
+    return cm.MetricProblem(SeparableRisk(comparisons, Hinge(1.0)), Trace(1.0), G)
+
+
+def test_a_cheap_variable_is_proven_beside_large_ones(tmp_path):
+    problem = threshold(1e-9)
+    solution = cm.solve(problem, tol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    # Rounding takes less than the gap that was asked for.
+    assert verdict.gap < 2e-6
+
+
+def test_a_proof_that_is_weaker_than_the_solution_is_warned_of(tmp_path):
+    """Half of the slopes prove a bound, but less."""
+    problem = instance("psd triplets, trace")
+    solution = cm.solve(problem, tol=1e-6)
+    honest = solution.certificate
+    weaker = cm.certify(problem, honest.M, 0.5 * np.asarray(honest.dual))
+    with pytest.warns(GapWarning, match=r"a relative gap of .* where the solution's is") as caught:
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, replace(honest, dual=weaker.dual))
+    assert f"{verdict.gap:.1e}" in str(caught[0].message)
+    assert f"{honest.gap:.1e}" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cm.write_certificate(tmp_path / "c.npz", problem, weaker).gap == pytest.approx(weaker.gap, rel=1e-6)

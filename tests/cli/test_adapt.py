@@ -93,7 +93,7 @@ def test_a_gap_above_tol_is_an_exit_code(command, files):
 @pytest.mark.parametrize(
     ("option", "content", "words"),
     [
-        ("--corpus", None, "vectors come from a .npy file"),
+        ("--corpus", None, "docs.npy: there is no such file"),
         ("--qrels", "q0 0 d0 much\n", "line 1: the degree must be an integer"),
         ("--qrels", "q0 0 d0 1\nq99 0 d0 1\n", "'q99'"),
         ("--corpus-ids", "d0\nd1\n", "2 identifiers for 80 vectors"),

@@ -412,7 +412,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_solve(command, tmp_pa
     (tmp_path / f"folder{suffix}").mkdir()
     code, _, err = command("solve", WINE, option, tmp_path / f"folder{suffix}")
     assert (code, "is a folder; name a file in it" in err) == (2, True)
-    monkeypatch.setattr(Path, "touch", full)
+    monkeypatch.setattr("convexmetric.files.TemporaryDirectory", full)
     code, _, err = command("solve", WINE, option, tmp_path / f"metric{suffix}")
     assert (code, "No space left on device" in err) == (2, True)
     assert list(tmp_path.iterdir()) == [tmp_path / f"folder{suffix}"]

@@ -323,6 +323,18 @@ def test_names_from_the_table_are_text_in_the_report(command, helpful, tmp_path)
     assert "b" not in parsed(path).tags
 
 
+@pytest.mark.parametrize("word", ["$$", r"$\frac{", "\x1b[31mred", "[/bold]", "\x85\u202e"])
+def test_no_name_is_a_formula_or_an_order(command, helpful, tmp_path, word):
+    text = helpful.read_text().replace("c0", f"{word} c0").replace("calm", f"{word} calm")
+    helpful.write_text(text, encoding="utf-8")
+    path, renamed = tmp_path / "report.html", tmp_path / f"a{word.replace('/', '')}.csv"
+    helpful.rename(renamed)
+    code, out, err = command("fit", renamed, "--label", "kind", "--no-held-out", "--quiet", "--report", path)
+    assert code == 0
+    for shown in (out, err, path.read_text(encoding="utf-8")):
+        assert not set(shown) & {"\x1b", "\x85", "\u202e"}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -267,6 +267,70 @@ def summed(near: int, far: int) -> Contents:
     return claiming((document, arrays | sums), "1/33", "1/31")
 
 
+def of_rankings(weights: list[int], steps: list[list[int]], near: list[int], far: list[int]) -> Contents:
+    """MAP of a query at 0 with near items at 1 and far ones at 3, as many as there are sums; integers over 2^36."""
+    document, arrays = ranking()
+    arrays |= {
+        "near": np.ones(len(near), dtype=np.int64), "near_stops": np.array([len(near)]),
+        "far": np.full(len(far), 2), "far_stops": np.array([len(far)]),
+        "near_sums": np.array(near), "far_sums": np.array(far),
+        "weights": np.array(weights)[:, None], "steps": np.array(steps),
+    }  # fmt: skip
+    return claiming((document, arrays), "-1", "100")
+
+
+def of_lists(**change: Any) -> Contents:
+    """Hinges of one query with a near item at 1 and a far one at 3, and a dual point of zero; arrays changed."""
+    document, arrays = summed(0, 0)
+    document["problem"]["risk"] = {"kind": "pairs of lists", "loss": "hinge", "weight": "1", "margin": "1"}
+    arrays |= change
+    return claiming((document, {key: array for key, array in arrays.items() if array is not None}), "-1", "100")
+
+
+def of_form(lack: str) -> Contents:
+    """A quadratic form w^2 / 2 with the slope at one, and no share of the dual point."""
+    document, arrays = changed(quadratic([[1.0]]), lambda t: t["dual"]["regularizer"].update(lack=lack))
+    return claiming(without_dual((document, arrays | {"z": np.ones(1)})), "-100", "100")
+
+
+def of_two_groups() -> Contents:
+    """The same with a column of weights that exceeds one, of which there is no query."""
+    document, arrays = of_rankings([2**30, 0], [[1], [0]], [2**30], [2**30])
+    return document, arrays | {"weights": np.array([[2**30, 1], [0, 2**36]])}
+
+
+def wrapped() -> bytes:
+    """2,306 far items with sums that add up to 2^64 and a little, which is that little in 64 bits."""
+    document, arrays = summed(9, 0)
+    far = np.full(2306, 2**64 // 2305)
+    far[0] += 2**64 % 2305 + 9
+    far[-1] = 0
+    items = {"far": np.zeros(2306, np.int64), "far_stops": np.array([2306]), "far_sums": far}
+    document["dual"]["bits"] = 36
+    return deflate(claiming((document, arrays | items), "-1", "100"))
+
+
+def against_a_linear_term(kind: str, slope: float, **arrays: np.ndarray) -> Contents:
+    """A slope below minus the weight, beside a linear term that makes up for it."""
+    contents = changed(to_a_prior(kind, slope, linear=one(1.0), **arrays), problem(linear=True))
+    return claiming(contents, "0", "1")
+
+
+def paired(loss: str, slope: float, margin: str, **arrays: np.ndarray) -> Contents:
+    """A loss of the distance of 0 and 1, of which nothing is claimed."""
+    document, given = changed(triplet(slopes=np.array([slope])), terms(loss=loss, margin=margin))
+    del given["triplets"]
+    return claiming((document, given | {"pairs": np.array([[0, 1]])} | arrays), "-100", "100")
+
+
+def diagonal(contents: Contents) -> Contents:
+    """The same on diagonal metrics: matrices are vectors."""
+    document, arrays = changed(contents, problem(cone="diagonal"))
+    vectors = {name: arrays[name][0] for name in ("slope", "prior", "linear", "root", "prior_root") if name in arrays}
+    arrays = {name: array for name, array in arrays.items() if name not in ("factor", "above")} | vectors
+    return document, arrays | {"weights_of_metric": contents[1]["factor"][0] ** 2}
+
+
 # The table ------------------------------------------------------------------------------------------------------------
 
 
@@ -524,6 +588,54 @@ ATTACKS = [
     Attack(A, "offset-1e8", "points that stand far from the origin", lambda: claiming(shifted(1e8), "0", "20")),
     Attack(A, "tiny-scale", "squares of points below 1e-300", tiny),
     Attack(A, "huge-scale", "squares of points above 1e180", huge),
+    Attack(
+        A,
+        "rankings-of-two",
+        "two rankings of two near and two far items, the last without weight and with too many items above",
+        lambda: of_rankings([2**30, 2**30, 0], [[0, 1], [1, 1], [2, 2]], [2**30, 3 * 2**30], [2**31 + 2**30, 2**30]),
+    ),
+    Attack(
+        A,
+        "rankings-of-some",
+        "a ranking with two of three far items above the near one",
+        lambda: of_rankings([2**30], [[2]], [2**31], [2**30, 2**30, 0]),
+    ),
+    Attack(
+        A,
+        "budget-of-nothing",
+        "a budget with a multiplier of zero, and no share of the dual point",
+        lambda: claiming(without_dual(budget("0")), "0", "21/100"),
+    ),
+    Attack(A, "form", "nothing: a quadratic form that lacks nothing", lambda: of_form("0")),
+    Attack(A, "form-that-lacks-a-half", "the same, which is said to lack a half", lambda: of_form("1/2")),
+    Attack(A, "over-one", "a weight over the root of one", lambda: changed(triplet(), regularizer(over_root_of=1))),
+    Attack(
+        A,
+        "rankings-of-the-least-weight",
+        "a ranking of the weight 2^-36",
+        lambda: of_rankings([1], [[1]], [1], [1]),
+    ),
+    Attack(
+        A,
+        "weights-of-zero",
+        "a diagonal metric of zero, no regularizer, and no share of the dual point",
+        lambda: diagonal(
+            claiming(
+                changed(
+                    without_dual(triplet(factor=one(0.0))), lambda t: t["problem"].update(regularizer={"kind": "zero"})
+                ),
+                "0",
+                "2",
+            )
+        ),
+    ),
+    Attack(A, "hard-margin", "nothing: a hard margin", lambda: paired("hard", 0.01, "1/2", factor=one(1.0))),
+    Attack(
+        A,
+        "nothing-at-all",
+        "a factor without rows",
+        lambda: claiming(without_dual(triplet(factor=np.zeros((0, 1)))), "0", "2"),
+    ),
     Attack(A, "auc", "nothing: AUC of one query, by sums of slopes", lambda: summed(2**31 - 9, 2**31 - 9)),
     Attack(
         A,
@@ -585,6 +697,204 @@ ATTACKS = [
     Attack(
         N, "share-negative", "a share below zero", lambda: changed(triplet(), lambda t: t["dual"].update(share="-1"))
     ),
+    Attack(
+        N,
+        "share-a-little-above-one",
+        "a share that is feasible and more than one",
+        lambda: changed(triplet(), lambda t: t["dual"].update(share="101/100")),
+    ),
+    Attack(
+        N,
+        "share-of-less-than-nothing",
+        "a share below zero that claims nothing",
+        lambda: claiming(changed(triplet(), lambda t: t["dual"].update(share="-1/100")), "-1", "1"),
+    ),
+    Attack(
+        N,
+        "rankings-weigh-more-than-one",
+        "weights of rankings of which the sum exceeds one, the last of the perfect ranking",
+        lambda: of_rankings([2**30, 2**36 - 2**30 + 1], [[1], [0]], [2**30], [2**30]),
+    ),
+    Attack(
+        N,
+        "rankings-weigh-more-than-one-in-a-group-of-nobody",
+        "the same in a column that no query has",
+        of_two_groups,
+    ),
+    Attack(
+        N,
+        "rankings-without-far-sums",
+        "sums of far items that leave a ranking out",
+        lambda: of_rankings([2**30], [[1]], [2**30], [0]),
+    ),
+    Attack(
+        N,
+        "rankings-without-near-sums",
+        "sums of near items that leave a ranking out",
+        lambda: of_rankings([2**30], [[1]], [0], [2**30]),
+    ),
+    Attack(
+        N,
+        "rankings-pile-up",
+        "sums of far items of which one has more than its rankings give",
+        lambda: of_rankings([2**30, 2**30], [[1], [2]], [3 * 2**30], [2**31 + 1, 2**30 - 1]),
+    ),
+    Attack(
+        N,
+        "rankings-pile-up-near",
+        "the same of near items",
+        lambda: of_rankings([2**30, 2**30], [[0, 1], [1, 0]], [2**31 + 1, 2**30 - 1], [3 * 2**30]),
+    ),
+    Attack(
+        N,
+        "rankings-above-more-than-there-are",
+        "a ranking with two far items above a near one, of one far item",
+        lambda: of_rankings([2**30], [[1, 1]], [2**30, 2**31], [2**31]),
+    ),
+    Attack(
+        N,
+        "rankings-above-more-than-two",
+        "a ranking with three far items above a near one, of two",
+        lambda: of_rankings([2**30], [[1, 2]], [2**30, 3 * 2**30], [2**31, 2**31]),
+    ),
+    Attack(
+        N,
+        "rankings-of-which-one-is-above-more-than-two",
+        "the same beside a ranking that is none",
+        lambda: of_rankings([2**30, 2**30], [[1, 2], [1, 0]], [2**31, 4 * 2**30], [2**32, 2**31]),
+    ),
+    Attack(
+        N,
+        "sums-of-fewer",
+        "sums of slopes of near items less than those of far ones",
+        lambda: claiming(summed(2**31 - 1, 2**31), "-1", "100"),
+    ),
+    Attack(N, "sums-wrapped", "sums of far items that are those of near ones modulo 2^64", wrapped),
+    Attack(
+        N,
+        "trace-norm-slope-against-a-linear-term",
+        "a slope of a trace norm below minus its weight, which a linear term makes feasible",
+        lambda: against_a_linear_term("trace norm", -0.51, above=one(0.0626)),
+    ),
+    Attack(
+        N,
+        "trace-norm-slope-against-weights",
+        "the same on diagonal metrics",
+        lambda: diagonal(against_a_linear_term("trace norm", -0.51)),
+    ),
+    Attack(
+        N,
+        "norm-slope-against-a-linear-term",
+        "the same of a norm",
+        lambda: against_a_linear_term("frobenius", -0.51),
+    ),
+    Attack(
+        N,
+        "entries-slope-against-a-linear-term",
+        "the same of entries",
+        lambda: claiming(
+            changed(
+                by({"kind": "entrywise", "weight": "1/2", "diagonal": True}, slope=one(-0.51), linear=one(1.0)),
+                problem(linear=True),
+            ),
+            "0",
+            "1",
+        ),
+    ),
+    Attack(
+        N,
+        "hard-margin-missed-by-a-hair",
+        "a metric that misses a hard margin by 10^-12",
+        lambda: paired("hard", 0.0, "1", factor=one(1.0 - 5e-13)),
+    ),
+    Attack(
+        N,
+        "hard-margin-missed-by-one-of-two",
+        "a metric that keeps one of two hard margins",
+        lambda: paired(
+            "hard",
+            0.0,
+            "1",
+            factor=one(0.5),
+            pairs=np.array([[0, 1], [0, 2]]),
+            terms=np.zeros(2, np.int64),
+            slopes=np.zeros(2),
+        ),
+    ),
+    *(
+        Attack(
+            N,
+            f"one-slope-{name}",
+            "a slope outside of its box beside one in it",
+            lambda slope=slope: claiming(
+                triplet(
+                    triplets=np.array([[0, 1, 2]] * 2), terms=np.zeros(2, np.int64), slopes=np.array([0.03, slope])
+                ),
+                "-1",
+                "100",
+            ),
+        )
+        for name, slope in (("large", 1.01), ("negative", -0.01))
+    ),
+    Attack(
+        N,
+        "hard-margin-without-room",
+        "a hard margin that is kept, with nothing left for rounding",
+        lambda: paired("hard", 0.0, "1", factor=one(1.0)),
+    ),
+    Attack(
+        N,
+        "root-of-zero",
+        "a root of a distance of zero, which rounding may have made",
+        lambda: paired("negative root", 0.06, "1", pairs=np.array([[0, 0]])),
+    ),
+    Attack(
+        N,
+        "root-of-a-negative-number",
+        "a loss that is infinite at the metric",
+        lambda: claiming(changed(triplet(triplets=np.array([[0, 2, 1]])), terms(loss="negative root")), "-100", "100"),
+    ),
+    Attack(
+        N,
+        "root-of-one-negative-number",
+        "a loss of two comparisons that is infinite for one",
+        lambda: claiming(
+            changed(
+                triplet(
+                    triplets=np.array([[0, 2, 1], [0, 1, 2]]), terms=np.zeros(2, np.int64), slopes=np.ones(2) * 0.06
+                ),
+                terms(loss="negative root"),
+            ),
+            "-100",
+            "100",
+        ),
+    ),
+    Attack(
+        N,
+        "divergence-from-zero-once",
+        "divergences from bounds of which one is zero",
+        lambda: paired(
+            "itakura-saito",
+            0.0,
+            "1",
+            pairs=np.array([[0, 1], [0, 2]]),
+            terms=np.zeros(2, np.int64),
+            slopes=np.array([0.01, 0.01]),
+            targets=np.array([1.0, 0.0]),
+        ),
+    ),
+    Attack(
+        N,
+        "hard-slope-negative",
+        "a negative slope of a hard margin",
+        lambda: paired("hard", -0.01, "0"),
+    ),
+    Attack(
+        N,
+        "divergence-slope-of-nothing",
+        "a slope of a divergence from a bound of zero",
+        lambda: paired("itakura-saito", 0.01, "0"),
+    ),
     Attack(N, "zero-without-room", "no regularizer, and a linear term below the dual point", lambda: zero(0.47)),
     Attack(
         N,
@@ -615,6 +925,38 @@ ATTACKS = [
     Attack(N, "trace-norm-slope-negative", "a slope of a trace norm below minus its weight", lambda: trace_norm(-0.51)),
     Attack(N, "above-too-small", "a matrix above that is not", lambda: trace_norm(above=0.0624)),
     Attack(N, "above-negative", "a matrix above that is negative", lambda: trace_norm(above=-0.5)),
+    Attack(
+        N,
+        "above-negative-of-a-negative",
+        "a negative matrix above a difference that is more negative",
+        lambda: claiming(
+            by(
+                {"kind": "trace norm", "weight": "1/2", "prior": True}, slope=one(0.49), prior=one(0.5), above=one(-0.1)
+            ),
+            "-1",
+            "100",
+        ),
+    ),
+    Attack(
+        N,
+        "form-with-a-zero-on-its-diagonal",
+        "a quadratic form that is convex with what it is said to lack, and bounds nothing",
+        lambda: changed(quadratic([[0.0, 1.0], [1.0, 0.0]]), lambda t: t["dual"]["regularizer"].update(lack="2")),
+    ),
+    Attack(
+        N,
+        "lack-below-nothing",
+        "a feasible slope of a quadratic form that lacks less than nothing, and is convex without that",
+        lambda: of_form("-1/2"),
+    ),
+    Attack(
+        N,
+        "budget-without-room",
+        "a budget that is spent to the last, with nothing left for rounding",
+        lambda: claiming(
+            by({"kind": "budget", "limit": "1/4"}, {"multiplier": "8"}, spent=one(1.0), factor=one(0.5)), "-100", "100"
+        ),
+    ),
     Attack(N, "log-det-root", "a root whose square leaves too little of the slope", lambda: log_det(2.84)),
     Attack(N, "log-det-root-tiny", "a root that a logarithm takes to its end", lambda: log_det(1e-308)),
     Attack(N, "log-det-root-huge", "a root whose square overflows", lambda: log_det(1e200)),
@@ -778,11 +1120,64 @@ ATTACKS = [
     Attack(R, "points-nan", "NaN for a point", lambda: triplet(points=np.array([[0.0], [np.nan], [1.0]]))),
     Attack(R, "slopes-infinite", "an infinite slope", lambda: triplet(slopes=np.array([np.inf]))),
     Attack(R, "wrong-hash", "an array changed after it was hashed", lambda: points_as(npy(np.ones((3, 1))))),
+    Attack(
+        R,
+        "features-none",
+        "points without features",
+        lambda: changed(without_dual(triplet(points=np.zeros((3, 0)), factor=np.zeros((1, 0)))), problem(features=0)),
+    ),
     Attack(R, "index-outside", "a row that is not there", lambda: triplet(triplets=np.array([[0, 1, 3]]))),
     Attack(R, "index-negative", "a row counted from the end", lambda: triplet(triplets=np.array([[0, 1, -1]]))),
     Attack(R, "index-huge", "a row of 2^62", lambda: triplet(triplets=np.array([[0, 1, 2**62]]))),
     Attack(R, "index-float", "rows that are floats", lambda: triplet(triplets=np.array([[0.0, 1.0, 2.0]]))),
     Attack(R, "slopes-too-few", "fewer slopes than triplets", lambda: triplet(slopes=np.zeros(0))),
+    Attack(
+        R,
+        "query-weights-negative",
+        "negative weights of queries",
+        lambda: (lambda d, a: (d, a | {"query_weights": np.array([-1e-300])}))(*ranking()),
+    ),
+    Attack(
+        R,
+        "one-weight-negative",
+        "a negative weight of one of two comparisons",
+        lambda: triplet(
+            triplets=np.array([[0, 1, 2]] * 2),
+            terms=np.zeros(2, np.int64),
+            slopes=np.zeros(2),
+            comparison_weights=np.array([1.0, -1.0]),
+        ),
+    ),
+    Attack(
+        R,
+        "hard-margin-of-two",
+        "a hard margin with another weight than one",
+        lambda: changed(paired("hard", 0.01, "0"), terms(weight="2")),
+    ),
+    Attack(
+        R,
+        "sum-of-none",
+        "a sum of no risks",
+        lambda: (
+            changed(
+                without_dual(triplet()),
+                lambda t: (
+                    t["dual"].update(kind="sum", summands=[]),
+                    t["problem"].update(risk={"kind": "sum", "summands": []}),
+                ),
+            )[0],
+            {"factor": one(0.5)},
+        ),
+    ),
+    Attack(
+        R,
+        "bits-of-a-query",
+        "slopes over more than 2^53 in a query",
+        lambda: changed(
+            of_rankings([2**30], [[1] + [0] * 127], [2**30] * 128, [2**37] + [0] * 64),
+            lambda t: t["dual"].update(bits=40),
+        ),
+    ),
     Attack(R, "points-none", "no points at all", lambda: triplet(points=np.zeros((0, 1)))),
     Attack(R, "factor-of-another-width", "a factor of two columns", lambda: triplet(factor=np.ones((1, 2)))),
     Attack(R, "weights-negative", "negative weights of comparisons", lambda: triplet(comparison_weights=-np.ones(1))),
@@ -807,6 +1202,67 @@ ATTACKS = [
         "list-empty",
         "a query without far items",
         lambda: (lambda d, a: (d, a | {"far_stops": np.array([0])}))(*ranking()),
+    ),
+    Attack(
+        R,
+        "first-list-empty",
+        "a first query without near items",
+        lambda: of_lists(
+            anchors=np.zeros(2, np.int64),
+            near_stops=np.array([0, 1]),
+            far=np.array([2, 2]),
+            far_stops=np.array([1, 2]),
+            far_sums=np.array([0, 0]),
+        ),
+    ),
+    Attack(
+        R,
+        "rest-of-nobody",
+        "a query to which all others are near",
+        lambda: of_lists(
+            near=np.array([1, 2]),
+            near_stops=np.array([2]),
+            near_sums=np.array([0, 0]),
+            itself=np.zeros(1, np.int64),
+            far=None,
+            far_stops=None,
+            far_sums=np.zeros(0, np.int64),
+        ),
+    ),
+    Attack(
+        R,
+        "rest-of-one-is-nobody",
+        "two queries, to one of which all others are near",
+        lambda: of_lists(
+            anchors=np.zeros(2, np.int64),
+            near=np.array([1, 2, 1]),
+            near_stops=np.array([2, 3]),
+            near_sums=np.zeros(3, np.int64),
+            itself=np.zeros(2, np.int64),
+            far=None,
+            far_stops=None,
+            far_sums=np.zeros(1, np.int64),
+        ),
+    ),
+    Attack(
+        R,
+        "loss-of-lists-unknown",
+        "a loss of lists without a name",
+        lambda: changed(
+            of_lists(), lambda t: t["problem"].update(risk={"kind": "pairs of lists", "loss": "x", "weight": "1"})
+        ),
+    ),
+    Attack(
+        R,
+        "short-of-map",
+        "short lists as printed of a measure that has no k",
+        lambda: changed(ranking(), lambda t: t["problem"]["risk"].update(short="printed")),
+    ),
+    Attack(
+        R,
+        "lists-of-nobody",
+        "more lists of far items than queries",
+        lambda: of_lists(far=np.array([2, 2]), far_stops=np.array([1, 2]), far_sums=np.array([0])),
     ),
     Attack(
         R,
@@ -991,6 +1447,12 @@ ATTACKS = [
     Attack(R, "blocks-too-few", "fewer numbers of blocks than features", lambda: blocks([0])),
     Attack(R, "blocks-missing", "block-diagonal metrics without blocks", lambda: blocks()),
     Attack(R, "blocks-of-psd", "blocks of all metrics", lambda: blocks([0, 1], cone="psd")),
+    Attack(
+        R,
+        "sum-with-an-array-of-all",
+        "slopes of a risk of a sum without its number",
+        lambda: renamed(twice_half(), "summand0_slopes", "slopes"),
+    ),
     Attack(R, "sum-of-all-pairs", "sixteen times all pairs of 5,000 points", sum_of_all_pairs),
     Attack(
         R,

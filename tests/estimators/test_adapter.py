@@ -89,7 +89,8 @@ def test_a_map_that_helps_is_kept_and_is_that_of_the_certified_metric(fitted):
     assert fitted.path_.best[1] == fitted.solution_.problem.C
     L = fitted.components_
     np.testing.assert_allclose(L @ L, fitted.solution_.M, atol=1e-10)
-    np.testing.assert_array_equal(fitted.transform(ASKED), ASKED @ L.T)
+    # L may lie otherwise in memory: BLAS may sum in another order.
+    np.testing.assert_allclose(fitted.transform(ASKED), ASKED @ L.T, atol=1e-12 * np.abs(ASKED @ L.T).max())
     assert "The adapter is kept: AP" in fitted.verdict
     np.testing.assert_allclose(cm.export.read_adapter(fitted).queries(ASKED), fitted.transform(ASKED))
 

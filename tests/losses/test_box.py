@@ -23,6 +23,22 @@ def losses(rng):
         ),
         "absolute": (BoxLoss.absolute_error(c, y), lambda s: c * np.abs(y - s)),
         "squared": (BoxLoss.squared_error(c, y), lambda s: c * (y - s) ** 2),
+        "squared hinge": (
+            BoxLoss(y, np.zeros(T), np.full(T, np.inf), 0.5 / c),
+            lambda s: c * np.maximum(0.0, y - s) ** 2,
+        ),
+        "Huber": (
+            BoxLoss(y, -np.ones(T), np.ones(T), 0.5 / c),
+            lambda s: np.where(2.0 * c * np.abs(y - s) <= 1.0, c * (y - s) ** 2, np.abs(y - s) - 0.25 / c),
+        ),
+        "of every kind": (
+            BoxLoss(y, np.where(linear, -1.0, -np.inf), np.where(linear, 2.0, 3.0), np.where(linear, 0.0, 0.5 / c)),
+            lambda s: np.where(
+                linear,
+                np.maximum(2.0 * (y - s), s - y),
+                np.where(2.0 * c * (y - s) <= 3.0, c * (y - s) ** 2, 3.0 * (y - s) - 2.25 / c),
+            ),
+        ),
     }
 
 

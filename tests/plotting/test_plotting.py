@@ -561,3 +561,21 @@ def test_with_a_screen_figures_are_shown(monkeypatch, tmp_path):
     assert show_pictures() == []
     assert shown == [True]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("word", ["$$", r"$\frac{", r"a\$b$c$", "\x1b[31m"])
+def test_names_are_drawn_as_they_are(word, tmp_path):
+    X, y = np.random.default_rng(0).standard_normal((12, 2)), np.repeat([0, 1], 6)
+    pictures = [
+        plot_weights(np.ones(2), [word, "b"]),
+        plot_embedding(X, y, None, target_names=[word, "b"]),
+        plot_embedding(X, np.array([word, "b"])[y], None),
+        plot_spectrum({word: np.eye(2)}),
+    ]
+    for ax in pictures:
+        # A formula would be parsed here, and what has no glyph warned about.
+        save_picture(ax.figure, tmp_path / "picture.svg")
+        drawn = [text for text in ax.figure.findobj(matplotlib.text.Text) if word.strip("\x1b") in text.get_text()]
+        drawn += [text for text in ax.figure.findobj(matplotlib.text.Text) if "\\$" in text.get_text()]
+        assert drawn
+        assert not any(matplotlib.cbook.is_math_text(text.get_text()) for text in drawn)

@@ -345,7 +345,7 @@ def test_files_that_changed_are_found(tmp_path):
         sharded.check_files()
     with path.open("ab") as file:
         file.write(b"more")
-    with pytest.raises(InputError, match="bytes"):
+    with pytest.raises(InputError, match="not the size that its header says"):
         sharded.check_files()
 
 
@@ -383,6 +383,40 @@ def test_objects_in_files_are_never_loaded(tmp_path):
         file.write(b"\0" * (size - path.stat().st_size))
     with pytest.warns(LostShardsWarning, match="no .npy file of numbers"):
         sharded.value(np.eye(3))
+
+
+def test_indices_of_a_damaged_folder_are_checked_before_compiled_code_follows_them(tmp_path):
+    sharded = write(labels(), tmp_path, shards=1, cache=0)
+    for name, change in {
+        "near": lambda a: a + 10**6,
+        "near_start": lambda a: a.astype(np.float64),
+        "near_stop": lambda a: a[::-1] - a.max(),
+        "anchors": lambda a: -a - 1,
+        "far_start": lambda a: a[::-1],
+        "itself": lambda a: a + 10**6,
+    }.items():
+        path = tmp_path / "piece-000000" / f"{name}.npy"
+        if path.exists():
+            whole = path.read_bytes()
+            np.save(path, change(np.load(path)))
+            with pytest.raises(BackendError):
+                sharded.value(np.eye(3))
+            path.write_bytes(whole)
+    assert sharded.value(np.eye(3)) < np.inf
+
+
+def test_headers_that_are_no_python_and_tables_too_deep(tmp_path):
+    write(labels(), tmp_path)
+    whole = (tmp_path / TABLE).read_text()
+    for text in ("[" * 100_000, whole.replace('"features": 3', '"features": 1e999'), '{"format": []}'):
+        (tmp_path / TABLE).write_text(text)
+        with pytest.raises(InputError, match=r"damaged|format"):
+            ShardedRisk(tmp_path)
+    path = tmp_path / "header.npy"
+    np.save(path, np.zeros(3))
+    path.write_bytes(path.read_bytes().replace(b"(3,)", b"(3,("))
+    with pytest.raises(InputError, match=r"no \.npy file of numbers"):
+        StoredArray(path)
 
 
 def test_risks_that_cannot_be_cut_say_so(tmp_path):

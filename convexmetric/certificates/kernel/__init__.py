@@ -9,12 +9,13 @@ r"""The kernel of proofs: evaluates the two bounds of a certificate, and searche
 The statement, what is to be shown of a file, and the theorems with their proofs are in ``docs/certificate-format.md``.
 
 It imports NumPy and the standard library only, and runs alone: ``python kernel FILE ...``, this folder, for files that
-are not made to exhaust the machine; ``checker.py`` reads those of strangers. To be read in this order:
+are not made to take forever; ``checker.py`` limits what those of strangers may cost. To be read in this order:
 
 ==================  =============================================================================================
 ``errors``          refusals, and proofs that fail
 ``balls``           arithmetic of numbers with radii, and what is assumed of the machine
-``files``           the reader, hashes, rationals and arrays
+``files``           hashes, rationals and arrays
+``reader``          the reader of files
 ``metrics``         metrics, squared distances, and matrices of dual points
 ``lists``           risks over lists
 ``comparisons``     risks of listed comparisons
@@ -26,19 +27,23 @@ are not made to exhaust the machine; ``checker.py`` reads those of strangers. To
 
 from .balls import Ball, U, entropy, exactly, exp, leading, log, rounded, semidefinite, softplus
 from .comparisons import LOSSES, ListedRisk
-from .errors import CertificateError, NotProven
+from .errors import CertificateError, NotProven, refusals
 
 from .files import (  # isort: skip
-    FORMAT, OF_ROWS, SUMMAND, TERM, VERSION, Arrays, Contents, checked, contents, digest, of_rows, statement_digest,
+    FORMAT, OF_ROWS, SUMMAND, TERM, VERSION, Arrays, Contents, checked, digest, entry, keys, natural, of_rows,
+    statement_digest,
 )  # fmt: skip
 from .lists import ListRisk, gains, majorised, sums_of_slopes, worst_ranking
 from .metrics import Cone, Says
 from .proofs import Problem, Proof, main, prove, some_rows
-from .sums import SumRisk
+from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
+from .regularizers import REGULARIZERS
+from .sums import RISKS, SumRisk
 
 __all__ = [
-    "FORMAT", "LOSSES", "OF_ROWS", "SUMMAND", "TERM", "VERSION", "Arrays", "Ball", "CertificateError", "Cone",
-    "Contents", "ListRisk", "ListedRisk", "NotProven", "Problem", "Proof", "Says", "SumRisk", "U", "checked",
-    "contents", "digest", "entropy", "exactly", "exp", "gains", "leading", "log", "main", "majorised", "of_rows",
-    "prove", "rounded", "semidefinite", "softplus", "some_rows", "statement_digest", "sums_of_slopes", "worst_ranking",
+    "FORMAT", "LOSSES", "MAX_BYTES", "MAX_LENGTH", "MAX_NUMBERS", "OF_ROWS", "REGULARIZERS", "RISKS",
+    "SUMMAND", "TERM", "VERSION", "Arrays", "Ball", "CertificateError", "Cone", "Contents", "ListRisk", "ListedRisk",
+    "NotProven", "Problem", "Proof", "Says", "SumRisk", "U", "checked", "contents", "digest", "entropy", "entry",
+    "exactly", "exp", "gains", "keys", "leading", "log", "main", "majorised", "natural", "of_rows", "prove", "refusals",
+    "rounded", "semidefinite", "softplus", "some_rows", "statement_digest", "sums_of_slopes", "worst_ranking",
 ]  # fmt: skip

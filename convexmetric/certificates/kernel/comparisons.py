@@ -30,7 +30,6 @@ def hard(s: Ball, mu: Ball) -> Ball:
 
 def itakura_saito(s: Ball, mu: Ball) -> Ball:
     """``r - ln r - 1`` of ``r = s / mu``, or of 1 where s is on the right side of mu."""
-    show(np.all(mu.mid != 0.0), "a margin is zero")
     r = s * np.sign(mu.mid) / abs(mu)
     r = Ball(np.where(mu.mid > 0.0, np.minimum(r.mid, 1.0), np.maximum(r.mid, 1.0)), r.rad)
     return r - log(r) - 1.0
@@ -66,10 +65,9 @@ NEGATIVE = {"negative log", "negative root"}
 class ListedRisk:
     """Listed comparisons, and all pairs of points with labels."""
 
-    dual_keys = "kind"
+    wanted, optional, dual_keys = "kind terms", "", "kind"
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
-        keys(table, "risk", "kind terms")
         terms = table["terms"]
         demand(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
         for term in terms:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CertificateError", "NotProven", "demand", "show"]
+__all__ = ["CertificateError", "NotProven", "demand", "refusals", "show"]
 
 
 class CertificateError(Exception):
@@ -29,3 +31,16 @@ def show(holds: Any, message: str) -> None:
     """Stop a proof that fails."""
     if not holds:
         raise NotProven(message)
+
+
+@contextlib.contextmanager
+def refusals(what: str) -> Iterator[None]:
+    """Whatever goes wrong with a forged file, memory and recursion included, is a refusal that says what it was."""
+    try:
+        yield
+    except CertificateError:
+        raise
+    except OSError as error:
+        raise CertificateError(f"cannot read {what}: {error.strerror or type(error).__name__}") from error
+    except Exception as error:
+        raise CertificateError(f"{what} cannot be evaluated: {type(error).__name__}: {error}") from error

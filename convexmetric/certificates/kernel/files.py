@@ -1,4 +1,4 @@
-"""What a file holds: its reader, its hashes, and numbers and arrays of which nothing is taken for granted."""
+"""What a file holds: its hashes, and numbers and arrays of which nothing is taken for granted."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import copy
 import hashlib
 import json
 import re
-import zipfile
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from .errors import demand
 
 __all__ = [
     "FORMAT", "MAX_SUMMANDS", "OF_ROWS", "SUMMAND", "TERM", "VERSION", "Arrays", "Contents", "Table", "checked",
-    "contents", "digest", "entry", "keys", "natural", "of_rows", "positive", "rational", "statement_digest",
+    "digest", "entry", "keys", "natural", "of_rows", "positive", "rational", "statement_digest",
 ]  # fmt: skip
 
 Table = dict[str, Any]
@@ -32,20 +30,8 @@ MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
 
 
-def contents(path: Path) -> Contents:
-    """Description and arrays of a file that one trusts not to be made to exhaust the machine."""
-    with zipfile.ZipFile(path) as archive:
-        document, arrays = json.loads(archive.read("certificate.json")), {}
-        names = [name for name in archive.namelist() if name != "certificate.json"]
-        for name in names:
-            with archive.open(name) as member:
-                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(member, allow_pickle=False)
-    demand(len(arrays) == len(names), "the file has an array twice")
-    return checked(document, arrays)
-
-
 def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:
-    """The same, if it is of this format and version and has the hashes that it says."""
+    """Description and arrays, if they are of this format and version and have the hashes that are said."""
     keys(document, "certificate.json", "format version title problem dual claimed sha256")
     how = ": write it anew from its problem and solution (write_certificate)" if document["version"] == 1 else ""
     known = document["format"] == FORMAT and document["version"] == VERSION
@@ -140,10 +126,12 @@ class Arrays:
 
 
 def entry(known: dict[str, Any], table: Any, what: str) -> Any:
-    """The class of a kind of block."""
+    """The class of a kind of block, of which a table has the keys."""
     kind = table.get("kind") if isinstance(table, dict) else None
     demand(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
-    return known[str(kind)]
+    found = known[str(kind)]
+    keys(table, what, found.wanted, found.optional)
+    return found
 
 
 def of_rows(name: str) -> bool:

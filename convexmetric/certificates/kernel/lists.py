@@ -5,22 +5,29 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
 from .balls import TINY, WHOLE, Array, Ball, U, entropy, gamma, log, softplus, up
 from .errors import demand, show
-from .files import Arrays, Table, keys, natural, positive, rational
+from .files import Arrays, Table, natural, positive, rational
 from .metrics import Cone, Images, Says, laplacian
 
 __all__ = ["ListRisk", "gains", "majorised", "sum_of_hinges", "sums_of_slopes", "worst_ranking"]
 
 
-def discounted(i: Array, b: Array, p: int, h: int, shift: float = 0.0) -> Ball:
-    """Discounts ``D(t) = 1 / log2(t + shift) = ln 2 / ln(t + shift)``, and at most 1, over their sum up to h."""
+@lru_cache(maxsize=1)
+def discounts(h: int, shift: float) -> Ball:
+    """``D(t) = 1 / log2(t + shift) = ln 2 / ln(t + shift)``, and at most 1, over their sum, t = 1..h."""
     D = log(Ball([2.0])) / log(Ball(np.maximum(np.arange(1.0, h + 1.0) + shift, 2.0)))
-    return (D / D.sum())[np.minimum(i + b, h).astype(np.int64) - 1] * (1.0 * (i + b <= h))
+    return D / D.sum()
+
+
+def discounted(i: Array, b: Array, p: int, h: int, shift: float = 0.0) -> Ball:
+    """Discounts of places, of which the first h count."""
+    return discounts(h, shift)[np.minimum(i + b, h).astype(np.int64) - 1] * (i + b <= h)
 
 
 def halves(i: Array) -> Ball:
@@ -39,10 +46,10 @@ def reciprocal_ranks(i: Array, b: Array, p: int, h: int) -> Ball:
 MEASURES: dict[str, tuple[bool, Any]] = {
     "auc": (False, None),
     "map": (False, lambda i, b, p, h: Ball(i) / Ball(p * (i + b))),
-    "mrr": (False, lambda i, b, p, h: Ball(1.0 * (i == 1.0)) / Ball(1.0 + b)),
+    "mrr": (False, lambda i, b, p, h: Ball(i == 1.0) / Ball(1.0 + b)),
     "err": (False, reciprocal_ranks),
-    "precision": (True, lambda i, b, p, h: Ball(1.0 * (i + b <= h)) / Ball(float(h))),
-    "knn": (True, lambda i, b, p, h: Ball(1.0 * ((i + b <= h) & (i == h // 2 + 1)))),
+    "precision": (True, lambda i, b, p, h: Ball(i + b <= h) / Ball(float(h))),
+    "knn": (True, lambda i, b, p, h: Ball((i + b <= h) & (i == h // 2 + 1))),
     "ndcg": (True, discounted),
     "ndcg-log2": (True, lambda i, b, p, h: discounted(i, b, p, h, 1.0)),
 }
@@ -61,7 +68,7 @@ def gains(measure: str, k: int, cut: bool, p: int, i: Array, b: Array) -> Ball:
     if h <= p:
         return found
     perfect = gain(np.arange(1.0, p + 1.0), np.zeros(p), p, h).sum()
-    return found + (Ball(1.0) - perfect) * (1.0 * (i == 1.0))
+    return found + (Ball(1.0) - perfect) * (i == 1.0)
 
 
 def worst_ranking(gain: Ball, x: Array, z: Array) -> tuple[float, float]:
@@ -75,7 +82,7 @@ def worst_ranking(gain: Ball, x: Array, z: Array) -> tuple[float, float]:
     :math:`8 (n + p + 16) u (1 + D)` plus p radii.
     """
     p, n, x, z = len(x), len(z), x - x[0], z - x[0]
-    D = float(np.max([np.abs(x).max(), np.abs(z).max()]))
+    D = float(np.max([x[-1], np.abs(z).max()]))
     scale, above, best = 2.0 / (p * n), np.arange(n + 1.0), np.zeros(n + 1)
     sums = np.concatenate([[0.0], np.cumsum(z)]) * scale
     for i in range(p):
@@ -136,11 +143,12 @@ class ListRisk:
     worth: of rankings C c_q / n, else the same.
     """
 
+    wanted, optional = "kind loss weight", "margin"
     #: Keys of its dual points, and whether it is never negative.
     dual_keys, nonnegative = "kind bits", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
-        self.cone, self.loss, self.measure, self.k = cone, "hinge", "auc", 1
+        self.cone, self.loss, self.measure = cone, "hinge", "auc"
         self.X, self.margin = arrays("points", None, cone.d), Ball(0.5)
         self.near, N = self._lists("near", arrays), len(self.X)
         count = len(self.near)
@@ -151,11 +159,10 @@ class ListRisk:
         own = "queries" in arrays
         self.Q = arrays("queries", count, cone.d) if own else self.X[arrays("anchors", count, integers=N)]
         self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.near, self.far))
-        demand(len(self.far) == count > 0 and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item")
+        demand(len(self.far) == count and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item")
         weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
         demand((weights >= 0.0).all(), "query_weights must not be negative")
         if table["kind"] == "rankings":
-            keys(table, "risk", "kind measure C", "k short queries")
             self.measure, self.cut = table["measure"], "short" not in table
             known = isinstance(self.measure, str) and self.measure in MEASURES
             known = known and MEASURES[self.measure][0] == ("k" in table)
@@ -167,7 +174,6 @@ class ListRisk:
             self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * weights
             self.shares = Ball.of(share) * weights if self.ranked else self.units
         else:
-            keys(table, "risk", "kind loss weight", "margin")
             self.loss, known = table["loss"], table["loss"] in ("hinge", "logistic")
             demand(known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic")
             self.margin = Ball.of(rational(table.get("margin", "0"), "margin"))
@@ -175,7 +181,7 @@ class ListRisk:
 
     def _lists(self, name: str, arrays: Arrays) -> list[Array]:
         items, stops = arrays(name, None, integers=len(self.X)), arrays(f"{name}_stops", None, integers=2**40)
-        demand(len(stops) and (np.diff(stops) > 0).all() and stops[-1] == len(items), f"the {name} lists are malformed")
+        demand(len(stops) and stops[-1] == len(items), f"the {name} lists are malformed")
         return np.split(items, stops[:-1])
 
     def __len__(self) -> int:
@@ -225,7 +231,7 @@ class ListRisk:
             W[q] = np.bincount(self.far[q], c, len(self.X)) - np.bincount(self.near[q], r, len(self.X))
             mids[q], rads[q] = worth.mid, worth.rad
         unit = self.units * (1.0 / one)
-        rad = up((unit.rad + 2.0 * U * unit.mid) * np.abs(W).max(axis=1))
+        rad = up((unit.rad + U * unit.mid) * np.abs(W).max(axis=1))
         W *= unit.mid[:, None]
         S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
         return Says((Ball(mids, rads) * self.shares).sum(), S)
@@ -249,8 +255,8 @@ class ListRisk:
             groups = arrays("groups", len(self), integers=weights.shape[1])
             show((weights.sum(axis=0, dtype=np.float64) <= one).all(), "weights of rankings exceed one in sum")
         for q, (r, c) in enumerate(zip(near, far, strict=True)):
-            # Then no sum of them overflows.
-            fit = bool((r <= len(c) * one).all() and (c <= len(r) * one).all())
+            # Then no sum of them overflows; neither does one of r, of which the largest is compared first.
+            fit = bool((c <= len(r) * one).all())
             if fit and self.ranked:
                 above = np.cumsum(steps[:, ends[q] - len(r) : ends[q]], axis=1)
                 fit, worth = self._of_rankings(r, c, above, weights[:, groups[q]], one)
@@ -270,3 +276,9 @@ class ListRisk:
         fit = majorised(r, (w @ above)[::-1]) and majorised(c, np.cumsum(counts[:0:-1])[::-1])
         gain = gains(self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0), above.astype(np.float64))
         return fit, ((Ball(1.0) - gain.sum(1)) * (w / one)).sum()
+
+
+class Rankings(ListRisk):
+    """Those with a measure."""
+
+    wanted, optional = "kind measure C", "k short queries"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from .balls import Array, Ball, rounded
-from .errors import NotProven, demand, show
+from .errors import CertificateError, NotProven, demand, refusals, show
 from .metrics import Cone, Says
 
 from .files import (  # isort: skip
-    Arrays, Contents, Table, contents, digest, entry, keys, natural, of_rows, rational, statement_digest,
+    Arrays, Contents, Table, digest, entry, keys, natural, of_rows, rational, statement_digest,
 )  # fmt: skip
+from .reader import contents
 from .regularizers import REGULARIZERS
 from .sums import RISKS
 
@@ -29,9 +31,11 @@ __all__ = ["Problem", "Proof", "main", "prove"]
 class Problem:
     """The statement of a file, read and checked."""
 
+    wanted, optional = "cone features risk regularizer linear", "constant"
+
     def __init__(self, document: Table, arrays: Arrays) -> None:
         table = self.table = document["problem"]
-        keys(table, "problem", "cone features risk regularizer linear", "constant")
+        keys(table, "problem", self.wanted, self.optional)
         demand(isinstance(table["linear"], bool), "problem: linear must be true or false")
         cone = self.cone = Cone(table, arrays)
         self.constant = rational(table.get("constant", "0"), "constant")
@@ -63,8 +67,8 @@ class Problem:
         # Without G the regularizer is at most F, if the risk is nonnegative.
         known = self.G is None and self.risk.nonnegative
         slopes, e = self.omega.slopes(given, None if upper is None or not known else max(upper, Fraction(0)))
-        slopes += [-(says.S * Ball.of(share))] if share else []
         slopes += [] if self.G is None else [Ball(self.G)]
+        slopes += [-(says.S * Ball.of(share))] if share else []
         # Of one term or of none the sum is exact.
         K = reduce(add, slopes) if slopes else Ball(np.zeros(self.cone.shape))
         self.cone.dual(K, "the slope less the dual matrix")
@@ -155,7 +159,12 @@ def misfits(rows: Iterable[tuple[int, int]], count: int) -> str:
 
 
 def main(*paths: str) -> int:
-    """Print bounds and the hash of the statement; exit code 0 if the claims of the files are proven, else 1."""
-    proof = prove(contents(Path(path)) for path in paths)
+    """Print bounds and the hash of the statement; exit code 0 if the claims of the files are proven, else 1 or 2."""
+    try:
+        with refusals("the problem"):
+            proof = prove(contents(Path(path)) for path in paths)
+    except CertificateError as error:
+        print(f"refused: {error}", file=sys.stderr)
+        return 2
     print(f"{proof.lower} <= optimum <= {proof.upper}\nstatement: {proof.problem.sha256}\n{proof.reason or 'accepted'}")
     return int(bool(proof.reason))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .balls import Array, Ball, exactly, log, semidefinite
-from .errors import demand, show
+from .errors import NotProven, demand, show
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational
 from .metrics import Cone
 
@@ -28,7 +28,6 @@ class Zero:
     parameters, definite, wanted, optional = "", False, "kind", ""
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
-        keys(table, "regularizer", self.wanted, self.optional)
         self.kind, self.cone, self.weight, self.prior = table["kind"], cone, Ball(0.0), None
         if "weight" in self.wanted:
             self.weight = Ball.of(positive(table["weight"], "weight"))
@@ -224,11 +223,13 @@ class QuadraticForm(Zero):
         e, P = (z * reach).sum() * 0.5, reach[:, 0]
         if self.convex:
             return [P], e
-        show(lack >= 0 and most is not None, "a form that may lack convexity wants an upper bound, and no G")
+        if lack < 0 or most is None:
+            raise NotProven("a form that may lack convexity wants an upper bound, and no G")
         semidefinite(self.L + Ball(np.eye(self.cone.d)) * Ball.of(lack), "the quadratic form with what it lacks")
         diagonal = self.L[self.rows, self.rows].below()
         show((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
-        square = 2 * (most or 0) / exactly(diagonal.min(initial=1.0)) + z[self.rows].norm().upper() ** 2
+        least = exactly(diagonal.min()) if diagonal.size else 1
+        square = 2 * most / least + (z[self.rows] * z[self.rows]).sum().upper()
         return [P], e + Ball.of(lack * square)
 
 

@@ -13,24 +13,23 @@ from .balls import Array, Ball
 from .comparisons import ListedRisk
 from .errors import NotProven, demand
 from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
-from .lists import ListRisk
+from .lists import ListRisk, Rankings
 from .metrics import Cone, Says
 
 __all__ = ["RISKS", "SumRisk"]
 
 
 SUMMANDS: dict[str, Any] = {
-    "pairs of lists": ListRisk, "rankings": ListRisk, "listed comparisons": ListedRisk, "all pairs": ListedRisk
+    "pairs of lists": ListRisk, "rankings": Rankings, "listed comparisons": ListedRisk, "all pairs": ListedRisk
 }  # fmt: skip
 
 
 class SumRisk:
     """A sum of risks, each with arrays of its own: its rows are those of the first, then those of the second."""
 
-    dual_keys = "kind summands"
+    wanted, optional, dual_keys = "kind summands", "", "kind summands"
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
-        keys(table, "risk", "kind summands")
         tables = table["summands"]
         fits = isinstance(tables, list) and 1 <= len(tables) <= MAX_SUMMANDS
         demand(fits, f"risk: summands must be 1 to {MAX_SUMMANDS} risks")

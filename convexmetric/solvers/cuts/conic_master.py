@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import InfeasibleError, InputError, SolverError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers.user_terms import solve_conic
+from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.risks import DualPoint
 from convexmetric.solvers.cuts.master import MasterPoint
 
@@ -45,16 +45,37 @@ class ConicMaster:
         self.count = -1
 
     def start(self) -> Array:
-        """The metric of least penalty, from which all others keep the constraints.
+        """The metric of least penalty, from which all others keep the constraints; else where it is known to be finite.
 
         Raises
         ------
+        InfeasibleError
+            If no metric satisfies the user's constraints.
         InputError
-            If no metric satisfies the constraints, or the penalty is unbounded.
+            If the user's terms fall without end, so that nothing but the data holds the metric.
         """
-        if solve_conic(cp.Problem(cp.Minimize(self.penalty), self.inside), TIGHT) == -np.inf:
-            raise InputError("extra_objective falls without end: bound the metric, or make the term bounded from below")
-        return self._metric()
+        omega = self.problem.regularizer
+        try:
+            if self._solve(cp.Problem(cp.Minimize(self.penalty), self.inside)) > -np.inf:
+                return self._metric()
+        except SolverError:
+            if omega.grade == "conic":
+                raise
+        if omega.grade == "conic":
+            raise InputError(
+                "CLARABEL did not find where the penalty is least: bound the metric by constraints, bound "
+                "extra_objective from below, or rescale X and weights"
+            )
+        return self.problem.cone.zeros() if omega.prior is None else omega.repair(omega.prior, self.problem.cone)
+
+    def _solve(self, program: cp.Problem) -> float:
+        """The value by CLARABEL, which may take numbers of extreme sizes for constraints that contradict each other."""
+        try:
+            return solve_conic(program, TIGHT)
+        except InfeasibleError as error:
+            if self.problem.regularizer.grade == "conic":
+                raise
+            raise SolverError("CLARABEL found no metric of a finite penalty; rescale X and weights") from error
 
     def solve(
         self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
@@ -64,13 +85,20 @@ class ConicMaster:
         if not ROOM**-2 * self.count <= count <= self.count:
             self._state(C, ROOM * count)
         full = cone.from_coordinates(normals) if normals.shape[1] == cone.size else normals
+        if not (np.isfinite(full).all() and np.isfinite(offsets).all()):
+            raise SolverError("cuts hold numbers beyond floats; rescale X, margins and weights")
         rows, slack_of = np.zeros(self.normals.shape), np.zeros(self.slack_of.shape)
         rows[:count], slack_of[np.arange(count), group] = full.reshape(count, -1), 1.0
         # A row without a cut says 0 >= -1.
         levels = np.full(self.offsets.shape, -1.0)
         levels[:count] = offsets
         self.normals.value, self.slack_of.value, self.offsets.value = rows, slack_of, levels
-        lower = solve_conic(self.program, TIGHT)
+        lower = self._solve(self.program)
+        if self.M.value is None:
+            raise SolverError(
+                f"CLARABEL called the master of cutting planes {self.program.status}: rescale X and weights, or keep "
+                "the metric within a Budget(A, limit)"
+            )
         upper = max(float(self.program.value), lower + TIGHT * abs(lower))
         M = self._metric()
         a = np.maximum(np.asarray(self.cuts.dual_value)[:count], 0.0)

@@ -19,9 +19,10 @@ learning to rank prints as its Algorithm 1. It is slow for three reasons, each w
   nearer to that, once it rises nearer to the best metric;
 - cuts pile up: those with hardly any weight in the last few masters are dropped (they can come back).
 
-An interior-point method solves the master where the penalty is linear or quadratic. Any other penalty, such as a norm
-or one with constraints and terms of the user's own, has a master in CVXPY. Its first cuts are made at the metric of
-least penalty, which satisfies the user's constraints, and so do all that follow.
+An interior-point method solves the master where the penalty is linear or quadratic, and Newton's method that of a
+log-determinant. Any other penalty, such as a norm or one with constraints and terms of the user's own, has a master
+in CVXPY. Its first cuts are made at the metric of least penalty, which satisfies the user's constraints, and so do
+all that follow.
 
 Of a risk that may be negative :math:`\xi \ge 0` is not true. Its cuts at the metric zero, :math:`b_{0 g} - \langle
 \Psi_{0 g}, M \rangle`, take the place of zero: the master is that of the nonnegative :math:`R_g(M) - b_{0 g} + \langle
@@ -45,6 +46,7 @@ from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
+from convexmetric.solvers.cuts.newton_master import NewtonMaster, has_newton_master
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import quadratic_part
@@ -76,7 +78,8 @@ class CuttingPlanes(Solver):
     drop_after : int or None
         Drop cuts that are not alive in this many masters running; None keeps all.
     master : "interior-point", "conic" or None
-        What solves the master; by default the interior point where the penalty is linear or quadratic, else CLARABEL.
+        What solves the master; by default the interior point where the penalty is linear or quadratic, Newton's method
+        where it is a log-determinant, else CLARABEL.
     least_stabilisation, most_stabilisation : float
         Range of an adaptive alpha.
     pace : float
@@ -160,9 +163,9 @@ class CuttingPlanes(Solver):
             width, master = float(cone.d**2), 32.0 * cuts * cone.d
         return 2.0 * FLOAT * cuts * width + max(pass_memory(problem), FLOAT * master)
 
-    def _master(self, problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster:
+    def _master(self, problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
         if self.master == "conic" or (self.master is None and problem.quadratic() is None):
-            return ConicMaster(problem)
+            return NewtonMaster(problem) if self.master is None and has_newton_master(problem) else ConicMaster(problem)
         return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:

@@ -168,7 +168,8 @@ def simplex_qp(H: Array, c: Array, group: np.ndarray, C: Array) -> Array:
         K[np.diag_indices(k)] += z / x
         try:
             dx = cho_solve(cho_factor(K, check_finite=False), c - H @ x + aim / x - (aim / s)[group])
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, ValueError):
+            # Not positive definite, or numbers beyond floats.
             break
         ds = -np.bincount(group, dx, len(C)).astype(np.float64)
         dz, dw = aim / x - z - z / x * dx, aim / s - w - w / s * ds

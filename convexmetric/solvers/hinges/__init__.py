@@ -1,14 +1,11 @@
-"""Newton's method on hinges of pairs of distances that are never listed, and the hinges that a certificate decides."""
+"""Newton's method on hinges of pairs of distances that are never listed."""
 
-from convexmetric.solvers.hinges.screening import Screened, screen
 from convexmetric.solvers.hinges.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.hinges.smoothed_low_rank import SmoothedLowRank
 from convexmetric.solvers.hinges.smoothed_newton import SmoothedNewton
 
 __all__ = [
-    "Screened",
     "SemismoothNewton",
     "SmoothedLowRank",
     "SmoothedNewton",
-    "screen",
 ]

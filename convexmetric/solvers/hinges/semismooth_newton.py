@@ -42,8 +42,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.hinges.newton_system import Factorised, NewtonSystemSettings, solve_newton
-from convexmetric.solvers.hinges.screening import Screening
-from convexmetric.solvers.run import Monitor, Solver, check_counts, check_flags, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Solver, check_counts, check_positive, check_shares
 from convexmetric.solvers.run.memory import FLOAT, pass_memory, row_width
 from convexmetric.solvers.run.needs import linear_part, squared_norm
 
@@ -58,9 +57,6 @@ class SemismoothNewton(Solver):
     ----------
     max_steps : int
         Newton steps after which it gives up; what it found is kept.
-    screen : bool
-        Count the hinges whose side at the optimum is certain each time the gap fell by a factor of ten, and leave them
-        out of the last phase; the number is the entry "decided" of the history.
     first_width : float
         First width of the smoothed hinges, in margins.
     start_width : float
@@ -106,10 +102,6 @@ class SemismoothNewton(Solver):
     first_barrier : float
         First barrier of the interior point in units of the width, or of the median slack of the comparisons that
         joined.
-    screening_gap : float
-        Gap from which ``screen`` counts.
-    screening_factor : float
-        Factor by which the gap has to fall before it counts again.
     warm_gap : float
         Gap above which the point is kept from which a neighbouring problem starts.
     """
@@ -117,7 +109,6 @@ class SemismoothNewton(Solver):
     name: ClassVar[str] = "semismooth-newton"
 
     max_steps: int = 500
-    screen: bool = False
     _: KW_ONLY
     first_width: float = 20.0
     start_width: float = 1.0
@@ -141,19 +132,16 @@ class SemismoothNewton(Solver):
     boundary_share: float = 0.99
     least_slope: float = 0.02
     first_barrier: float = 0.1
-    screening_gap: float = 0.1
-    screening_factor: float = 0.1
     warm_gap: float = 1e-4
 
     def __post_init__(self) -> None:
         check_counts(self, "max_steps", "sample_size", "short_steps", "retry_after", "most_free")
         check_counts(self, "interior_rounds", "interior_steps")
-        check_flags(self, "screen")
         check_positive(self, "first_width", "start_width", "start_balance", "subproblem_accuracy")
         check_positive(self, "balance", "balance_tolerance", "largest_sigma")
-        check_positive(self, "interior_accuracy", "first_barrier", "screening_gap", "warm_gap")
+        check_positive(self, "interior_accuracy", "first_barrier", "warm_gap")
         check_shares(self, "width_factor", "sufficient_gain", "backtracking", "shortest_step", "boundary_share")
-        check_shares(self, "least_slope", "screening_factor")
+        check_shares(self, "least_slope")
 
     def prepare(self, problem: MetricProblem) -> WarmRun | Reason:
         """Needs hinges over pairs of near and far items and a squared Frobenius norm, with a linear term or without.
@@ -191,7 +179,6 @@ class SemismoothNewton(Solver):
         warm = _left(monitor, problem) if warm is None else warm
         run = _Run(self, problem, risk, reg, monitor)
         monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
-        run.screening = Screening(problem, self.screening_gap, self.screening_factor) if self.screen else None
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
             run.follow(warm)
@@ -266,7 +253,6 @@ class _Run:
         #: Kinks of a query that are listed at most: several times its share of the sample.
         self.most = int(min(4 * settings.sample_size // risk.parts + 16, risk.pairs.max()))
         self.warm: Warm | None = None
-        self.screening: Screening | None = None
 
     def follow(self, warm: Warm | None) -> None:
         """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
@@ -349,8 +335,6 @@ class _Run:
     def count(self, **details: float) -> bool:
         """Count an iteration; True if the solve must stop."""
         self.left -= 1
-        if self.screening is not None:
-            details |= self.screening.look(self.monitor)
         self.stopped = self.monitor.iterate(**details) or self.left <= 0
         return self.stopped
 
@@ -397,8 +381,6 @@ class _SlopesInteriorPoint:
         self.risk, self.cone, self.reg, self.G = run.risk, run.cone, run.reg, run.G
         self.projection, self.sigma, self.M0 = at.projection, at.sigma, at.M
         order = np.lexsort(at.here.places.T[::-1])
-        if run.screening is not None:
-            order = order[run.screening.undecided(at.here.sample[order], self.M0)]
         self.places, self.kinks = at.here.places[order], Kinks(run.risk, at.here.sample[order], np.empty(0))
         t = run.risk.margin - self.kinks.margins(self.M0)
         self.z = self._inside(0.5 + t / run.width)
@@ -420,9 +402,6 @@ class _SlopesInteriorPoint:
         """Free the comparisons that changed sides; False if there are none, or too many."""
         M = self.projection.positive / self.sigma
         places, sample = self.risk.turned(self.M0, M)
-        if self.run_.screening is not None:
-            free = self.run_.screening.undecided(sample, self.M0)
-            places, sample = places[free], sample[free]
         joined = np.concatenate([self.places, places])
         together, first = np.unique(joined, axis=0, return_index=True)
         if not len(self.places) < len(together) <= self.settings.most_free:

@@ -143,6 +143,11 @@ class FactorObjective(ABC, Generic[Point]):
     def at(self, C: Array) -> Point:
         """One pass over the data."""
 
+    def tried(self, C: Array) -> Point:
+        """The same where a step may have gone too far: no number is less than another, so that it is refused."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.at(C)
+
     @abstractmethod
     def second_along(self, here: Point) -> Map:
         """From E, ``(r, d)``, to B times the second derivative of the risk along ``B^T E + E^T B``."""
@@ -176,7 +181,7 @@ class FactorObjective(ABC, Generic[Point]):
             share = max(settings.least_cg_accuracy, float(np.sqrt(np.linalg.norm(here.gradient))))
             share = min(settings.cg_accuracy, share)
             step, promised = steihaug(self.hessian(here), here.gradient, radius, settings.cg_steps, share)
-            there = self.at(here.C + step)
+            there = self.tried(here.C + step)
             length = float(np.linalg.norm(step))
             inside = not at_boundary(length, radius)
             # Near the optimum what is gained and promised is less than the rounding of the objective.
@@ -207,7 +212,7 @@ class FactorObjective(ABC, Generic[Point]):
         slope, old = float((values[above] - 1.0).sum()), self._kept(here.C)
         share = slope / curvature if curvature > 0.0 else 1.0
         for _ in range(self.settings.growth_trials):
-            there = self.at(np.concatenate([old, np.sqrt(share) * rows]))
+            there = self.tried(np.concatenate([old, np.sqrt(share) * rows]))
             if there.value < here.value:
                 return there
             share *= 0.25

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import DualError, InputError
+from convexmetric.errors import InputError
+from convexmetric.files import check_writable, read_arrays, write_arrays
 from convexmetric.problem import MetricProblem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Progress
@@ -35,7 +36,7 @@ SHARE = 0.1
 #: Name of a dual point that is one multiplier a comparison.
 MULTIPLIERS = "multipliers"
 SOLVER = "solver."
-KEYS = {"format", "fingerprint", "history", "seconds", "M", "solver"}
+KEYS = {"format", "fingerprint", "history", "details", "seconds", "M", "solver"}
 
 
 @dataclass
@@ -76,19 +77,22 @@ class Checkpoint:
     Raises
     ------
     InputError
-        If the path cannot be a file.
+        If no file can be written there.
     """
 
     def __init__(self, path: str | os.PathLike[str], problem: MetricProblem) -> None:
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"checkpoint must be a path, got {type(path).__name__}")
         self.path = Path(path)
-        if self.path.is_dir() or not self.path.absolute().parent.is_dir():
-            raise InputError(f"checkpoint must be a file in a folder that exists, got {str(self.path)!r}")
+        try:
+            check_writable(self.path)
+        except InputError as error:
+            raise InputError(f"checkpoint must be a file that can be written: {error}") from error
         self.problem = problem
         self.fingerprint = problem.fingerprint()
         self._written = -np.inf
         self._cost = 0.0
+        self._failed = False
 
     @property
     def due(self) -> bool:
@@ -96,7 +100,10 @@ class Checkpoint:
         return perf_counter() - self._written >= self._cost / SHARE
 
     def write(self, state: State) -> None:
-        """Write and move into place: the file is the last complete state at any moment."""
+        """Write and move into place: the file is the last complete state at any moment.
+
+        What cannot be written is warned about once: the solve goes on, and tries again later.
+        """
         began = perf_counter()
         history = [[p.iteration, p.seconds, p.upper_bound, p.lower_bound, p.gap] for p in state.history]
         arrays: dict[str, Any] = {
@@ -110,12 +117,12 @@ class Checkpoint:
         }
         arrays |= {} if state.dual is None else dual_arrays(state.dual, MULTIPLIERS)
         arrays |= {f"{SOLVER}{name}": array for name, array in state.arrays.items()}
-        partial = self.path.with_name(self.path.name + ".partial")
-        with partial.open("wb") as file:
-            np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, self.path)
+        try:
+            write_arrays(self.path, arrays)
+        except InputError as error:
+            if not self._failed:
+                warnings.warn(f"the checkpoint is not up to date, and the solve goes on: {error}", stacklevel=2)
+            self._failed = True
         self._written = perf_counter()
         self._cost = self._written - began
 
@@ -129,8 +136,11 @@ class Checkpoint:
         """
         if not self.path.exists():
             return None
-        arrays = self._arrays()
-        if not arrays.keys() >= KEYS or arrays["format"].shape != () or int(arrays["format"]) != FORMAT:
+        try:
+            arrays = read_arrays(self.path, max_bytes=MAX_BYTES)
+        except InputError as error:
+            raise InputError(f"{self.path} is not a readable checkpoint ({error}); remove it to start again") from error
+        if not arrays.keys() >= KEYS or not np.array_equal(arrays["format"], FORMAT):
             raise InputError(f"{self.path} is no checkpoint that this version reads; remove it to start again")
         if arrays["fingerprint"].tobytes() != self.fingerprint.encode():
             raise InputError(
@@ -141,28 +151,17 @@ class Checkpoint:
             dual = dual_from_arrays(arrays, MULTIPLIERS)
             own = {name.removeprefix(SOLVER): a for name, a in arrays.items() if name.startswith(SOLVER)}
             M, seconds, solver = self.problem.metric(arrays["M"]), float(arrays["seconds"]), arrays["solver"]
+            if not 0.0 <= seconds < np.inf:
+                raise ValueError(f"it took {seconds} seconds")
             return State(M, dual, history, seconds, solver.tobytes().decode(), own)
-        except (KeyError, TypeError, ValueError, DualError) as error:
-            raise InputError(f"{self.path} is damaged ({error}); remove it to start again") from error
-
-    def _arrays(self) -> Mapping[str, np.ndarray]:
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                size = sum(info.file_size for info in archive.infolist())
-            if size > MAX_BYTES:
-                raise InputError(f"{self.path} holds more than {MAX_BYTES} bytes and was not read")
-            with np.load(self.path, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{self.path} is not a readable checkpoint ({error}); remove it to start again") from error
+        except Exception as error:
+            raise InputError(f"{self.path} is damaged ({error!r}); remove it to start again") from error
 
     @staticmethod
     def _history(arrays: Mapping[str, np.ndarray]) -> list[Progress]:
         details = json.loads(arrays["details"].tobytes().decode())
-        rows = arrays["history"].tolist()
+        rows = arrays["history"].astype(np.float64).tolist()
         return [
-            Progress(int(row[0]), row[1], row[2], row[3], row[4], detail)
-            for row, detail in zip(rows, details, strict=True)
+            Progress(int(number), seconds, upper, lower, gap, {name: float(value) for name, value in detail.items()})
+            for (number, seconds, upper, lower, gap), detail in zip(rows, details, strict=True)
         ]

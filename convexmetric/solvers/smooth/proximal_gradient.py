@@ -103,7 +103,9 @@ class ProximalGradient(Solver):
             while True:
                 there = cone.project((N + tried * (point.S - linear)) / (1.0 + tried * mu))
                 change = there - N
-                ahead = risk.value(there)
+                # A step too far may overflow, and is shortened.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    ahead = risk.value(there)
                 # The slack is for rounding, without which steps shrink to nothing near the optimum.
                 allowed = value - cone.inner(point.S, change) + 0.5 / tried * cone.inner(change, change)
                 if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:

@@ -64,7 +64,8 @@ def test_a_solve_cut_short_ends_at_the_same_optimum(tmp_path, problem, solver):
     # A finished solve is there at once.
     again = cm.solve(problem(), tol=tol, solver=solver, checkpoint=path)
     assert len(again.history) == len(last.history)
-    assert again.upper_bound == last.upper_bound
+    # A matrix that rounding left outside the cone is projected anew, which changes its last bits.
+    assert again.upper_bound == pytest.approx(last.upper_bound, rel=1e-12)
     assert again.lower_bound == pytest.approx(last.lower_bound, rel=1e-12)
 
 
@@ -153,7 +154,7 @@ def test_files_that_are_no_checkpoint_of_this_problem_are_named(tmp_path, monkey
         cm.solve(wine(), checkpoint=path)
     path.write_bytes(whole)
     monkeypatch.setattr("convexmetric.solvers.run.checkpoint.MAX_BYTES", 1000)
-    with pytest.raises(InputError, match="holds more than 1000 bytes"):
+    with pytest.raises(InputError, match="larger than 1000 bytes"):
         cm.solve(wine(), checkpoint=path)
     for wrong in (3, tmp_path, tmp_path / "nowhere" / "state.npz"):
         with pytest.raises(InputError, match="checkpoint must be a"):

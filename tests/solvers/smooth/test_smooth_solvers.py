@@ -10,7 +10,7 @@ import convexmetric as cm
 from convexmetric.comparisons import Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
-from convexmetric.losses import Logistic
+from convexmetric.losses import Logistic, SmoothLoss
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, SmoothSeparableRisk
 from convexmetric.solvers import FactorSettings
@@ -225,3 +225,35 @@ def test_what_they_refuse():
         cm.solve(triplets(SquaredFrobenius(1.0)), solver="factored-descent")
     with pytest.raises(InputError, match="start must be a finite array"):
         cm.solve(instance("cross-modal, representatives"), solver=cm.FactoredDescent(2, start=np.ones((3, 4))))
+
+
+class Exponential(SmoothLoss):
+    """``exp(-s)``, which overflows at margins that a step too far makes."""
+
+    nonnegative = True
+
+    def values(self, s):
+        return np.exp(-s)
+
+    subgradient = curvature = values
+
+    def clip(self, u):
+        return np.maximum(u, 0.0)
+
+    def dual_values(self, u):
+        return u - u * np.log(np.where(u > 0.0, u, 1.0))
+
+    def statement(self, s):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4, 8])
+def test_steps_that_overflow_are_refused_without_a_warning(seed):
+    rng = np.random.default_rng(seed)
+    X, cone = 100.0 * rng.standard_normal((20, 4)), PSDCone(4)
+    rows = np.array([rng.choice(20, 3, replace=False) for _ in range(40)])
+    problem = cm.MetricProblem(SmoothSeparableRisk(Triplets(X, rows, cone), Exponential()), Trace(1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        solution = cm.solve(problem, 1e-6, solver="low-rank-newton", max_iter=100)
+    assert solution.status == "optimal"

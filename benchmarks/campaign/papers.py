@@ -1,0 +1,257 @@
+"""Problems of the papers for the campaign of solves, each with a twin on well-scaled data where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import convexmetric as cm
+from campaign.draws import GRID, Case, Draw, RedrawError, exact, power, some_triplets, weights, written
+from convexmetric.comparisons import PairDistances, Triplets
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.losses import BoxLoss, Hinge, Logistic
+from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
+from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
+
+__all__ = ["PAPERS"]
+
+
+def ranking(measure: str) -> Callable[[Draw], Case]:
+    def make(of: Draw) -> Case:
+        rng, X, n = of.rng, of.X, len(of.X0)
+        k = {"k": int(rng.integers(1, 6))} if measure in ("precision", "ndcg", "ndcg-log2", "knn") else {}
+        squared = rng.random() < 0.3
+        options = {"measure": measure, "diagonal": bool(rng.random() < 0.3), **k}
+        options["regularizer"] = "squared-frobenius" if squared else "trace"
+        factor = of.scale ** (-4 if squared else -2)
+        C, C0 = weights(of, factor, 0, 9)
+        of.notes.append(f"{options}")
+        if not of.few:
+            labels = cm.RankingProblem.from_labels
+            return Case(lambda: labels(X, of.y, C=C, **options), lambda: labels(of.X0, of.y, C=C0, **options), factor)
+        near, far = [[1]], [[2]] if rng.random() < 0.5 else [list(range(2, n))]
+        q, q0 = X[:1], of.X0[:1]
+        return Case(
+            lambda: cm.RankingProblem(X, near, far, queries=q, C=C, **options),
+            lambda: cm.RankingProblem(of.X0, near, far, queries=q0, C=C0, **options),
+            factor,
+        )
+
+    return make
+
+
+def turned(X: np.ndarray, triplets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Triplets that some weights satisfy by a margin, whatever the units of the columns."""
+    scales = np.maximum(np.abs(X).max(axis=0), GRID)
+    w = (rng.random(X.shape[1]) + 0.1) / scales**2
+    i, j, k = triplets.T
+    s = ((X[i] - X[k]) ** 2 - (X[i] - X[j]) ** 2) @ w
+    kept = np.where((s < 0)[:, None], triplets[:, [0, 2, 1]], triplets)[np.abs(s) > 0.05]
+    if not len(kept):
+        raise RedrawError
+    return kept
+
+
+def relative(form: str, hard: bool) -> Callable[[Draw], Case]:
+    def make(of: Draw) -> Case:
+        rng, X0, X, options = of.rng, of.X0, of.X, {}
+        n, d = X0.shape
+        chosen = form if form != "kernel" else str(rng.choice(["linear", "matrix", "rbf"]))
+        degree, itself, features, other = -4, False, X0, {}
+        if chosen == "map":
+            A = rng.integers(0, 3, (d, int(rng.integers(1, 5)))).astype(float)
+            options = other = {"A": A}
+            features = X0 @ A
+        elif chosen == "sparse":
+            X, X0 = sp.csr_array(X), sp.csr_array(X0)
+        elif chosen in ("linear", "matrix"):
+            # Products of points on a coarse grid are exact; translation would change them.
+            X0 = np.round(X0 * 2.0**8) * 2.0**-8
+            X, features = X0 * exact(of.scale), X0 @ X0.T
+            options = other = {"kernel": "linear"}
+            if chosen == "matrix":
+                degree = -2
+                options, other = {"kernel": features * exact(of.scale)}, {"kernel": features}
+                X = X0
+        elif chosen == "rbf":
+            options, itself = {"kernel": "rbf"}, True
+        triplets = some_triplets(rng, n, of.few)
+        factor = of.scale**degree
+        C = C0 = np.inf
+        if hard:
+            triplets = turned(np.exp(-((X[:, None] - X) ** 2).mean(2)) if itself else features, triplets, rng)
+        else:
+            C, C0 = weights(of, factor)
+        of.notes.append(chosen)
+        made = cm.RelativeComparisonProblem
+        twin = None if itself else lambda: made(X0, triplets, C=C0, **other)
+        return Case(lambda: made(X, triplets, C=C, **options), twin, factor)
+
+    return make
+
+
+def triplets(of: Draw) -> Case:
+    rng, X, n, mu = of.rng, of.X, len(of.X0), of.margin
+    squared, form = rng.random() < 0.7, rng.random()
+    reg, reg0 = weights(of, of.scale**4 / mu if squared else of.scale**2, -6, 3)
+    margin = rng.integers(1, 9).item() * power(-2)
+    options = {"intra": float(rng.choice([0.0, 0.5])), "inter": 0.25 if squared and rng.random() < 0.3 else 0.0}
+    options |= {
+        "diagonal": bool(rng.random() < 0.4),
+        "regularizer": "squared-frobenius" if squared else "trace",
+    }
+    mine, other = {"reg": reg, "margin": exact(margin * mu)}, {"reg": reg0, "margin": written(margin)}
+    of.notes.append(f"{options}")
+    if form < 0.4 or of.few:
+        rows = some_triplets(rng, n, of.few)
+        make, arguments = cm.TripletProblem, (rows,)
+    elif form < 0.7:
+        # Neighbours are found in the twin's points: distances of others round.
+        make, arguments = cm.TripletProblem.from_labels, (of.y, None, None)
+    else:
+        links = rng.random((n, n)) < 0.2
+        links[0, 1], links[0, 2] = True, False
+        make, arguments = cm.TripletProblem.from_graph, (links,)
+    return Case(lambda: make(X, *arguments, **mine, **options), lambda: make(of.X0, *arguments, **other, **options), mu)
+
+
+def pairs(of: Draw) -> Case:
+    rng, X, n, d = of.rng, of.X, *of.X0.shape
+    reg, reg0 = weights(of, of.scale**2, -8, 1)
+    margin: Any = (0.5, 1.5) if rng.random() < 0.4 else float(rng.choice([1.0, 0.25]))
+    if of.kind == "margins":
+        margin = tuple(2.0 ** rng.integers(-60, 61, 2)) if rng.random() < 0.5 else float(2.0 ** rng.integers(-60, 61))
+    options = {"margin": margin, "norm": str(rng.choice(["frobenius", "trace"]))}
+    itself = d > n
+    if rng.random() < 0.2:
+        options["kernel"], itself = str(rng.choice(["linear", "rbf", "unit-rbf"])), True
+    of.notes.append(f"{options}")
+    if rng.random() < 0.5 and not of.few:
+        make, arguments = cm.PairMarginProblem.from_labels, (of.y,)
+    else:
+        listed = np.array([rng.choice(n, 2, replace=False) for _ in range(1 if of.few else int(rng.integers(4, 40)))])
+        r = np.where(of.y[listed[:, 0]] == of.y[listed[:, 1]], 1, -1)
+        make, arguments = cm.PairMarginProblem, (listed, r)
+    twin = None if itself else lambda: make(of.X0, *arguments, reg=reg0, **options)
+    return Case(lambda: make(X, *arguments, reg=reg, **options), twin)
+
+
+def similarity(of: Draw) -> Case:
+    rng, X, n = of.rng, of.X, len(of.X0)
+    reg, reg0 = weights(of, of.scale**2, -8, 1)
+    listed = np.array([rng.choice(n, 2, replace=False) for _ in range(1 if of.few else int(rng.integers(4, 40)))])
+    y = rng.integers(0, 17, len(listed)) / 16.0
+    options = {"loss": str(rng.choice(["squared", "absolute", "weighted"])), "y0": 0.25}
+    options["norm"] = str(rng.choice(["frobenius", "trace"]))
+    of.notes.append(f"{options}")
+    make = cm.SimilarityRegressionProblem
+    return Case(lambda: make(X, listed, y, reg=reg, **options), lambda: make(of.X0, listed, y, reg=reg0, **options))
+
+
+def large_margin(of: Draw) -> Case:
+    X, y = of.X, of.y
+    k, push, diagonal = int(of.rng.integers(1, 4)), float(of.rng.choice([0.25, 0.5])), bool(of.rng.random() < 0.4)
+    if of.kind == "weights":
+        push = (
+            2.0 ** -int(of.rng.integers(1, 900)) if of.rng.random() < 0.5 else 1.0 - 2.0 ** -int(of.rng.integers(1, 50))
+        )
+    return Case(lambda: cm.LargeMarginProblem(X, y, n_neighbors=k, push=push, diagonal=diagonal), None)
+
+
+def cross_modal(of: Draw) -> Case:
+    rng, m = of.rng, len(of.X0)
+    moved = of.X if of.offset.any() else None
+    alpha, alpha0 = weights(of, of.scale**2)
+    beta = float(rng.choice([0.0, 0.125]))
+    half = int(rng.integers(3, m - 2))
+    if len(set(of.y[half:])) < 2 or not set(of.y[:half]) & set(of.y[half:]):
+        # No query would rank anything.
+        raise RedrawError
+    X, X0 = (moved if moved is not None else of.X), of.X0
+    options: dict[str, Any] = {"beta": beta, "n_clusters": None, "n_neighbors": int(rng.integers(1, 4))}
+
+    def made(points, weight):
+        return cm.CrossModalProblem(points[:half], points[half:], of.y[:half], of.y[half:], alpha=weight, **options)
+
+    # Neighbours in graphs are found by distances, which round: with graphs, a scaled problem is its own judge.
+    twin = None if moved is not None or (beta and of.scale != 1) else lambda: made(X0, alpha0)
+    return Case(lambda: made(X, alpha), twin)
+
+
+def blocks(loss: str) -> Callable[[Draw], Case]:
+    """A problem of one's own: triplets or pairs, a loss, a regularizer and a linear term."""
+
+    def make(of: Draw) -> Case:
+        rng, X, (n, d), s = of.rng, of.X, of.X0.shape, of.scale
+        mu = of.margin if loss != "logistic" else Fraction(1)
+        t = (
+            power(rng.integers(-300, 301))
+            if of.kind in ("weights", "everything") and rng.random() < 0.3
+            else Fraction(1)
+        )
+        cone = NonnegativeDiagonal(d) if loss == "hinge" and rng.random() < 0.4 else PSDCone(d)
+        norm = rng.choice(3 if loss == "squared" else 2)
+        ratio = (t * s**2, t * s**4 / mu, t * s**2)[norm]
+        reg, reg0 = weights(of, ratio, -4, 2)
+        regularizer = (Trace, SquaredFrobenius, Frobenius)[norm]
+        weight = rng.integers(1, 16).item() * power(-2)
+        G = None
+        # No exact solver takes a norm that is not squared together with a linear term.
+        if rng.random() < 0.4 and regularizer is not Frobenius:
+            root = rng.integers(-3, 4, (d, d)).astype(float) / 8.0
+            G = (root * root)[0] if isinstance(cone, NonnegativeDiagonal) else root @ root.T
+        rows = some_triplets(rng, n, of.few)
+        margins = rng.integers(1, 9, len(rows)) / 4.0
+
+        def made(points, reg, weight, margin, linear):
+            if loss == "hinge":
+                risk = SeparableRisk(Triplets(points, rows, cone), Hinge(weight, margin))
+            elif loss == "logistic":
+                risk = SmoothSeparableRisk(Triplets(points, rows, cone), Logistic(weight))
+            elif loss == "box hinge":
+                risk = SeparableRisk(
+                    Triplets(points, rows, cone), BoxLoss.hinge(np.full(len(rows), weight), margin * margins)
+                )
+            else:
+                distances = PairDistances(points, rows[:, :2], np.ones(len(rows)), cone)
+                squared = BoxLoss.squared_error(np.full(len(rows), weight), margin * margins)
+                risk = SeparableRisk(distances, squared)
+            return cm.MetricProblem(risk, regularizer(reg), linear)
+
+        mine = exact(weight * t / mu if loss == "squared" else weight * t)
+        unit, margin, weight0 = exact(t * s**2), exact(mu), written(weight)
+        of.notes.append(f"{regularizer.__name__}, {type(cone).__name__}, t {float(t):.3g}{'' if G is None else ', G'}")
+        return Case(
+            lambda: made(X, reg, mine, margin, None if G is None else G * unit),
+            lambda: made(of.X0, reg0, weight0, 1.0, G),
+            t * mu,
+        )
+
+    return make
+
+
+PAPERS: dict[str, Callable[[Draw], Case]] = {
+    **{
+        f"ranking, {measure}": ranking(measure)
+        for measure in ("auc", "precision", "map", "mrr", "ndcg", "ndcg-log2", "knn", "err")
+    },
+    "relative, features": relative("features", hard=False),
+    "relative, sparse": relative("sparse", hard=False),
+    "relative, A": relative("map", hard=False),
+    "relative, kernel": relative("kernel", hard=False),
+    "relative, hard": relative("features", hard=True),
+    "relative, kernel, hard": relative("kernel", hard=True),
+    "triplets": triplets,
+    "pairs": pairs,
+    "similarity": similarity,
+    "large margin": large_margin,
+    "cross-modal": cross_modal,
+    "blocks, hinge": blocks("hinge"),
+    "blocks, box hinge": blocks("box hinge"),
+    "blocks, squared error": blocks("squared"),
+    "blocks, logistic": blocks("logistic"),
+}

@@ -1,0 +1,161 @@
+"""Calls of conic solvers: within the time that is left, and without panics.
+
+Solvers written in Rust panic where numbers leave their range, which Python sees as a ``BaseException`` that no handler
+of errors catches. Here it is a failure of that solver like any other; Ctrl-C and the end of the program stay what they
+are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from convexmetric.deadline import OutOfTime, look, seconds_left
+from convexmetric.errors import InfeasibleError, SolverError
+from convexmetric.lazy import cvxpy as cp
+
+__all__ = ["attempted", "guarded", "solve_conic"]
+
+Found = TypeVar("Found")
+
+#: What CLARABEL is asked for.
+TIGHT = 1e-10
+#: What is tried in turn where CLARABEL breaks down. Equalities make linear systems that its own regularisation of 1e-8
+#: does not carry; with more of it, which its refinement takes back, it solves others as well. Then less is asked of it.
+ATTEMPTS: tuple[dict[str, float], ...] = (
+    {"static_regularization_constant": 1e-7},
+    {},
+    {"static_regularization_constant": 1e-6},
+    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8},
+    {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-8, "static_regularization_constant": 1e-7},
+)
+#: Share of the time left that a solver may take, so that what it leaves can be evaluated.
+SHARE = 0.9
+#: The options that limit a solver's time, where it has one.
+TIME_LIMITS: dict[str, Callable[[float], dict[str, Any]]] = {
+    "clarabel": lambda seconds: {"time_limit": seconds},
+    "scs": lambda seconds: {"time_limit_secs": seconds},
+    "mosek": lambda seconds: {"mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds}},
+}
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """One call: a panic is a ``cvxpy.SolverError``, and what is inaccurate shows in the gap and not in warnings."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except BaseException as error:
+        # Its class cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise cp.SolverError(f"it panicked: {error}") from error
+
+
+def attempted(
+    call: Callable[[dict[str, Any]], Found], backend: str = "clarabel", options: dict[str, Any] | None = None
+) -> Found:
+    """What a call of a conic solver returns, of CLARABEL after some attempts with other options.
+
+    Parameters
+    ----------
+    call : callable
+        From the solver's options to what it found; raises ``cvxpy.SolverError`` where that is nothing.
+    backend : str
+    options : dict, optional
+        What it is asked for.
+
+    Raises
+    ------
+    OutOfTime
+        If the time is out, before a call or when one ends without a result.
+    cvxpy.SolverError
+        If the last attempt failed.
+    """
+    attempts: tuple[dict[str, float], ...] = ATTEMPTS if backend == "clarabel" else ({},)
+    for number, attempt in enumerate(attempts, 1):
+        look()
+        left = SHARE * seconds_left()
+        limit = TIME_LIMITS[backend](left) if np.isfinite(left) and backend in TIME_LIMITS else {}
+        try:
+            with guarded():
+                return call((options or {}) | attempt | limit)
+        except cp.SolverError:
+            look()
+            if number == len(attempts):
+                raise
+    raise AssertionError
+
+
+def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
+    """Solve with CLARABEL; returns its dual value less what its dual point lacks, a lower bound as far as it is right.
+
+    Minus infinity if the problem is unbounded.
+
+    Raises
+    ------
+    OutOfTime
+        If the time is out; what CLARABEL had then are the values of the variables.
+    InfeasibleError
+        If no metric satisfies the constraints.
+    SolverError
+        If CLARABEL fails.
+    """
+
+    def call(options: dict[str, Any]) -> float:
+        data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts=options)
+        # Zeros of parameters are stored like other numbers, and cost as much.
+        data["A"] = data["A"].copy()
+        data["A"].eliminate_zeros()
+        raw = chain.solve_via_data(problem, data, solver_opts=options)
+        try:
+            problem.unpack_results(raw, chain, inverse)
+        except cp.SolverError as error:
+            raise cp.SolverError(str(raw.status)) from error
+        if problem.status == cp.INFEASIBLE:
+            if _has_room(problem):
+                raise cp.SolverError("it called a program infeasible whose constraints can be met")
+            raise InfeasibleError(
+                "constraints contradict each other or the cone: no metric satisfies them all; drop some, give them "
+                "room, or rescale their numbers to about 1"
+            )
+        if problem.status == cp.UNBOUNDED:
+            return -np.inf
+        if str(raw.status) == "MaxTime":
+            raise OutOfTime
+        if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+            raise cp.SolverError(str(raw.status))
+        # Not the objective at the point found, which may be far off where that violates cones.
+        value = float(problem.solution.opt_val) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
+        value -= _residual(data, raw)
+        return value if np.isfinite(value) else -np.inf
+
+    try:
+        return attempted(call, options={"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol})
+    except cp.SolverError as error:
+        raise SolverError(
+            f"CLARABEL failed on your constraints and terms ({error}), also with more regularisation and looser "
+            "limits; rescale X, and the numbers in constraints and terms, to about 1, or give equalities some room, "
+            "such as cp.abs(cp.trace(M) - 1) <= 1e-6"
+        ) from error
+
+
+def _has_room(problem: cp.Problem) -> bool:
+    """Whether constraints without data have a point, which CLARABEL may miss beside numbers of other sizes."""
+    bare = cp.Problem(cp.Minimize(0), [each for each in problem.constraints if not each.parameters()])
+    bare.solve(solver=cp.CLARABEL)
+    return bool(bare.status == cp.OPTIMAL)
+
+
+def _residual(data: dict[str, Any], raw: Any) -> float:
+    """What a dual point that is not quite feasible may be wrong by, at a metric as large as the one found."""
+    x, z = np.asarray(raw.x, dtype=np.float64), np.asarray(raw.z, dtype=np.float64)
+    slope = data["c"] + data["A"].T @ z
+    if "P" in data:
+        slope = slope + data["P"] @ x
+    return float(np.abs(slope) @ np.abs(x))

@@ -1,0 +1,525 @@
+"""What the kernel computes of small random statements of every kind, and what the second checker does in fractions.
+
+Values of risks and regularizers, what dual points and slopes say, and bounds: the exact numbers are inside of the
+kernel's, which differ by rounding only. Feasibility is tried a hair on both sides of the boundary.
+"""
+
+import copy
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import second_checker as exact
+from forgery import archive, packed
+
+from convexmetric.certificates import kernel
+from convexmetric.certificates.kernel import Arrays, Problem
+
+N, D = 7, 3
+ONE = 2**20
+
+
+def listed(rng, losses, pairs=False, targets=None, weighted=False, margins=None, T=9):
+    """Comparisons with several terms, of both signs where losses allow it; slopes in their boxes."""
+    box = {"absolute": (-1.0, 1.0), "squared": (-2.0, 2.0), "hard": (0.0, 2.0), "itakura-saito": (0.01, 0.4)}
+    terms = []
+    for at, loss in enumerate(losses):
+        margin = "-50" if loss == "hard" else (margins or ["3/2", "1/3"])[at % 2]
+        sign = -1 if loss in ("hinge", "absolute", "squared", "logistic") and at % 2 else 1
+        sign = (1 if Fraction(margin) > 0 else -1) if loss == "itakura-saito" else sign
+        terms.append({"loss": loss, "weight": "1" if loss == "hard" else f"{at + 1}/3", "margin": margin, "sign": sign})
+    kinds = np.arange(T) % len(losses)
+    rows = np.array([rng.choice(N, 2 if pairs else 3, replace=False) for _ in range(T)])
+    rows[-1] = rows[0]
+    low, high = np.array([box.get(loss, (0.05, 1.0)) for loss in losses])[kinds].T
+    arrays = {"pairs" if pairs else "triplets": rows, "terms": kinds}
+    arrays |= {} if targets is None else {"targets": targets(rng, T)}
+    arrays |= {"comparison_weights": rng.random(T) * (np.arange(T) != 3)} if weighted else {}
+    hints = {"slopes": rng.uniform(low, high)}
+    return {"kind": "listed comparisons", "terms": terms}, arrays, {"kind": "slopes"}, hints
+
+
+def all_pairs(rng):
+    terms = [
+        {"loss": "hinge", "weight": "1/2", "margin": "5/4", "sign": 1},
+        {"loss": "squared", "weight": "1/3", "margin": "-1/2", "sign": -1},
+    ]
+    hints = {"slopes": rng.uniform(0.1, 0.9, N * (N - 1) // 2)}
+    return {"kind": "all pairs", "terms": terms}, {"codes": rng.integers(0, 3, N)}, {"kind": "slopes"}, hints
+
+
+def lists(rng, queries=3, own=False, weighted=False, itself=False):
+    """Near and far lists of several lengths, with an item twice."""
+    p = [2, 1, 3][:queries]
+    near = [rng.choice(N - 2, count, replace=False) for count in p]
+    arrays = {"near": np.concatenate(near), "near_stops": np.cumsum(p)}
+    if itself:
+        arrays["itself"] = np.array([N - 1, N, near[-1][0]])[:queries]
+        f = [
+            len(set(range(N)) - set(items.tolist()) - {row})
+            for items, row in zip(near, arrays["itself"].tolist(), strict=True)
+        ]
+    else:
+        f = [3, 2, 2][:queries]
+        far = [rng.choice(N, count, replace=False) for count in f]
+        far[0][1] = far[0][0]
+        arrays |= {"far": np.concatenate(far), "far_stops": np.cumsum(f)}
+    arrays |= {"queries": rng.standard_normal((queries, D))} if own else {"anchors": rng.integers(0, N, queries)}
+    arrays |= {"query_weights": np.array([0.5, 2.0, 0.0])[:queries]} if weighted else {}
+    return arrays, p, f
+
+
+def sums(rng, p, f):
+    """Sums of rows and columns of slopes."""
+    made = [rng.integers(0, ONE + 1, (a, b)) for a, b in zip(p, f, strict=True)]
+    made[-1][:] = ONE
+    return {
+        "near_sums": np.concatenate([a.sum(1) for a in made]), "far_sums": np.concatenate([a.sum(0) for a in made])
+    }  # fmt: skip
+
+
+def hinges(rng, **how):
+    arrays, p, f = lists(rng, **how)
+    table = {"kind": "pairs of lists", "loss": "hinge", "weight": "2/3", "margin": "3/4"}
+    return table, arrays, {"kind": "sums", "bits": 20}, sums(rng, p, f)
+
+
+def logistic(rng, **how):
+    arrays, p, f = lists(rng, **how)
+    slopes = [rng.integers(0, ONE + 1, a * b) for a, b in zip(p, f, strict=True)]
+    slopes[0][:2] = 0, ONE
+    table = {"kind": "pairs of lists", "loss": "logistic", "weight": "2/3"}
+    return table, arrays, {"kind": "slopes", "bits": 20}, {"slopes": np.concatenate(slopes)}
+
+
+def rankings(rng, measure, k=None, short=False, more=None, moved=True, **how):
+    """Three weighted rankings in two groups, one without weight; sums that these majorise."""
+    table = {"kind": "rankings", "measure": measure, "C": "3/2"} | ({} if k is None else {"k": k})
+    table |= ({"short": "printed"} if short else {}) | ({"queries": more} if more else {})
+    arrays, p, f = lists(rng, **how)
+    if measure == "auc":
+        return table, arrays, {"kind": "sums", "bits": 20}, sums(rng, p, f)
+    groups, T, ends = np.arange(len(p)) % 2, 4, np.cumsum(p)
+    weights = np.array([[2, 1], [0, 5], [9, 0], [3, 7]]) * (ONE // 16)
+    weights[3] = ONE - weights[:3].sum(axis=0)
+    steps, near, far = np.zeros((T, sum(p)), dtype=np.int64), [], []
+    for q, (a, b) in enumerate(zip(p, f, strict=True)):
+        counts = np.sort(rng.integers(0, b + 1, (T, a)), axis=1)
+        counts[3, -1] = b
+        steps[:, ends[q] - a : ends[q]] = np.diff(counts, axis=1, prepend=0)
+        w = weights[:, groups[q]]
+        steps[w == 0, ends[q] - a : ends[q]] = min(f)
+        r = w @ counts
+        c = (w[:, None] * (counts[:, :, None] > np.arange(b)).sum(1)).sum(0)
+        for sums_of in (r, c):
+            if moved and len(sums_of) > 1 and sums_of.max() > sums_of.min() + 6:
+                sums_of[sums_of.argmax()] -= 3
+                sums_of[sums_of.argmin()] += 3
+        near.append(rng.permutation(r))
+        far.append(rng.permutation(c))
+    hints = {
+        "near_sums": np.concatenate(near), "far_sums": np.concatenate(far), "steps": steps, "weights": weights,
+        "groups": groups,
+    }  # fmt: skip
+    return table, arrays, {"kind": "rankings", "bits": 20}, hints
+
+
+def summed(rng, *risks):
+    """A sum of risks, the first of which has points of its own."""
+    arrays, hints = {"summand0_points": rng.standard_normal((N, D))}, {}
+    for number, (_, own, _, of_dual) in enumerate(risks):
+        arrays |= {f"summand{number}_{name}": array for name, array in own.items()}
+        hints |= {f"summand{number}_{name}": array for name, array in of_dual.items()}
+    table = {"kind": "sum", "summands": [risk[0] for risk in risks]}
+    return table, arrays, {"kind": "sum", "summands": [risk[2] for risk in risks]}, hints
+
+
+def of_both_signs(rng, T):
+    return np.where(np.arange(T) % 2, -1.0, 1.0) * rng.uniform(0.5, 2.0, T)
+
+
+RISKS = {
+    "hinges": lambda rng: listed(rng, ["hinge", "hinge"]),
+    "hinges of pairs": lambda rng: listed(rng, ["hinge", "hinge"], pairs=True, weighted=True),
+    "absolute": lambda rng: listed(rng, ["absolute", "absolute"]),
+    "squared": lambda rng: listed(rng, ["squared", "squared"], targets=lambda rng, T: rng.standard_normal(T)),
+    "logistic": lambda rng: listed(rng, ["logistic", "logistic"], weighted=True),
+    "hard": lambda rng: listed(rng, ["hard", "hinge"]),
+    "divergence": lambda rng: listed(rng, ["itakura-saito"] * 2, pairs=True, margins=["2", "-7/4"]),
+    "divergence of small bounds": lambda rng: listed(rng, ["itakura-saito"] * 2, pairs=True, margins=["1/50", "-1/40"]),
+    "log": lambda rng: listed(rng, ["negative log", "hinge"], pairs=True),
+    "root": lambda rng: listed(rng, ["negative root", "negative log"], pairs=True),
+    "all pairs": all_pairs,
+    "lists": hinges,
+    "lists of weights": lambda rng: hinges(rng, own=True, weighted=True, itself=True),
+    "logistic lists": lambda rng: logistic(rng, weighted=True),
+    "logistic lists of the rest": lambda rng: logistic(rng, itself=True),
+    "auc": lambda rng: rankings(rng, "auc", more=5, weighted=True),
+    "map": lambda rng: rankings(rng, "map", weighted=True),
+    "map of the rest": lambda rng: rankings(rng, "map", itself=True, own=True, more=4, moved=False),
+    "mrr": lambda rng: rankings(rng, "mrr"),
+    "err": lambda rng: rankings(rng, "err"),
+    "precision": lambda rng: rankings(rng, "precision", 2),
+    "precision, printed": lambda rng: rankings(rng, "precision", 2, True),
+    "knn": lambda rng: rankings(rng, "knn", 3),
+    "knn, printed": lambda rng: rankings(rng, "knn", 3, True),
+    "knn of one": lambda rng: rankings(rng, "knn", 1),
+    "ndcg": lambda rng: rankings(rng, "ndcg", 3),
+    "ndcg, printed": lambda rng: rankings(rng, "ndcg", 4, True),
+    "ndcg-log2": lambda rng: rankings(rng, "ndcg-log2", 10**12),
+    "ndcg-log2, printed": lambda rng: rankings(rng, "ndcg-log2", 3, True),
+    "sum": lambda rng: summed(rng, listed(rng, ["hinge"]), rankings(rng, "map"), logistic(rng)),
+    "two": lambda rng: summed(rng, listed(rng, ["hinge"], T=2), hinges(rng, queries=1)),
+    "logistic list": lambda rng: logistic(rng, queries=1),
+    "few": lambda rng: listed(rng, ["hinge"], T=2),
+    "sum that may be negative": lambda rng: summed(rng, listed(rng, ["negative log"], pairs=True), hinges(rng)),
+}  # fmt: skip
+
+
+def symmetric(rng, diagonal, size=1.0):
+    A = rng.standard_normal((D, D)) * size
+    return A.diagonal().copy() if diagonal else (A + A.T) / 2
+
+
+def triangle(rng, diagonal, size):
+    T = np.triu(rng.standard_normal((D, D))) + size * np.eye(D)
+    return np.abs(T.diagonal()) if diagonal else np.where(np.eye(D) > 0, np.abs(T), T)
+
+
+def with_slope(kind, prior=True, **more):
+    """A slope that is a little less than the weight allows."""
+
+    def make(rng, cone, M):
+        diagonal = cone == "diagonal"
+        table = {"kind": kind, "weight": "7/2"} | ({"prior": True} if prior else {}) | more
+        weight = 3.5 / np.sqrt(more.get("over_root_of", 1))
+        P = symmetric(rng, diagonal)
+        if more.get("diagonal") is False:
+            P[np.diag_indices(D)] = 0.0
+        size = {"trace norm": lambda: np.abs(P).max() if diagonal else np.abs(np.linalg.eigvalsh(P)).max()}
+        size = size.get(kind, (lambda: np.abs(P).max()) if kind == "entrywise" else (lambda: np.linalg.norm(P)))()
+        arrays = {"prior": symmetric(rng, diagonal)} if prior else {}
+        hints = {"slope": P * (weight * (1 - 1e-9) / size)}
+        if kind == "trace norm" and not diagonal:
+            X = M - arrays.get("prior", 0.0)
+            hints["above"] = np.diag(np.linalg.eigvalsh(X).max() + np.arange(D)) + np.outer([1, 2, 3], [1, 2, 3])
+        return table, arrays, {}, hints
+
+    return make
+
+
+def log_det(rng, cone, M):
+    diagonal = cone == "diagonal"
+    arrays, hints = {"prior_root": triangle(rng, diagonal, 2.0)}, {"root": triangle(rng, diagonal, 0.5)}
+    return {"kind": "log det", "weight": "3/7", "over_root_of": 3}, arrays, {}, hints
+
+
+def budget(weight=None, multiplier="5/2"):
+    def make(rng, cone, M):
+        A = symmetric(rng, cone == "diagonal") * 0.1 + (np.ones(D) if cone == "diagonal" else np.eye(D))
+        spent = float((A * M).sum())
+        limit = Fraction(spent * (0.75 if weight else 1.25)).limit_denominator(1000)
+        table = {"kind": "budget", "limit": str(limit)} | ({"weight": weight} if weight else {})
+        return table, {"spent": A}, {"multiplier": multiplier}, {}
+
+    return make
+
+
+def form(of):
+    def make(rng, cone, M):
+        table, parameters, hints = {"kind": "quadratic form", "of": of}, {"lack": "7"}, {"z": rng.standard_normal(D)}
+        if of == "gram of A":
+            return table, {"gram_of": rng.standard_normal((4, D))}, {}, hints
+        A = rng.random((D, D))
+        A = A + A.T
+        A[:, 1] = A[1] = 0.0
+        return table, {"form" if of == "matrix" else "points": A}, parameters, hints
+
+    return make
+
+
+def several(*makers):
+    def make(rng, cone, M):
+        made = [maker(rng, cone, M) for maker in makers]
+        arrays, hints = (
+            {f"term{k}_{name}": array for k, one in enumerate(made) for name, array in one[which].items()}
+            for which in (1, 3)
+        )
+        parameters = {"summands": [one[2] for one in made]}
+        return {"kind": "sum", "summands": [one[0] for one in made]}, arrays, parameters, hints
+
+    return make
+
+
+def plain(table):
+    return lambda rng, cone, M: (table, {}, {}, {})
+
+
+TRACE = plain({"kind": "trace", "weight": "40/3", "over_root_of": 5})
+REGULARIZERS = {
+    "zero": plain({"kind": "zero"}), "trace": TRACE, "norm": with_slope("frobenius"),
+    "norm to nothing": with_slope("frobenius", False, over_root_of=2), "squared norm": with_slope("squared frobenius"),
+    "squared norm to nothing": with_slope("squared frobenius", False), "trace norm": with_slope("trace norm"),
+    "trace norm to nothing": with_slope("trace norm", False), "log det": log_det,
+    "entries": with_slope("entrywise", diagonal=True), "other entries": with_slope("entrywise", diagonal=False),
+    "budget": budget(), "penalised budget": budget("5/2"), "budget that is kept": budget("3", "0"),
+    "gram": form("gram of A"), "form": form("matrix"), "squared points": form("squared points"),
+    "sum": several(TRACE, with_slope("frobenius"), budget("3")),
+    "sum with a log det": several(log_det, plain({"kind": "zero"})),
+}  # fmt: skip
+
+
+def certificate(rng, risk, cone, regularizer, linear=True):
+    """A random certificate, and the same with a linear term that makes its slope feasible by a hair, or not."""
+    diagonal, definite = cone == "diagonal", "log det" in regularizer
+    table, arrays, dual, hints = RISKS[risk](rng)
+    points = {"points": rng.standard_normal((N, D))}
+    factor = triangle(rng, diagonal, 1.0) if definite else rng.standard_normal((2, D))
+    if cone == "block-diagonal":
+        # Of the features 1 and 2, and of the first.
+        factor[0, slice(1, None) if definite else 0] = 0.0
+        factor[1:] *= [0.0, 1.0, 1.0] if definite else [1.0, 0.0, 0.0]
+    M = (factor if definite else rng.random(D)) if diagonal else factor.T @ factor
+    omega, of_omega, parameters, slope = REGULARIZERS[regularizer](rng, cone, M)
+    problem = {"cone": cone, "features": D, "risk": table, "regularizer": omega, "linear": linear, "constant": "-22/7"}
+    document = {
+        "format": "convexmetric-certificate", "version": 2, "title": "random", "problem": problem,
+        "dual": dual | {"share": "1" if "negative" in str(table) else "5/7", "regularizer": parameters},
+        "claimed": {"lower": "0", "upper": "1"}, "sha256": {},
+    }  # fmt: skip
+    arrays = (
+        points
+        | arrays
+        | of_omega
+        | hints
+        | slope
+        | {"weights_of_metric" if diagonal else "factor": M if diagonal else factor}
+    )
+    arrays |= {"linear": symmetric(rng, diagonal)} if linear else {}
+    arrays |= {"blocks": np.array([1, 0, 0])} if cone == "block-diagonal" else {}
+    return document, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def whole(contents):
+    return archive(packed(contents))
+
+
+def proved(*contents):
+    found = []
+    for document, arrays in contents:
+        hashes = {name: kernel.digest(array) for name, array in arrays.items()}
+        found.append(kernel.checked(document | {"sha256": hashes}, arrays))
+    return kernel.prove(found)
+
+
+def close(ball, low, high, scale=1.0):
+    """A ball contains an interval, and is little wider."""
+    mid, rad = Fraction(float(ball.mid)), Fraction(float(ball.rad))
+    assert mid - rad <= low
+    assert high <= mid + rad
+    assert float(rad) <= 1e-11 * max(scale, abs(float(mid)))
+
+
+def entries(cone, K):
+    return [K[i][i] for i in range(D)] if cone == "diagonal" else [x for row in K for x in row]
+
+
+def compared(contents):
+    """Everything that both compute of a certificate; its slack P - (share S - G), in fractions."""
+    document, arrays = contents
+    second, of, cone = exact.Part(whole(contents)), Arrays(arrays), document["problem"]["cone"]
+    problem = Problem(document, of)
+    factor, share, given = problem.read(document["dual"], of)
+    # Ends of rows, and what the dual point says.
+    value = second.costs()
+    risk = problem.risk.value(factor)
+    close(risk, value.low, value.high, 10.0)
+    says, true = problem.risk.dual(document["dual"], of), second.says()
+    close(says.value, true.v.low, true.v.high)
+    assert says.S.mid.shape == ((D,) if cone == "diagonal" else (D, D))
+    for at, number in enumerate(entries(cone, true.S)):
+        close(flat(says.S)[at], number, number, 10.0)
+    assert of.used == set(arrays)
+    # Omega, and its slope.
+    value = second.omega.value(second.M, second.B)
+    close(problem.omega.value(factor, problem.cone.metric(factor), given), value.low, value.high, 10.0)
+    upper = second.upper(second.costs())
+    if isinstance(second.omega, exact.Form):
+        known = second.G is None and not second.risk.negative
+        slope = second.omega.slope_below(upper if known else None)
+    else:
+        slope, known = second.omega.slope(), True
+    slopes, e = problem.omega.slopes(given, max(upper, Fraction(0)) if known else None)
+    # What a form may lack is paid by upper ends of norms.
+    assert slope.e.high <= e.upper() <= slope.e.high + Fraction(1, 10**10) * max(abs(slope.e.high), 1)
+    assert e.lower() <= slope.e.low or not known or isinstance(second.omega, exact.Form)
+    if slopes:
+        P = sum(slopes[1:], slopes[0])
+        for at, number in enumerate(entries(cone, slope.P)):
+            close(flat(P)[at], number, number, 1e3)
+    K = [[p - share * s for p, s in zip(*rows, strict=True)] for rows in zip(slope.P, true.S, strict=True)]
+    return K
+
+
+def flat(ball):
+    return [ball[at] for at in np.ndindex(ball.mid.shape)]
+
+
+def proven(contents):
+    """The bounds of the kernel, which the exact ones are inside of, if there are any."""
+    found, true = proved(contents), exact.judge(whole(contents))
+    assert found.lower is None or (true.lower is not None and found.lower <= true.lower)
+    assert found.upper is None or found.upper >= true.upper
+    for mine, its in ((found.lower, true.lower), (found.upper, true.upper)):
+        if mine is not None:
+            assert abs(float(mine - its)) <= 1e-9 * max(1.0, abs(float(its)))
+    return found
+
+
+def at_the_boundary(contents, K):
+    """The linear term that leaves nothing, and a hair more or less."""
+    cone = contents[0]["problem"]["cone"]
+    K = np.array([[float(x) for x in row] for row in K])
+    G = -(K.diagonal() if cone == "diagonal" else (K + K.T) / 2)
+    size, unit = np.abs(G).max(), np.ones(D) if cone == "diagonal" else np.eye(D)
+    for hair in (1e-9, 0.0, -1e-9):
+        yield hair, (contents[0], contents[1] | {"linear": G + hair * size * unit})
+    if cone != "diagonal":
+        # What stands between blocks does not count, and of one block does.
+        between = np.zeros((D, D))
+        between[0, 2] = between[2, 0] = size
+        yield (
+            (1.0 if cone == "block-diagonal" else -1.0),
+            (contents[0], contents[1] | {"linear": G + 1e-9 * size * unit + between}),
+        )
+
+
+def checked_whole(seed, risk, cone, regularizer, linear=True):
+    contents = certificate(np.random.default_rng(seed), risk, cone, regularizer, linear)
+    K = compared(contents)
+    found = proven(contents)
+    assert found.upper is not None
+    if linear:
+        for hair, changed in at_the_boundary(contents, K):
+            found = proved(changed)
+            assert (found.lower is not None) == (hair > 0), (hair, found.reason)
+            assert found.upper is not None
+    return contents
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_risks(risk):
+    seed = list(RISKS).index(risk)
+    for other, cone in enumerate(["psd", "diagonal"] if "logistic" not in risk else [["psd", "diagonal"][seed % 2]]):
+        checked_whole(seed + 100 * other, risk, cone, "trace")
+
+
+@pytest.mark.parametrize("cone", ["psd", "diagonal", "block-diagonal"])
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
+def test_regularizers(regularizer, cone):
+    form_of = regularizer in ("gram", "form", "squared points")
+    if (form_of and cone != "diagonal") or ("entries" in regularizer and cone == "diagonal"):
+        pytest.skip("not of these metrics")
+    if regularizer in ("form", "squared points"):
+        pytest.skip("these want no linear term")
+    checked_whole(1, "hinges", cone, regularizer)
+    checked_whole(2, "root", cone, regularizer)
+
+
+def test_quadratic_forms_without_linear_term():
+    """With a point at which the gradient covers the dual matrix; where nothing is left of that, too."""
+    for seed in range(3):
+        contents = certificate(np.random.default_rng(seed), "hinges of pairs", "diagonal", "form", False)
+        # Distances that are to be small: the dual matrix is negative.
+        for term in contents[0]["problem"]["risk"]["terms"]:
+            term["sign"] = -1
+        contents[1]["z"] = np.array([1.0, 7.0, 3.0])
+        compared(contents)
+        assert proven(contents).lower is not None
+        # Where the form does not lack what is said, all of it is zero, or the risk may be negative.
+        for change in ({"lack": "1/1000"}, {"lack": "-1"}):
+            document = copy.deepcopy(contents[0])
+            document["dual"]["regularizer"] = change
+            assert proven((document, contents[1])).lower is None
+        flat_form = contents[1] | {"form": np.zeros((D, D))}
+        compared((contents[0], flat_form))
+        assert proven((contents[0], flat_form)).lower is not None
+        with_linear = (copy.deepcopy(contents[0]), contents[1] | {"linear": np.ones(D)})
+        with_linear[0]["problem"]["linear"] = True
+        assert "upper bound, and no G" in proven(with_linear).reason
+    contents = certificate(np.random.default_rng(0), "root", "diagonal", "form", False)
+    assert "upper bound, and no G" in proven(contents).reason
+
+
+def test_quadratic_forms_of_squared_points():
+    """Points that are a symmetric matrix; there are as many as features."""
+    rng = np.random.default_rng(5)
+    document, arrays = certificate(rng, "hinges", "diagonal", "squared points", False)
+    rows = np.array([[0, 1, 2], [2, 0, 1]])
+    points = symmetric(rng, False)
+    arrays |= {"triplets": rows, "terms": np.zeros(2, np.int64), "slopes": np.array([0.001, 0.002]), "points": points}
+    arrays["z"] = np.full(D, 4.0)
+    document["problem"]["risk"]["terms"] = document["problem"]["risk"]["terms"][:1]
+    compared((document, arrays))
+    assert proven((document, arrays)).lower is not None
+    # What is lacking outweighs all else, so that a least diagonal entry that is rounded upward shows.
+    for z in (1e-3, 1e6 / 3):
+        document["dual"]["regularizer"]["lack"], arrays["z"] = f"{10**20}", np.full(D, z)
+        compared((document, arrays))
+
+
+@pytest.mark.parametrize("risk", ["hinges", "all pairs", "auc", "map", "logistic lists", "lists of weights", "sum"])
+def test_parts(risk):
+    """Any division of the rows proves the same, in any order; and none without all of them."""
+    document, arrays = certificate(np.random.default_rng(7), risk, "psd", "trace")
+    of = Arrays(arrays)
+    problem = Problem(document, of)
+    count, wholes = len(problem.risk), proved((document, arrays))
+    cuts = [0, 2, count - 1, count] if count > 3 else [0, 1, 3]
+    parts = [part(document, arrays, problem.risk, first, end) for first, end in itertools.pairwise(cuts)]
+    found = proved(*parts[::-1])
+    true = exact.judge(*map(whole, parts))
+    assert found.reason == "" or "claimed" in found.reason
+    for mine, its, one in ((found.lower, true.lower, wholes.lower), (found.upper, true.upper, wholes.upper)):
+        assert abs(float(mine - its)) <= 1e-9 * max(1.0, abs(float(its)))
+        assert abs(float(mine - one)) <= 1e-9 * max(1.0, abs(float(its)))
+    assert found.lower <= true.lower
+    assert found.upper >= true.upper
+    for some, said in ((parts[1:], "no part"), (parts[:-1], "no part"), ([*parts, parts[0]], "more than one")):
+        missing = proved(*some)
+        assert missing.lower is missing.upper is None
+        assert said in missing.reason
+
+
+def part(document, arrays, risk, first, end):
+    """The rows of a certificate from one to another."""
+    document, arrays = copy.deepcopy(document), dict(arrays)
+    document["dual"]["rows"] = [first, end]
+    if "summands" in document["dual"]:
+        at = 0
+        for number, own in enumerate(risk.risks):
+            rows = slice(max(first - at, 0), max(min(end - at, len(own)), 0))
+            cut(arrays, own, rows, f"summand{number}_")
+            at += len(own)
+    else:
+        cut(arrays, risk, slice(first, end), "")
+    return document, arrays
+
+
+def cut(arrays, risk, rows, start):
+    if rows.start >= rows.stop:
+        for name in kernel.OF_ROWS:
+            arrays.pop(start + name, None)
+        return
+    if not hasattr(risk, "p"):
+        arrays[f"{start}slopes"] = arrays[f"{start}slopes"][rows]
+        return
+    sizes = {"near_sums": risk.p, "far_sums": risk.n, "steps": risk.p, "slopes": risk.p * risk.n}
+    for name, size in sizes.items():
+        ends = np.concatenate([[0], np.cumsum(size)])
+        own = slice(int(ends[rows.start]), int(ends[rows.stop]))
+        if start + name in arrays:
+            arrays[start + name] = np.ascontiguousarray(arrays[start + name][..., own])
+    if f"{start}groups" in arrays:
+        arrays[f"{start}groups"] = arrays[f"{start}groups"][rows]

@@ -1,0 +1,735 @@
+"""Every rule of the kernel: the files of tests/corpus, and others that the second checker judges as well."""
+
+import contextlib
+import copy
+import hashlib
+import io
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import second_checker as exact
+from corpus.make import ATTACKS, of_lists, of_rankings
+from forgery import archive, packed
+from test_kernel_bounds import REGULARIZERS, certificate, part, proved
+
+from convexmetric.certificates import kernel
+from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, NotProven, Problem, files, lists
+
+#: Files that are made for the reader of strangers, or too large for a quick test.
+BEYOND = (
+    "bz2-bomb", "wide", "tall", "crowded", "rest-of-many", "many-rankings", "all-pairs", "all-pairs-as-lists",
+    "sum-of-all-pairs", "features", "title-ansi", "title-bidi", "title-lines", "title-surrogate",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "attack", [attack for attack in ATTACKS if attack.name not in BEYOND], ids=lambda one: one.name
+)
+def test_the_kernel_says_of_the_corpus_what_its_folders_say(attack, tmp_path):
+    made = attack.make()
+    if isinstance(made, bytes):
+        if attack.folder == "refused":
+            pytest.skip("a container")
+        path = tmp_path / "c.npz"
+        path.write_bytes(made)
+        made = kernel.contents(path)
+    if attack.folder == "refused":
+        with pytest.raises(CertificateError):
+            proved(made)
+        return
+    found = proved(made)
+    assert bool(found.reason) == (attack.folder == "not_proven"), found.reason
+    true = exact.judge(archive(packed(made)))
+    if attack.folder == "accepted":
+        assert true.accepted
+    for mine, its, sign in ((found.lower, true.lower, 1), (found.upper, true.upper, -1)):
+        assert mine is None or (its is not None and (its - mine) * sign >= 0)
+
+
+#: What stands in the place of a value of a description: of other types, and at or beyond the ends of its range.
+VALUES = [None, True, False, -1, 0, 2, 41, 10**6 + 1, 2**40, "0", "-1", "x", "1/0", [], {}, {"kind": "zero"}]
+
+
+def tables(document, at=()):
+    """All tables and lists of a description, by their way from the top."""
+    if isinstance(document, (dict, list)):
+        yield at
+        for key in document if isinstance(document, dict) else range(len(document)):
+            yield from tables(document[key], (*at, key))
+
+
+def at_the_end(document, way):
+    for key in way:
+        document = document[key]
+    return document
+
+
+def variants(document, parts=("problem", "dual", "claimed")):
+    """Descriptions with a key less, a key more, or another value."""
+    for way in tables(document):
+        if way and way[0] not in parts:
+            continue
+        table = at_the_end(document, way)
+        if isinstance(table, dict) and way:
+            changed = copy.deepcopy(document)
+            at_the_end(changed, way)["note"] = 1
+            yield f"{way} note", changed
+        for key in (table if isinstance(table, dict) else range(len(table))) if way else ():
+            changed = copy.deepcopy(document)
+            del at_the_end(changed, way)[key]
+            yield f"{way} without {key}", changed
+            for value in VALUES:
+                changed = copy.deepcopy(document)
+                at_the_end(changed, way)[key] = value
+                yield f"{way} {key} = {value}", changed
+
+
+def agreed(contents, what):
+    """What the kernel does not refuse, the second checker does not refuse. (That no more is refused, bounds show.)"""
+    try:
+        proved(contents)
+    except CertificateError:
+        return
+    try:
+        exact.Part(archive(packed(contents))).says()
+    except exact.Refused as error:
+        raise AssertionError(f"{what} is not refused: {error}") from error
+
+
+def changed_arrays(arrays):
+    """Arrays of another length, shape or type, with numbers out of range, missing, or more of them."""
+    yield "one more", arrays | {"more": np.zeros(1)}
+    for name, array in arrays.items():
+        yield f"{name} missing", {key: other for key, other in arrays.items() if key != name}
+        whole = array.dtype.kind == "i"
+        others = [
+            array[:-1],
+            array[None],
+            array.astype("<f8" if whole else "<i8"),
+            array.astype("<i4" if whole else "<f4"),
+        ]
+        for worst in (-1, 2**40 - 1, 2**53, 2**62) if whole else (np.nan, np.inf, -1.0):
+            others.append(array.copy())
+            others[-1].flat[-1] = worst
+        if array.ndim == 2:
+            others += [array[:, :-1], array[:, ::-1]]
+        if array.ndim == 1 and array.size > 1:
+            others += [array[::-1], np.append(array, array[-1:])]
+        for at, other in enumerate(others):
+            yield f"{name} {at}", arrays | {name: np.ascontiguousarray(other)}
+
+
+SMALL = ["hinges", "all pairs", "lists", "lists of weights", "logistic list", "map", "precision, printed", "two"]
+
+
+@pytest.mark.parametrize("risk", SMALL)
+def test_descriptions_of_risks_are_refused_as_the_format_says(risk):
+    document, arrays = certificate(np.random.default_rng(3), risk, "psd", "zero")
+    for what, changed in variants(document, ("problem", "dual") if risk == "two" else ("problem", "dual", "claimed")):
+        # Sizes beyond what can be held; and numbers of queries that the format has no limit for.
+        if not any(f"{key} = {n}" in what for key in ("features", "queries") for n in (10**6 + 1, 2**40)):
+            agreed((changed, arrays), what)
+    for what, changed in changed_arrays(arrays):
+        agreed((document, changed), what)
+
+
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
+def test_descriptions_of_regularizers_are_refused_as_the_format_says(regularizer):
+    at = list(REGULARIZERS).index(regularizer)
+    forms, entries = regularizer in ("gram", "form", "squared points"), "entries" in regularizer
+    cone = (
+        "diagonal"
+        if forms
+        else ["psd", "block-diagonal"][at % 2]
+        if entries
+        else ["psd", "diagonal", "block-diagonal"][at % 3]
+    )
+    document, arrays = certificate(np.random.default_rng(4), "few", cone, regularizer)
+    for what, changed in variants(document, ("problem", "dual")):
+        if "regularizer" in what:
+            agreed((changed, arrays), what)
+    for what, changed in changed_arrays(arrays):
+        agreed((document, changed), what)
+
+
+def test_parts_of_several_certificates_are_refused():
+    """Parts with other claims, another metric or another share; their hints may have other bits."""
+    document, arrays = certificate(np.random.default_rng(5), "lists", "psd", "trace")
+    risk = Problem(document, Arrays(arrays)).risk
+    first, second = part(document, arrays, risk, 0, 1), part(document, arrays, risk, 1, 3)
+    assert proved(first, second).lower is not None
+    turned = {key: second[0]["problem"][key] for key in reversed(second[0]["problem"])}
+    assert proved(first, (second[0] | {"problem": turned}, second[1])).lower is not None
+    assert proved(first).reason == "the rows 1 to 2 are in no part"
+    assert proved(second).reason == "the rows 0 to 0 are in no part"
+    assert proved(first, second, second).reason == "the rows 1 to 2 are in more than one part"
+    for rows in (
+        [0], [0, 1, 1], "01", {}, None, [-1, 1], [0, 0], [1, 0], [3, 3], [3, 4], [0, 4], [0.0, 1],
+        [False, 1], [0, True],
+        [1, 1], {"0": 1, "1": 2},
+    ):  # fmt: skip
+        changed = copy.deepcopy(first[0])
+        changed["dual"]["rows"] = rows
+        with pytest.raises(CertificateError):
+            proved((changed, first[1]))
+    beyond = copy.deepcopy(document)
+    beyond["dual"]["rows"] = [0, len(risk) + 1]
+    with pytest.raises(CertificateError, match="end of rows"):
+        proved((beyond, arrays))
+    finer = copy.deepcopy(second[0])
+    finer["dual"]["bits"] += 1
+    doubled = {name: array * 2 if name.endswith("sums") else array for name, array in second[1].items()}
+    assert proved(first, (finer, doubled)).lower == proved(first, second).lower
+    for change in (
+        lambda document: document["claimed"].update(lower="-1"), lambda document: document["dual"].update(share="1/7"),
+        lambda document: document["problem"].update(constant="1"),
+    ):  # fmt: skip
+        other = copy.deepcopy(second[0])
+        change(other)
+        with pytest.raises(CertificateError, match="no parts of one certificate"):
+            proved(first, (other, second[1]))
+    for name in ("factor", "points", "linear"):
+        with pytest.raises(CertificateError, match="no parts of one certificate"):
+            proved(first, (second[0], second[1] | {name: second[1][name] * 2.0}))
+    with pytest.raises(CertificateError, match="nothing speaks of"):
+        proved((first[0], first[1] | {"slope": np.eye(3)}), (second[0], second[1] | {"slope": np.eye(3)}))
+
+
+def test_claims_are_judged_by_what_is_proven():
+    contents = certificate(np.random.default_rng(6), "hinges", "psd", "trace")
+    found = proved(contents)
+    hair = Fraction(1, 10**30)
+    for lower, upper, wrong in ((0, 0, ""), (hair, 0, "lower"), (0, -hair, "upper"), (hair, -hair, "lower upper")):
+        document = contents[0] | {"claimed": {"lower": str(found.lower + lower), "upper": str(found.upper + upper)}}
+        again = proved((document, contents[1]))
+        assert all(word in again.reason for word in wrong.split())
+        assert bool(again.reason) == bool(wrong)
+        assert (again.lower, again.upper) == (found.lower, found.upper)
+    # One bound that is not proven leaves the other.
+    document = copy.deepcopy(contents[0])
+    document["dual"]["share"] = "2"
+    again = proved((document, contents[1]))
+    assert again.lower is None
+    assert again.upper == found.upper
+    assert "lower bound: the share" in again.reason
+
+
+def test_bounds_are_rounded_outward_and_have_the_constant():
+    document, arrays = certificate(np.random.default_rng(6), "hinges", "psd", "trace")
+    of = Arrays(arrays)
+    problem, found = Problem(document, of), proved((document, arrays))
+    factor, share, given = problem.read(document["dual"], of)
+    upper = problem.upper(problem.risk.value(factor), factor, given)
+    lower = problem.lower(problem.risk.dual(document["dual"], of), share, given, upper)
+    constant = Fraction(-22, 7)
+    for raw, rounded, sign in ((lower + constant, found.lower, 1), (upper + constant, found.upper, -1)):
+        assert 0 < (raw - rounded) * sign <= abs(raw) / 10**16
+
+
+def test_statements_have_a_hash_of_their_own():
+    document, arrays = certificate(np.random.default_rng(7), "hinges", "psd", "norm")
+    problem = Problem(document, Arrays(arrays))
+    assert set(problem.arrays) == {"points", "triplets", "terms", "linear", "prior"}
+    lines = [json.dumps(document["problem"], sort_keys=True, separators=(",", ":"))]
+    lines += [f"{name} {kernel.digest(arrays[name])}" for name in sorted(problem.arrays)]
+    assert problem.sha256 == hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0", 0), ("-7/3", Fraction(-7, 3)), ("1" + "0" * 300, 10**300), ("7/0021", Fraction(1, 3)), ("1" * 301, None),
+     ("1/0", None), ("1" * 401, None), ("-1" + "0" * 301, None), ("0" * 400, 0),
+     ("1/" + "9" * 400, None), ("+1", None), (" 1", None), (1, None)],
+)  # fmt: skip
+def test_rationals(text, value):
+    if value is None and text != "1/" + "9" * 400:
+        with pytest.raises(CertificateError):
+            files.rational(text, "it")
+    else:
+        assert files.rational(text, "it") == Fraction(text)
+
+
+def test_the_ends_of_ranges():
+    for text in ("0", "-1", f"1/{10**200}", str(10**200)):
+        with pytest.raises(CertificateError, match="positive"):
+            files.positive(text, "it")
+    for text in (f"2/{10**200}", str(10**200 - 1)):
+        assert files.positive(text, "it") == Fraction(text)
+    assert files.natural(3, "it", 3, 4) == 3
+    for value in (2, 4, True, 3.0, "3", None):
+        with pytest.raises(CertificateError, match="integer"):
+            files.natural(value, "it", 3, 4)
+    assert files.natural(0, "it") == 0
+    with pytest.raises(CertificateError):
+        files.natural(2**40, "it")
+    assert files.natural(2**40 - 1, "it") == 2**40 - 1
+
+
+@pytest.mark.parametrize("width", [2, 3], ids=["pairs", "triplets"])
+@pytest.mark.parametrize(("T", "seed"), [*((3, seed) for seed in range(8)), (30000, 8)])
+@pytest.mark.parametrize("cancel", [False, True])
+def test_weights_of_pairs_of_points_contain_the_exact_ones(width, T, seed, cancel, monkeypatch):
+    """Of comparisons that are there once or often, of weights that are no floats; entries of no pair are zero.
+
+    Where they cancel, positive ones come first, so that sums are rounded that are large on the way.
+    """
+    monkeypatch.setattr(kernel.comparisons, "laplacian", lambda cone, Q, X, W: W)
+    rng, one = np.random.default_rng(seed), Fraction(2**53 + 3, 2**53)
+    weights = [one, -one if cancel else Fraction(-1, 3)]
+    terms = [
+        {"loss": "hinge", "weight": str(abs(weight)), "margin": "1", "sign": 1 if weight > 0 else -1}
+        for weight in weights
+    ]
+    rows = np.tile([[0, 1, 2][:width], [2, 1, 0][:width], [1, 0, 2][:width]], (T // 3, 1))
+    slopes, kinds = rng.random(T), (np.arange(T) >= T // 2 if cancel else np.arange(T) % 2).astype(np.int64)
+    # Weights of the same rounding error everywhere, beside others.
+    slopes[: 0 if cancel or T == 3 else T // 2] = 1.0
+    of = Arrays(
+        {"points": np.zeros((4, 1)), "pairs" if width == 2 else "triplets": rows, "terms": kinds, "slopes": slopes}
+    )
+    cone = kernel.Cone({"cone": "psd", "features": 1}, of)
+    W = kernel.ListedRisk({"kind": "listed comparisons", "terms": terms}, of, cone).dual({"kind": "slopes"}, of).S
+    true, counts, sizes = np.full((4, 4), Fraction(0)), np.zeros((4, 4)), np.full((4, 4), Fraction(0))
+    for (i, *ends), a, kind in zip(rows.tolist(), slopes.tolist(), kinds.tolist(), strict=True):
+        u = Fraction(a) * weights[kind]
+        for end, sign in zip(ends, (-1, 1) if width == 3 else (1,), strict=True):
+            true[i, end] += sign * u
+            counts[i, end] += 1
+            sizes[i, end] += abs(u)
+    rads = np.broadcast_to(W.rad, W.mid.shape)
+    for at in np.ndindex(4, 4):
+        assert abs(Fraction(float(W.mid[at])) - true[at]) <= Fraction(float(rads[at]))
+        assert (rads[at] == 0.0) == (counts[at] == 0)
+    # No wider than the largest entry asks for.
+    most = int(counts.max())
+    assert rads.max() <= 1.01 * 2.0**-53 * (3 * most + (most + 1) * float(sizes.max()))
+
+
+def test_weights_of_queries_and_items_contain_the_exact_ones(monkeypatch):
+    monkeypatch.setattr(kernel.lists, "laplacian", lambda cone, Q, X, W: W)
+    for name in ("lists of weights", "map", "auc", "logistic lists"):
+        document, arrays = certificate(np.random.default_rng(9), name, "psd", "zero")
+        risk = document["problem"]["risk"]
+        risk["C" if "C" in risk else "weight"] = f"{2**53 + 3}/{2**52}"
+        of = Arrays(arrays)
+        problem = Problem(document, of)
+        W = problem.risk.dual(document["dual"], of).S
+        second = exact.Part(archive(packed((document, arrays))))
+        _, S = second.risk.dual(document["dual"], second.file)
+        true, at = np.full(W.mid.shape, Fraction(0)), 0
+        for q, (near, far) in enumerate(zip(second.risk.near, second.risk.far, strict=True)):
+            for item in [*far, *near]:
+                true[q, item] += S[at][0]
+                at += 1
+        rads = np.broadcast_to(W.rad, W.mid.shape)
+        for place in np.ndindex(W.mid.shape):
+            assert abs(Fraction(float(W.mid[place])) - true[place]) <= Fraction(float(rads[place]))
+        assert (rads.max(axis=1) >= 2.0**-53 * np.abs(W.mid).max(axis=1)).all()
+        assert (rads.max(axis=1) <= 8 * 2.0**-53 * np.abs(W.mid).max(axis=1) + 1e-200).all()
+
+
+@pytest.mark.parametrize("risk", ["hinges", "map", "lists", "all pairs"])
+def test_blocks_of_rows_change_nothing(risk, monkeypatch):
+    contents = certificate(np.random.default_rng(10), risk, "psd", "trace")
+    whole = proved(contents)
+    monkeypatch.setattr(kernel.comparisons, "BLOCK", 48)
+    monkeypatch.setattr(kernel.metrics, "BLOCK", 2 * 7)
+    parts = proved(contents)
+    assert whole.upper is not None
+    for mine, its in ((parts.lower, whole.lower), (parts.upper, whole.upper)):
+        assert mine is its is None or abs(float(mine - its)) <= 1e-12 * max(1.0, abs(float(its)))
+
+
+def exact_worst(gain, x, z):
+    """The programme of theorem 2 in fractions."""
+    p, n = gain.shape[0], gain.shape[1] - 1
+    best = [Fraction(0)] * (n + 1)
+    for i in range(p):
+        above = [sum((Fraction(z[j]) - Fraction(x[i]) for j in range(b)), Fraction(0)) for b in range(n + 1)]
+        own = [Fraction(float(gain[i, b])) + Fraction(2, p * n) * above[b] for b in range(n + 1)]
+        least = None
+        for b in range(n + 1):
+            here = own[b] + best[b]
+            least = here if least is None else min(least, here)
+            best[b] = least
+    return 1 - best[n]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_worst_rankings_contain_the_exact_ones(seed):
+    """Where near or far items are far off, or all of them, and gains have radii."""
+    rng, (p, n) = np.random.default_rng(seed), [(1, 5), (4, 1), (5, 7), (3, 4)][seed % 4]
+    x, z = np.sort(rng.random(p)), np.sort(rng.random(n))
+    # All near items far from far ones, all but one, or none; far ones that are far above are in no worst ranking.
+    x[min(seed % 3, p) :] += 1e9 * (seed % 3 < 2)
+    z[-1] += 1e6 * (seed % 2)
+    gain = rng.random((p, n + 1)) / p
+    for rad in (np.zeros(()), 1e-3 * rng.random((p, n + 1))):
+        value, error = kernel.worst_ranking(Ball(gain, rad), x, z)
+        for side in (-1, 0, 1):
+            moved = exact_worst(gain + side * rad, x, z)
+            assert abs(Fraction(value) - moved) <= Fraction(error) + Fraction(1, 2**50) * abs(side)
+        # What the docstring derives, no less and hardly more.
+        D = max(x[-1] - x[0], np.abs(z - x[0]).max())
+        derived = p * Fraction(float(rad.max())) + 8 * (n + p + 16) * Fraction(1, 2**53) * (1 + Fraction(float(D)))
+        assert derived <= Fraction(error) <= derived * (1 + Fraction(3, 2**21)) + Fraction(1, 2**899)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_of_hinges_contain_the_exact_ones(seed):
+    rng, (p, n) = np.random.default_rng(seed), [(2, 3), (4, 1), (5, 700)][seed % 3]
+    offset = [0.0, 2.0**30, -(2.0**30)][seed % 4 % 3]
+    x, z = rng.random(p) + offset, np.sort(rng.random(n) + offset)
+    # A near item or a far one that is far from all others, on either side.
+    x[0] += [0.0, 1e8, -1e8, 0.0][seed % 4]
+    z[-1] += [1e9, 0.0][seed % 2]
+    for rad in (0.0, 1e-3):
+        value, error = lists.sum_of_hinges(x, z, Ball(0.3, rad))
+        for side in (-1, 1):
+            t = [Fraction(one) + Fraction(0.3) + side * Fraction(rad) for one in x.tolist()]
+            true = sum((max(Fraction(0), a - Fraction(b)) for a in t for b in z.tolist()), Fraction(0))
+            assert abs(Fraction(value) - true) <= Fraction(error)
+        tops, u = x + 0.3, Fraction(1, 2**53)
+        D = max(np.abs(tops - z[0]).max(), z[-1] - z[0])
+        gamma = (n + p + 8) * u / (1 - (n + p + 8) * u)
+        derived = p * n * (Fraction(rad) + u * Fraction(float(np.abs(tops).max())) + 2 * gamma * Fraction(float(D)))
+        assert derived <= Fraction(error) <= derived * (1 + Fraction(3, 2**21))
+
+
+def test_the_sums_of_hinges_lose_digits_of_ends_and_of_sums():
+    """Ends that are rounded, of numbers that differ by little; and many sums that are rounded one after the other."""
+    x, z = np.array([2.0**30 + 0.1]), 2.0**30 + np.array([0.0, 0.2, 0.25])
+    value, error = lists.sum_of_hinges(x, z, Ball(0.3))
+    true = sum((max(Fraction(0), Fraction(x[0]) + Fraction(0.3) - Fraction(b)) for b in z.tolist()), Fraction(0))
+    assert abs(Fraction(value) - true) > Fraction(1, 2**26)
+    assert abs(Fraction(value) - true) <= Fraction(error)
+    z = np.sort(np.random.default_rng(0).random(20000))
+    value, error = lists.sum_of_hinges(np.array([0.0, 0.5]), z, Ball(1.0))
+    true = sum((max(Fraction(0), Fraction(t) - Fraction(b)) for t in (1.0, 1.5) for b in z.tolist()), Fraction(0))
+    assert Fraction(1, 2**45) < abs(Fraction(value) - true) <= Fraction(error)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_slopes_and_majorised_vectors(seed):
+    """By their definitions, of numbers in any order, with equal sums and without."""
+    rng, one = np.random.default_rng(seed), 3
+    p, n = rng.integers(1, 5, 2)
+    a = rng.integers(0, one + 1, (p, n))
+    # All of it in one place, wherever that stands.
+    piled = a.sum() * (np.arange(p) == rng.integers(p))
+    for r, c in ((piled, a.sum(0)), (np.array([0, 4]), np.array([4])), (np.array([0, 3, 1]), np.array([3, 1])),
+                 (a.sum(1), a.sum(0)), (rng.integers(0, n * one + 1, p), a.sum(0)), (a.sum(1), a.sum(0) + 1),
+                 (rng.multinomial(a.sum(), np.ones(p) / p), rng.multinomial(a.sum(), np.ones(n) / n))):  # fmt: skip
+        fits = r.sum() == c.sum()
+        fits &= all(np.sort(r)[::-1][:k].sum() <= np.minimum(c, k * one).sum() for k in range(1, len(r) + 1))
+        assert kernel.sums_of_slopes(r, c, one) == fits
+    whole = np.sort(rng.integers(0, 9, n))[::-1]
+    for some in (
+        whole,
+        rng.permutation(whole),
+        rng.multinomial(whole.sum(), np.ones(n) / n),
+        whole - (np.arange(n) == 0),
+    ):
+        fits = some.sum() == whole.sum() and all(
+            np.sort(some)[::-1][:k].sum() <= whole[:k].sum() for k in range(1, n + 1)
+        )
+        assert kernel.majorised(some, whole) == fits
+
+
+def test_the_largest_k_of_short_lists():
+    document, arrays = certificate(np.random.default_rng(13), "precision, printed", "psd", "trace")
+    for k, fits in ((10**6, True), (10**6 + 1, False)):
+        document["problem"]["risk"]["k"] = k
+        accepts((document, arrays), fits)
+
+
+@pytest.mark.parametrize("risk", ["lists", "lists of weights", "auc", "map", "logistic list"])
+def test_risks_of_points_far_from_the_origin_contain_the_exact_ones(risk):
+    """Distances lose all but a few digits, and say so."""
+    for seed in range(4):
+        document, arrays = certificate(np.random.default_rng(seed), risk, "psd", "zero")
+        for name in ("points", "queries"):
+            if name in arrays:
+                # All of them, or some: their distances have the largest errors of a query.
+                arrays[name][:: 1 + seed % 2] += 1e7
+        of = Arrays(arrays)
+        problem = Problem(document, of)
+        value, true = problem.risk.value(arrays["factor"]), exact.Part(archive(packed((document, arrays)))).costs()
+        assert value.lower() <= true.low
+        assert true.high <= value.upper()
+        assert abs(Fraction(float(value.mid)) - true.low) > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("risk", "name", "most"),
+    [
+        ("logistic list", "slopes", 2**20),
+        ("map", "weights", 2**20),
+        ("map", "steps", 3),
+        ("map", "near_sums", 2**53 - 1),
+    ],
+)
+def test_the_largest_integers_of_dual_points(risk, name, most):
+    """The largest is read, whether it proves something or not; one more is refused."""
+    for value, fits in ((most, True), (most + 1, False)):
+        document, arrays = certificate(np.random.default_rng(17), risk, "psd", "trace")
+        arrays[name].flat[0] = value
+        accepts((document, arrays), fits)
+
+
+def test_triangles_and_symmetric_matrices():
+    for cone, fits, not_so in (
+        ("diagonal", [[1.0, 2.0]], [[1.0, 0.0], [1.0, -1.0], [0.0, 0.0]]),
+        ("psd", [[[1.0, -5.0], [0.0, 2.0]]], [[[1.0, 5.0], [0.0, 0.0]], [[-1.0, 0.0], [0.0, 2.0]],
+         [[1.0, 0.0], [1.0, 1.0]]]),
+    ):  # fmt: skip
+        of = kernel.Cone({"cone": cone, "features": 2}, Arrays({}))
+        for found in fits:
+            np.testing.assert_array_equal(of.triangle(Arrays({"it": np.array(found)}), "it"), found)
+        for found in not_so:
+            with pytest.raises(CertificateError, match="zero below its diagonal"):
+                of.triangle(Arrays({"it": np.array(found)}), "it")
+
+
+BOXES = {
+    "hinge": (0.0, 1.0),
+    "absolute": (-1.0, 1.0),
+    "logistic": (0.0, 1.0),
+    "hard": (0.0, 1e9),
+    "squared": (-1e9, 1e9),
+}
+
+
+@pytest.mark.parametrize("loss", BOXES)
+def test_boxes_of_slopes(loss):
+    """The ends of the table of the format, and what is beyond them by an ulp."""
+    low, high = BOXES[loss]
+    document, arrays = certificate(np.random.default_rng(18), "few", "psd", "trace")
+    document["problem"]["risk"]["terms"][0] |= {"loss": loss, "weight": "1"}
+    of = Arrays(arrays)
+    risk = Problem(document, of).risk
+    beyond = [np.nextafter(end, 2 * end if end else -1.0) for end in (low, high) if abs(end) < 1e9]
+    for slope, fits in ((low, True), (high, True), *((end, False) for end in beyond)):
+        arrays["slopes"] = np.array([0.5, slope])
+        if fits:
+            risk.dual({"kind": "slopes"}, Arrays(arrays))
+        else:
+            with pytest.raises(NotProven, match="outside of its box"):
+                risk.dual({"kind": "slopes"}, Arrays(arrays))
+
+
+def test_a_risk_has_terms():
+    document, arrays = certificate(np.random.default_rng(19), "few", "psd", "zero")
+    arrays |= {"triplets": np.zeros((0, 3), np.int64), "terms": np.zeros(0, np.int64), "slopes": np.zeros(0)}
+    accepts((document, arrays), True)
+    document["problem"]["risk"]["terms"] = []
+    accepts((document, arrays), False)
+
+
+def test_every_distance_is_within_the_error_of_its_row():
+    X, Q = np.array([[0.1, 0.7], [1e7 + 0.3, 0.2], [0.4, -3.0]]), np.array([[0.3, 0.3], [0.6, 1e5]])
+    for cone, factor in (("psd", np.array([[1.0, 1 / 3], [0.0, 0.1]])), ("diagonal", np.array([1 / 3, 0.0]))):
+        of = kernel.Cone({"cone": cone, "features": 2}, Arrays({}))
+        L = np.diag(factor) if cone == "diagonal" else factor.T
+        rows = list(kernel.metrics.Images(of, factor, X, Q).rows())
+        M = np.array([[Fraction(x) for x in row] for row in L.tolist()])
+        M = M if cone == "diagonal" else M @ M.T
+        for q, (row, error) in zip(Q, rows, strict=True):
+            for x, found in zip(X, row, strict=True):
+                v = np.array([Fraction(a) - Fraction(b) for a, b in zip(q.tolist(), x.tolist(), strict=True)])
+                assert abs(Fraction(float(found)) - v @ M @ v) <= Fraction(error)
+
+
+class Fixed:
+    """Near items at ten, far ones at zero, known to an eighth."""
+
+    def __init__(self, *given):
+        pass
+
+    def rows(self):
+        yield np.array([0.0, 10.0, 0.0]), 0.125
+
+
+@pytest.mark.parametrize("of", ["hinges", "rankings"])
+def test_errors_of_distances_count_for_every_pair(of, monkeypatch):
+    """Each of six pairs may have near items that are farther by an eighth, and far ones that are nearer."""
+    monkeypatch.setattr(lists, "Images", Fixed)
+    if of == "hinges":
+        document, arrays = of_lists(
+            near=np.array([1, 1]), near_stops=np.array([2]), far=np.array([2, 2, 2]), far_stops=np.array([3])
+        )
+        needed = Fraction(6, 4)
+    else:
+        document, arrays = of_rankings([0], [[0, 0]], [0, 0], [0, 0, 0])
+        needed = Fraction(2, 4)
+    value = Problem(document, Arrays(arrays)).risk.value(arrays["factor"])
+    assert needed <= Fraction(float(value.rad)) <= needed * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize(("far", "fits"), [(64, True), (65, False)])
+def test_integers_of_a_query_are_floats(far, fits):
+    """2^40 times 128 near and 64 far items is 2^53."""
+    document, arrays = of_lists(
+        near=np.ones(129, np.int64), near_stops=np.array([128, 129]), near_sums=np.zeros(129, np.int64),
+        far=np.full(far + 1, 2), far_stops=np.array([far, far + 1]), far_sums=np.zeros(far + 1, np.int64),
+        anchors=np.zeros(2, np.int64),
+    )  # fmt: skip
+    document["dual"]["bits"] = 40
+    accepts((document, arrays), fits)
+
+
+def test_slopes_of_trace_norms_are_judged_by_eigenvalues():
+    for cone, inside, beyond in (
+        ("psd", np.diag([3.4, -3.4, 1.0]), 3.4 * np.ones((3, 3))),
+        ("diagonal", np.array([3.5, -3.5, 0.0]), np.full(3, 3.6)),
+    ):  # fmt: skip
+        document, arrays = certificate(np.random.default_rng(14), "few", cone, "trace norm")
+        omega = Problem(document, Arrays(arrays)).omega
+        omega.conjugate(Ball(inside))
+        for wrong in (beyond, -beyond, np.where(np.arange(3) == 1, beyond, 0.0) if cone == "diagonal" else beyond):
+            with pytest.raises(NotProven):
+                omega.conjugate(Ball(wrong))
+
+
+@pytest.mark.parametrize(
+    ("regularizer", "cone"), [("norm", "psd"), ("trace norm", "diagonal"), ("entries", "psd"), ("other entries", "psd")]
+)
+def test_slopes_are_compared_with_the_lower_end_of_a_weight(regularizer, cone):
+    """A weight over a root is no float; a norm that is the weight has nothing left for its rounding."""
+    document, arrays = certificate(np.random.default_rng(14), "few", cone, regularizer)
+    unit = np.zeros((3, 3)) if cone == "psd" else np.zeros(3)
+    unit.flat[1] = 1.0
+    for over, size, fits in ((1, 3.5 * (1 - 1e-12), True), (1, np.nextafter(3.5, 4.0), False), (3, None, False)):
+        document["problem"]["regularizer"]["over_root_of"] = over
+        omega = Problem(document, Arrays(arrays)).omega
+        P = Ball(unit * (float(omega.weight.mid) if size is None else size))
+        if fits:
+            omega.conjugate(P)
+        else:
+            with pytest.raises(NotProven, match="exceeds the weight"):
+                omega.conjugate(P)
+    # Of a weight that may be three a slope of 3.2 is too much, whatever its middle; one that is the weight is not.
+    del document["problem"]["regularizer"]["over_root_of"]
+    omega = Problem(document, Arrays(arrays)).omega
+    if regularizer == "norm":
+        with pytest.raises(NotProven):
+            omega.conjugate(Ball(3.5 * unit))
+    else:
+        omega.conjugate(Ball(3.5 * unit))
+    omega.weight = Ball(3.5, 0.5)
+    omega.conjugate(Ball(2.9 * unit))
+    with pytest.raises(NotProven):
+        omega.conjugate(Ball(3.2 * unit))
+
+
+def test_what_quadratic_forms_are_for():
+    for risk, cone, name in (
+        ("few", "psd", "gram"), ("few", "diagonal", "squared points"), ("two", "diagonal", "squared points"),
+        ("few", "diagonal", "entries"),
+    ):  # fmt: skip
+        document, arrays = certificate(np.random.default_rng(15), risk, "psd" if name == "entries" else cone, name)
+        if name == "entries":
+            document["problem"]["cone"] = cone
+            arrays |= {key: np.ones(3) for key in ("slope", "prior", "linear", "weights_of_metric")}
+            del arrays["factor"]
+        arrays["points"] = np.zeros((7, 3))
+        with pytest.raises(CertificateError, match="regularizer: "):
+            proved((document, arrays))
+
+
+def test_a_sum_with_a_risk_that_may_be_negative_has_no_share():
+    document, arrays = certificate(np.random.default_rng(16), "sum that may be negative", "psd", "trace")
+    for share, said in (("1", ""), ("5/7", "may be negative")):
+        document["dual"]["share"] = share
+        assert said in proved((document, arrays)).reason
+
+
+def test_the_kernel_prints_what_it_proves():
+    corpus = Path(__file__).resolve().parents[1] / "corpus"
+    for name, code, said in (("accepted/triplet", 0, "accepted"), ("not_proven/share-negative", 1, "lower bound")):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            assert kernel.main(str(corpus / f"{name}.npz")) == code
+        first, second, third = output.getvalue().splitlines()
+        assert " <= optimum <= " in first
+        assert second.startswith("statement: ")
+        assert third.startswith(said)
+
+
+def test_how_many_summands_and_terms_there_may_be():
+    for count, fits in ((1, True), (16, True), (17, False)):
+        document, arrays = certificate(np.random.default_rng(11), "few", "psd", "trace")
+        risk, dual = document["problem"]["risk"], {"kind": "slopes"}
+        of_risk = [name for name in ("triplets", "terms", "slopes") if name in arrays]
+        document["problem"]["risk"] = {"kind": "sum", "summands": [risk] * count}
+        document["dual"] |= {"kind": "sum", "summands": [dual] * count}
+        whole = {name: array for name, array in arrays.items() if name not in of_risk}
+        whole |= {f"summand{k}_{name}": arrays[name] for name in of_risk for k in range(count)}
+        accepts((document, whole), fits)
+    for count, fits in ((2, True), (8, True), (9, False)):
+        document, arrays = certificate(np.random.default_rng(11), "few", "psd", "zero")
+        document["problem"]["regularizer"] = {"kind": "sum", "summands": [{"kind": "zero"}] * count}
+        document["dual"]["regularizer"] = {"summands": [{}] * count}
+        accepts((document, arrays), fits)
+    for count, fits in ((64, True), (65, False)):
+        document, arrays = certificate(np.random.default_rng(11), "few", "psd", "zero")
+        document["problem"]["risk"]["terms"] *= count
+        accepts((document, arrays), fits)
+
+
+def accepts(contents, fits):
+    if fits:
+        assert proved(contents).upper is not None
+    else:
+        with pytest.raises(CertificateError):
+            proved(contents)
+
+
+def test_the_description_of_a_file():
+    document, arrays = certificate(np.random.default_rng(12), "few", "psd", "zero")
+    document["sha256"] = {name: kernel.digest(array) for name, array in arrays.items()}
+    kernel.checked(document, arrays)
+    for change in (
+        *({key: None} for key in document), {"note": 1}, {"sha256": {}}, {"sha256": list(arrays)},
+        {"sha256": document["sha256"] | {"more": ""}},
+        {"sha256": document["sha256"] | {"points": "0" * 64}}, {"format": "other"},
+    ):  # fmt: skip
+        changed = {key: value for key, value in (document | change).items() if value is not None}
+        with pytest.raises(CertificateError):
+            kernel.checked(changed, arrays)
+    for version, anew in ((1, True), (3, False)):
+        with pytest.raises(CertificateError) as found:
+            kernel.checked(document | {"version": version}, arrays)
+        assert ("write it anew" in str(found.value)) == anew
+
+
+def test_the_reader_of_the_kernel_unpickles_nothing(tmp_path):
+    made = {attack.name: attack.make for attack in ATTACKS}
+    for name, why in (("object", "no header of the npy format|has the type"), ("member-twice", "twice")):
+        path = tmp_path / f"{name}.npz"
+        path.write_bytes(made[name]())
+        with pytest.raises(CertificateError, match=why):
+            kernel.contents(path)
+
+
+def test_names_of_arrays_of_rows():
+    for name in kernel.OF_ROWS:
+        assert kernel.of_rows(name)
+        assert kernel.of_rows(f"summand12_{name}")
+        assert not kernel.of_rows(f"term0_{name}")
+    assert not kernel.of_rows("summand1_points")
+    assert not kernel.of_rows("slope")
+
+
+def test_refusals_are_printed_as_one_short_line():
+    said = str(CertificateError("a\n\x1b[2J\u00e9" + "b" * 600))
+    assert said.startswith("a\\n\\x1b[2J\\xe9b")
+    assert len(said) == 500
+    for check, error in ((kernel.errors.demand, CertificateError), (kernel.errors.show, NotProven)):
+        check(True, "it")
+        check(np.True_, "it")
+        for false in (False, np.False_, None):
+            with pytest.raises(error, match="it"):
+                check(false, "it")

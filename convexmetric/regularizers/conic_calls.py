@@ -26,20 +26,23 @@ Found = TypeVar("Found")
 TIGHT = 1e-10
 #: What is tried in turn where CLARABEL breaks down. Equalities make linear systems that its own regularisation of 1e-8
 #: does not carry; with more of it, which its refinement takes back, it solves others as well. Then less is asked of it.
+#: CVXPY keeps CLARABEL's object and with it the options of the call before: none is left out.
 ATTEMPTS: tuple[dict[str, float], ...] = (
     {"static_regularization_constant": 1e-7},
-    {},
+    {"static_regularization_constant": 1e-8},
     {"static_regularization_constant": 1e-6},
-    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8},
+    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8, "static_regularization_constant": 1e-8},
     {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-8, "static_regularization_constant": 1e-7},
 )
 #: Share of the time left that a solver may take, so that what it leaves can be evaluated.
 SHARE = 0.9
-#: The options that limit a solver's time, where it has one.
+#: The options that limit a solver's time, where it has one, by seconds; infinite for no limit.
 TIME_LIMITS: dict[str, Callable[[float], dict[str, Any]]] = {
     "clarabel": lambda seconds: {"time_limit": seconds},
-    "scs": lambda seconds: {"time_limit_secs": seconds},
-    "mosek": lambda seconds: {"mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds}},
+    "scs": lambda seconds: {"time_limit_secs": seconds if np.isfinite(seconds) else 0.0},
+    "mosek": lambda seconds: {
+        "mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds if np.isfinite(seconds) else -1.0}
+    },
 }
 
 
@@ -58,7 +61,10 @@ def guarded() -> Iterator[None]:
 
 
 def attempted(
-    call: Callable[[dict[str, Any]], Found], backend: str = "clarabel", options: dict[str, Any] | None = None
+    call: Callable[[dict[str, Any]], Found],
+    backend: str = "clarabel",
+    options: dict[str, Any] | None = None,
+    first: int = 0,
 ) -> Found:
     """What a call of a conic solver returns, of CLARABEL after some attempts with other options.
 
@@ -69,6 +75,8 @@ def attempted(
     backend : str
     options : dict, optional
         What it is asked for.
+    first : int
+        The attempt to begin with; 1 is CLARABEL's own regularisation.
 
     Raises
     ------
@@ -77,14 +85,12 @@ def attempted(
     cvxpy.SolverError
         If the last attempt failed.
     """
-    attempts: tuple[dict[str, float], ...] = ATTEMPTS if backend == "clarabel" else ({},)
+    attempts: tuple[dict[str, float], ...] = ATTEMPTS[first:] if backend == "clarabel" else ({},)
     for number, attempt in enumerate(attempts, 1):
         look()
-        left = SHARE * seconds_left()
-        limit = TIME_LIMITS[backend](left) if np.isfinite(left) and backend in TIME_LIMITS else {}
         try:
             with guarded():
-                return call((options or {}) | attempt | limit)
+                return call((options or {}) | attempt | _limit(backend))
         except cp.SolverError:
             look()
             if number == len(attempts):
@@ -148,8 +154,14 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
 def _has_room(problem: cp.Problem) -> bool:
     """Whether constraints without data have a point, which CLARABEL may miss beside numbers of other sizes."""
     bare = cp.Problem(cp.Minimize(0), [each for each in problem.constraints if not each.parameters()])
-    bare.solve(solver=cp.CLARABEL)
+    bare.solve(solver=cp.CLARABEL, **_limit("clarabel"))
     return bool(bare.status == cp.OPTIMAL)
+
+
+def _limit(backend: str) -> dict[str, Any]:
+    """The solver's option for a share of the time left, if it has one."""
+    left = SHARE * seconds_left()
+    return TIME_LIMITS[backend](left) if backend in TIME_LIMITS else {}
 
 
 def _residual(data: dict[str, Any], raw: Any) -> float:

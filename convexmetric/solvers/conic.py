@@ -33,8 +33,9 @@ CONIC_SOLVERS: dict[str, str] = {
 }
 #: Those that are installed with the package.
 REQUIRED = ("clarabel", "scs")
-#: Shares of the gap asked for to which the statement is solved, one after the other.
-TOLERANCES = (1e-2, 1e-5)
+#: Shares of the gap asked for to which the statement is solved, one after the other, and CLARABEL's first attempt at
+#: it: more regularisation carries it through, its own reaches more digits.
+ROUNDS = ((1e-2, 0), (1e-5, 1))
 ADVICE = (
     "leave solver out for the default, rescale X so that distances are about 1, and give equalities of your own some "
     "room, such as cp.abs(cp.trace(M) - 1) <= 1e-6"
@@ -93,8 +94,8 @@ class Conic(Solver):
         monitor.solver = self.backend
         statement = problem.statement()
         # Where bounds amplify what its dual point lacks, CLARABEL reaches more digits in some steps more.
-        for share in TOLERANCES if self.backend == "clarabel" else TOLERANCES[:1]:
-            self._solve(statement, self._options(monitor, share))
+        for share, first in ROUNDS if self.backend == "clarabel" else ROUNDS[:1]:
+            self._solve(statement, self._options(monitor, share), first)
             if statement.metric.value is None:
                 raise SolverError(
                     f"{self.backend.upper()} returned no point: status {statement.problem.status}; {ADVICE}"
@@ -107,12 +108,12 @@ class Conic(Solver):
             if monitor.iterate():
                 return
 
-    def _solve(self, statement: Statement, options: dict[str, Any]) -> None:
+    def _solve(self, statement: Statement, options: dict[str, Any], first: int) -> None:
         def call(options: dict[str, Any]) -> None:
             statement.problem.solve(solver=self.backend.upper(), **options)
 
         try:
-            attempted(call, self.backend, options)
+            attempted(call, self.backend, options, first)
         except cp.SolverError as error:
             raise SolverError(f"{self.backend.upper()} failed: {_reason(error)}; {ADVICE}") from error
 

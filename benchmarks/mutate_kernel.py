@@ -71,7 +71,7 @@ def name_of(path: Path) -> str:
 
 
 def cases(modules: Sequence[str]) -> dict[str, Callable[[], object]]:
-    """The tests of modules with their parameters, by name: functions that ask for nothing else but ``monkeypatch``."""
+    """The tests of modules with their parameters, by name: functions that ask for nothing else but a patch or a folder."""
     found = {}
     for name in modules:
         for title, test in vars(importlib.import_module(name)).items():
@@ -89,8 +89,15 @@ def cases(modules: Sequence[str]) -> dict[str, Callable[[], object]]:
 
 def called(test: Callable[..., object], given: dict[str, Any]) -> None:
     """Call a test as pytest does."""
-    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"), contextlib.suppress(pytest.skip.Exception):
-        test(**given, **({"monkeypatch": patch} if "monkeypatch" in inspect.signature(test).parameters else {}))
+    wanted = inspect.signature(test).parameters
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(np.errstate(all="ignore"))
+        stack.enter_context(contextlib.suppress(pytest.skip.Exception))
+        if "monkeypatch" in wanted:
+            given = given | {"monkeypatch": stack.enter_context(pytest.MonkeyPatch.context())}
+        if "tmp_path" in wanted:
+            given = given | {"tmp_path": Path(stack.enter_context(tempfile.TemporaryDirectory()))}
+        test(**given)
 
 
 def remember() -> None:

@@ -457,7 +457,9 @@ def beyond(rng: Generator, problem: Problem) -> bytes:
 
     def add(most: int) -> Any:
         def change(array: np.ndarray, at: int) -> None:
-            array.flat[at] += int(_chosen(rng, [1, 1, 2, most])) * _chosen(rng, [1, 1, -1])
+            moved = int(array.flat[at]) + int(_chosen(rng, [1, 1, 2, most])) * int(_chosen(rng, [1, 1, -1]))
+            ends = np.iinfo(array.dtype)
+            array.flat[at] = min(max(moved, ends.min), ends.max)
 
         return change
 

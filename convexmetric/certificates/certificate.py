@@ -164,13 +164,14 @@ def certify(
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: DualPoint | None) -> Certificate:
     """The certificate of a metric, with the lower bound of a dual point that says ``point`` (None: nothing).
 
-    Of grade conic what the metric gains by violating constraints is added to the upper bound. Where bounds still cross
-    by no more than a conic solver's noise, that noise is as large: they change places.
+    Of grade conic what the metric gains by violating constraints is added to the upper bound. Rounding is estimated,
+    and a conic solver's noise too: where bounds still cross by no more than that, it is as large, and they change
+    places.
 
     Raises
     ------
     CrossedBoundsError
-        If the lower bound is above the upper one; of grade conic by more than ``NOISE``.
+        If the lower bound is above the upper one by more than the rounding; of grade conic by more than ``NOISE``.
     """
     lower, rounding, high = -np.inf, 0.0, upper.upper_bound
     if point is not None:
@@ -178,9 +179,11 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Dual
         with suppress(SolverError):
             lower, rounding = _lower_bound(problem, point, upper.M)
             high += problem.regularizer.missed(upper.M)
-    if upper.grade == "conic" and 0.0 < lower - high <= NOISE * max(abs(lower), abs(high)):
-        lower, high = high, lower
-    made = replace(upper, upper_bound=high, lower_bound=lower, dual=dual, rounding=upper.rounding + rounding)
+    rounding += upper.rounding
+    noise = NOISE * max(abs(lower), abs(high)) if upper.grade == "conic" else rounding
+    if 0.0 < lower - high <= noise:
+        lower, high, rounding = high, lower, rounding + (lower - high)
+    made = replace(upper, upper_bound=high, lower_bound=lower, dual=dual, rounding=rounding)
     if lower > high:
         raise CrossedBoundsError(
             f"the lower bound {lower:.17g} is above the upper bound {high:.17g}, and rounding explains "

@@ -37,7 +37,7 @@ import numpy as np
 from convexmetric.cones.base import Array, norm_of
 from convexmetric.cones.projection import Projection
 from convexmetric.cones.scaling import longest_step
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.solvers.hinges.kinks import Kinks
@@ -425,6 +425,8 @@ class _SlopesInteriorPoint:
         s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
         for _ in range(self.settings.interior_steps):
             M = self.projection.positive / self.sigma
+            if not np.isfinite(M).all():
+                raise SolverError("the metric left the range of floats; rescale X, margins and weights")
             S = self.others.S + kinks.adjoint(c * s.z)
             value = self.others.value + self.risk.margin * float(c @ s.z)
             run.monitor.primal(M, run.problem.value(M), by_risk=True)

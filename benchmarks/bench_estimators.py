@@ -50,6 +50,7 @@ SETS: dict[str, Callable[[], Any]] = {
     "mnist-test": lambda: PCA(100, svd_solver="full"),
 }
 OURS: dict[str, Callable[[], Any]] = {
+    "neighbors": cm.NeighborMetric,
     "large-margin": cm.LargeMargin,
     "mlr": cm.MLR,
     "relative": cm.RelativeComparisonMetric,

@@ -10,6 +10,7 @@ import difflib
 import json
 import shlex
 import sys
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -496,7 +497,7 @@ def fit(
     ] = True,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-4,
     max_seconds: Annotated[
-        float | None, typer.Option(help="Limit on wall time, of which the solve itself has at least 60%.")
+        float | None, typer.Option(help="Limit on wall time, of reading, choosing, solving and scoring together.")
     ] = None,
     score: Annotated[
         bool,
@@ -514,9 +515,11 @@ def fit(
 ) -> None:
     """Learn a metric from a labelled CSV file, with a certified optimum, and say what it is good for.
 
-    A weight (C or reg) that --set does not give is chosen by cross-validation. Ctrl-C ends the solve and keeps the best
-    certified metric so far, or ends the scores and keeps the folds that are there.
+    The default keeps Euclidean distance unless held-out rows do better under the learned metric. What --set does not
+    give is chosen by cross-validation. Ctrl-C ends what is under way, the choice, the solve or the scores, and what is
+    there is kept.
     """
+    begun = time.perf_counter()
     if save is not None:
         check_solution_path(save)
     if report is not None:
@@ -528,7 +531,8 @@ def fit(
         data = read_csv(file, label, drop or [], header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
-        fitted = fit_table(data, method, chosen, scale, tol, max_seconds, score, not quiet)
+        left = None if max_seconds is None else max(max_seconds - (time.perf_counter() - begun), 0.1)
+        fitted = fit_table(data, method, chosen, scale, tol, left, score, not quiet)
     solution = fitted.solution
     if as_json:
         _print_json(fit_record(str(file), fitted))
@@ -557,6 +561,8 @@ def _print_fit(fitted: Fitted) -> None:
     console.print(solution_table(solution))
     if fitted.path is not None:
         console.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
+    elif fitted.unchosen:
+        console.print(f"\n{fitted.unchosen[0].upper()}{fitted.unchosen[1:]}.")
     if fitted.held_out is not None:
         console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
     if fitted.held_out is not None or fitted.unscored:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +16,7 @@ from convexmetric.solution import Solution
 
 if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
-    from convexmetric.estimators import HeldOut, WeightPath
+    from convexmetric.estimators import HeldOut, NeighborPath, WeightPath
     from convexmetric.estimators.base import MetricEstimator
 
 __all__ = [
@@ -34,14 +33,15 @@ __all__ = [
 
 #: What can be learned from points with labels, and the estimator that does.
 METHODS = {
+    "neighbors": "NeighborMetric",
     "large-margin": "LargeMargin",
     "mlr": "MLR",
     "relative": "RelativeComparisonMetric",
     "projection": "RandomProjectionMetric",
     "operator": "OperatorMarginMetric",
 }
-#: Of the field's methods the one that most know, with no weight to choose.
-DEFAULT_METHOD = "large-margin"
+#: The one that stays Euclidean unless held-out rows say otherwise, and is the fastest.
+DEFAULT_METHOD = "neighbors"
 #: Of these, those that keep rows without another of their class, to be far from them; the others leave them out and say
 #: so.
 KEEP_LONE = frozenset(["relative", "operator"])
@@ -53,6 +53,11 @@ FOLDS, REPEATS = 5, 2
 PATIENCE = 60.0
 #: Share of a limit for choice and fit, of which the choice has a fifth; the folds have what is left of it all.
 FIT_SHARE = 0.75
+#: Share of a limit after which nothing new is begun: what is under way ends a little later.
+SAFE_SHARE = 0.9
+MORE_TIME = "raise --max-seconds"
+#: A metric with a larger certified gap is not scored.
+LARGEST_GAP = 0.5
 #: k of the nearest neighbours, where the method has none.
 NEIGHBOURS = 3
 
@@ -67,10 +72,11 @@ class Fitted:
     #: Parameters that the user set.
     settings: dict[str, Any]
     estimator: MetricEstimator
-    #: How the weight was chosen; None where it was given, or there is none.
-    path: WeightPath | None
+    #: How parameters were chosen; None where they were given, there are none, or ``unchosen`` says why not.
+    path: NeighborPath | WeightPath | None
     #: None where the scores were not asked for, or could not be had: ``unscored`` says why.
     held_out: HeldOut | None
+    unchosen: str = ""
     unscored: str = ""
     #: Whether Ctrl-C ended the fit or the folds.
     interrupted: bool = False
@@ -92,17 +98,24 @@ class Fitted:
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """What the user set, and the weight that was chosen."""
-        return self.settings if self.path is None else {**self.settings, self.path.name: self.path.best}
+        """What the user set, and what was chosen."""
+        return self.settings if self.path is None else {**self.settings, **self.path.settings}
+
+    @property
+    def kept(self) -> bool:
+        """Whether the metric is a learned one, and not Euclidean distance."""
+        return getattr(self.estimator, "kept_", True)
 
     @property
     def recommendation(self) -> str:
         """What the metric is good for, and what to try next where it is not."""
         if self.held_out is None:
-            return f"Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
+            kept = "" if self.kept else "Euclidean distance is kept. "
+            return f"{kept}Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
+        if not self.kept:
+            return "Euclidean distance is kept: no learned metric did better on held-out rows."
         accuracy, retrieval = (scores.verdict for _, scores in self.held_out.named())
-        other = "mlr" if self.method == "large-margin" else "large-margin"
-        next_ = f"or try --method {other}"
+        next_ = "or try --method mlr" if self.method == DEFAULT_METHOD else f"or try --method {DEFAULT_METHOD}"
         euclidean = f"Euclidean distance of the {'scaled ' if self.scale else ''}columns"
         if self.held_out.folds < 2:
             advice = "Give it more time"
@@ -141,9 +154,10 @@ def fit_table(
         At Ctrl-C before there is a metric.
     """
     from convexmetric.estimators import WeightSearch, held_out
+    from convexmetric.estimators.choosing import Clock
     from convexmetric.estimators.weight_search import stratified_sample
 
-    start = time.perf_counter()
+    clock = Clock(max_seconds)
     rows = ROWS if max_seconds is None else ROWS_WITH_LIMIT
     labels = labels_of(data)
 
@@ -154,22 +168,29 @@ def fit_table(
         k = getattr(estimator, "n_neighbors", NEIGHBOURS)
         return WeightSearch(estimator, n_neighbors=k, max_rows=rows, max_seconds=limit, progress=shown)
 
-    whole = learner(None if max_seconds is None else max_seconds * (FIT_SHARE if score else 1.0), progress)
+    # What scores itself has it all.
+    scores_itself = method == DEFAULT_METHOD
+    whole = learner(clock.left(FIT_SHARE if score and not scores_itself else SAFE_SHARE), progress)
+    interrupted = False
     try:
         whole.fit(scaled(data) if scale else data.X, labels)
     except KeyboardInterrupt:
         # Fitted all the same, if there was anything to keep.
+        interrupted = True
         if not hasattr(getattr(whole, "estimator_", whole), "solution_"):
             raise
     estimator = getattr(whole, "estimator_", whole)
-    fitted = Fitted(data, method, scale, settings, estimator, getattr(whole, "path_", None), None)
-    if fitted.solution.status == "interrupted":
-        return replace(fitted, interrupted=True)
-    if not score:
+    path, unchosen = getattr(whole, "path_", None), getattr(whole, "reason_", "")
+    fitted = Fitted(data, method, scale, settings, estimator, path, None, unchosen, unchosen, interrupted)
+    if interrupted or not score or unchosen:
         return fitted
-    left = PATIENCE if max_seconds is None else max_seconds - (time.perf_counter() - start)
+    if getattr(estimator, "held_out_", None) is not None:
+        return replace(fitted, held_out=estimator.held_out_)
+    if estimator.gap_ > LARGEST_GAP:
+        return replace(fitted, unscored=f"the gap of {estimator.gap_:.1g} is too large; {MORE_TIME}")
+    left = PATIENCE if max_seconds is None else max_seconds * SAFE_SHARE - clock.spent
     if left <= 0.0:
-        return replace(fitted, unscored="the limit left no time for scores; raise --max-seconds")
+        return replace(fitted, unscored=f"the limit left no time for scores; {MORE_TIME}")
     part = learner(None if max_seconds is None else left / (FOLDS * REPEATS), False)
     sample = stratified_sample(labels, rows, 0)
     try:

@@ -25,7 +25,7 @@ from convexmetric.datasets import sha256
 from convexmetric.estimators import RetrievalAdapter
 from convexmetric.estimators.adapter import COLUMNS as QUERY_COLUMNS
 from convexmetric.estimators.held_out import COLUMNS
-from convexmetric.estimators.weight_search import stratified_sample
+from convexmetric.estimators.weight_search import WeightPath, stratified_sample
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
@@ -110,7 +110,7 @@ def _sections(fitted: Fitted, command: str) -> Iterator[str]:
         yield _held_out(fitted)
     yield _certificate(fitted)
     if fitted.path is not None:
-        yield _weight(fitted)
+        yield _choice(fitted)
     yield _metric(fitted)
     yield _map(fitted)
     yield _worst(fitted)
@@ -166,15 +166,20 @@ def _claim(solution: Solution) -> str:
     )
 
 
-def _weight(fitted: Fitted) -> str:
+def _choice(fitted: Fitted) -> str:
     path = fitted.path
     assert path is not None
-    caption = (
-        "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the choice."
-    )
-    picture = _picture(lambda ax: plot_weight_path(path, ax), f"Accuracy against {path.name}", caption)
-    table = _table((path.name, f"{path.n_neighbors}-NN accuracy", ""), path.cells())
-    return _section(f"How {path.name} was chosen", _text(path.heading() + ".", "soft") + _side_by_side(picture, table))
+    names = " and ".join(path.settings)
+    shown = _table((names, "score", ""), path.cells())
+    if isinstance(path, WeightPath):
+        caption = (
+            "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the "
+            "choice."
+        )
+        weights = path
+        picture = _picture(lambda ax: plot_weight_path(weights, ax), f"Accuracy against {names}", caption)
+        shown = _side_by_side(picture, shown)
+    return _section(f"How {names} was chosen", _text(path.heading() + ".", "soft") + shown)
 
 
 def _metric(fitted: Fitted) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from convexmetric.cli.fitting import Fitted
-    from convexmetric.estimators import AdapterPath, HeldOut, HeldOutQueries, PairedScores, WeightPath
+    from convexmetric.estimators import AdapterPath, HeldOut, HeldOutQueries, NeighborPath, PairedScores, WeightPath
 
 __all__ = [
     "adapter_table",
@@ -85,23 +85,14 @@ def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
         "method": fitted.method,
         "columns": list(fitted.data.extras["columns"]),
         "settings": fitted.all_settings,
-        "weight": None
-        if path is None
-        else {
-            "name": path.name,
-            "chosen": path.best,
-            "values": path.values.tolist(),
-            "accuracy": path.accuracy.tolist(),
-            "gaps": [[_finite(gap) for gap in gaps] for gaps in path.gaps],
-            "n_neighbors": path.n_neighbors,
-            "rows": path.rows,
-            "seconds": path.seconds,
-        },
+        "kept": fitted.kept,
+        "choice": None if path is None else _path_record(path),
         "held_out": None
         if scores is None
         else {
             "accuracy": _paired_record(scores.accuracy),
             "retrieval": _paired_record(scores.retrieval),
+            "lda": dict(zip(("accuracy", "retrieval"), scores.lda, strict=True)),
             "n_neighbors": scores.n_neighbors,
             "folds": scores.folds,
             "planned_folds": scores.planned,
@@ -109,6 +100,20 @@ def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
             "seconds": scores.seconds,
         },
         "recommendation": fitted.recommendation,
+    }
+
+
+def _path_record(path: NeighborPath | WeightPath) -> dict[str, Any]:
+    names = list(path.settings)
+    tried = np.column_stack([path.values]) if hasattr(path, "values") else np.array(path.candidates)
+    return {
+        "names": names,
+        "chosen": list(path.settings.values()),
+        "tried": tried.tolist(),
+        "mean": path.mean.tolist(),
+        "gaps": [_finite(float(np.max(gaps))) for gaps in path.gaps],
+        "rows": path.rows,
+        "seconds": path.seconds,
     }
 
 
@@ -123,9 +128,9 @@ def _paired_record(scores: PairedScores) -> dict[str, Any]:
     }
 
 
-def path_table(path: WeightPath) -> Table:
-    """Values of a weight that were tried, with their accuracies."""
-    return _figures((path.name, "accuracy", ""), path.cells())
+def path_table(path: NeighborPath | WeightPath) -> Table:
+    """What was tried, with the scores of held-out rows."""
+    return _figures((" and ".join(path.settings), "score", ""), path.cells())
 
 
 def held_out_table(scores: HeldOut) -> Table:

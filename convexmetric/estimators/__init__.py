@@ -21,6 +21,7 @@ from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.held_out import HeldOut, PairedScores, held_out
 from convexmetric.estimators.large_margin import LargeMargin
+from convexmetric.estimators.neighbors import NeighborMetric, NeighborPath
 from convexmetric.estimators.operator_margin import OperatorMarginMetric
 from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
@@ -35,6 +36,8 @@ __all__ = [
     "HeldOutQueries",
     "LargeMargin",
     "LearnedDistance",
+    "NeighborMetric",
+    "NeighborPath",
     "OperatorMarginMetric",
     "PairedScores",
     "RandomProjectionMetric",

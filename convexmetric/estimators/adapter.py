@@ -29,15 +29,13 @@ test takes the J learned metrics as given: it speaks of other queries to the sam
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -48,6 +46,7 @@ from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError
+from convexmetric.estimators.choosing import Clock, NestedFolds, Rows
 from convexmetric.estimators.held_out import PairedScores
 from convexmetric.evaluation import rank_corpus, score_run
 from convexmetric.measures import MEASURES
@@ -69,8 +68,6 @@ FOLDS_SHARE = 0.8
 #: Names of measures in reports, and of their exact losses.
 EXACT = {"ndcg": "ndcg-log2", "ap": "map", "map": "map", "rr": "mrr", "mrr": "mrr", "p": "precision", "auc": "auc"}
 WRITTEN = {"ndcg": "nDCG", "ap": "AP", "map": "AP", "rr": "RR", "mrr": "RR", "p": "P"}
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -328,7 +325,7 @@ class RetrievalAdapter(BaseEstimator):
             At Ctrl-C. In the last solve the estimator is fitted all the same, with the best metric so far.
         """
         self._check()
-        clock = _Clock(self.max_seconds)
+        clock = Clock(self.max_seconds)
         candidates = self._candidates()
         task = self._task(corpus, queries, qrels, corpus_ids, query_ids, list(dict.fromkeys(c[0] for c in candidates)))
         n, d = len(task.queries), task.corpus.shape[1]
@@ -470,51 +467,36 @@ class _Task:
         return np.array([found.scores[measure][order] for measure in self.measures])
 
 
-class _Folds:
-    """Scores of every candidate, learned without one fold and without two."""
+class _Folds(NestedFolds):
+    """Scores of every loss and weight on held-out queries; the prior is the first candidate."""
 
     def __init__(
-        self,
-        task: _Task,
-        candidates: list[tuple[str, float]],
-        fold: Rows,
-        tol: float,
-        clock: _Clock,
-        verbose: bool,
+        self, task: _Task, candidates: list[tuple[str, float]], fold: Rows, tol: float, clock: Clock, verbose: bool
     ) -> None:
-        self.task, self.fold, self.tol, self.clock, self.verbose = task, fold, tol, clock, verbose
         self.candidates = [("", 0.0), *candidates]
-        #: Whether there is anything to choose: the prior is among it unless a single loss and weight were given.
-        self.choice = len(candidates) > 1
-        self.folds = int(fold.max()) + 1
-        c, n = len(self.candidates), len(fold)
-        # By candidate, measure and query, learned without the query's fold.
-        self.alone = np.zeros((c, len(task.measures), n))
-        # By fold, candidate and query: the measure that decides, learned without either fold.
-        self.inner = np.zeros((self.folds, c, n))
-        self.gaps = np.zeros(c)
+        before = task.scores(task.prior, np.arange(len(fold)))
+        # The prior is among what can be chosen unless a single loss and weight were given.
+        super().__init__(fold, before, len(self.candidates), len(candidates) > 1)
+        self.task, self.tol, self.clock, self.verbose = task, tol, clock, verbose
+        self.gaps = np.zeros(len(self.candidates))
         self.solutions: dict[int, Solution] = {}
 
     def scored(self) -> Self:
         """Learn all paths."""
-        before = self.task.scores(self.task.prior, np.arange(len(self.fold)))
-        self.alone[0], self.inner[:, 0] = before, before[0]
-        left_out = [*combinations(range(self.folds), 2)] if self.choice else []
-        paths = [*left_out, *((j,) for j in range(self.folds))]
+        paths = self.left_out
         solves = len(paths) * (len(self.candidates) - 1)
         with progress_bar(self.verbose) as bar:
             shown = bar.add_task("held-out queries", total=solves)
             for out in paths:
                 for at, solution in self._path(out, solves):
                     solves -= 1
-                    self._score(at, solution, out)
+                    self.score(at, out, partial(self.task.scores, solution.certificate.M))
                     bar.advance(shown)
         return self
 
     def _path(self, out: tuple[int, ...], solves: int) -> Iterable[tuple[int, Solution]]:
         """Solutions without some folds, each from where the one before ended."""
-        kept = np.flatnonzero(~np.isin(self.fold, out))
-        last: dict[str, Solution] = {}
+        kept, last = self.without(out), dict[str, Solution]()
         for at, (loss, C) in list(enumerate(self.candidates))[1:]:
             problem = self.task.problems[loss].with_queries(kept).with_C(C)
             limit = self.clock.left(FOLDS_SHARE, solves - at + 1)
@@ -524,54 +506,11 @@ class _Folds:
             self.gaps[at] = max(self.gaps[at], solution.gap)
             yield at, solution
 
-    def _score(self, at: int, solution: Solution, out: tuple[int, ...]) -> None:
-        M = solution.certificate.M
-        if len(out) == 1:
-            rows = np.flatnonzero(self.fold == out[0])
-            self.alone[at][:, rows] = self.task.scores(M, rows)
-            return
-        for one, other in (out, out[::-1]):
-            rows = np.flatnonzero(self.fold == one)
-            self.inner[other, at, rows] = self.task.scores(M, rows)[0]
-
-    @property
-    def means(self) -> Array:
-        """Mean over all queries of the measure that decides."""
-        return np.asarray(self.alone[:, 0].mean(axis=1))
-
-    def best(self) -> int:
-        """The candidate for all queries."""
-        return _first_best(self.means) if self.choice else 1
-
-    def choices(self) -> list[int]:
-        """The candidate for every fold, chosen without it."""
-        if not self.choice:
-            return [1] * self.folds
-        return [_first_best(self.inner[j][:, self.fold != j].mean(axis=1)) for j in range(self.folds)]
-
     def paired(self) -> dict[str, PairedScores]:
         """Scores of every query by the prior, and by the choice of its fold."""
-        chosen = np.array(self.choices())[self.fold]
-        every = np.arange(len(self.fold))
         # Queries are different ones: there are no shared rows to correct for.
-        return {
-            name: PairedScores(self.alone[0, m], self.alone[chosen, m, every], 0.0)
-            for m, name in enumerate(self.task.measures)
-        }
-
-
-class _Clock:
-    """What is left of a limit on time."""
-
-    def __init__(self, limit: float | None) -> None:
-        self.limit, self.begun = limit, time.perf_counter()
-
-    def left(self, share: float = 1.0, parts: int = 1) -> float | None:
-        """An equal part of what is left of a share; a moment at least, so that a solve ends in good order."""
-        if self.limit is None:
-            return None
-        left = share * self.limit - (time.perf_counter() - self.begun)
-        return max(left / parts, 1e-3 * self.limit)
+        found = zip(self.task.measures, *self.chosen(), strict=True)
+        return {name: PairedScores(before, after, 0.0) for name, before, after in found}
 
 
 def exact_measure(name: str) -> tuple[str, int | None]:
@@ -622,11 +561,6 @@ def reported_measure(name: str) -> str:
 def _called(candidate: tuple[str, float]) -> str:
     loss, C = candidate
     return f"{loss}, C = {C:g}" if C else "the prior"
-
-
-def _first_best(means: Array) -> int:
-    # Means that should be equal differ by rounding.
-    return int(np.argmax(means >= means.max() - 1e-12))
 
 
 def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
@@ -35,26 +36,37 @@ from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.evaluation import knn_error, mean_scores
+from convexmetric.evaluation import knn_error, knn_right, query_scores
 from convexmetric.measures import measure_named
 from convexmetric.model_selection import progress_bar
 
-__all__ = ["HeldOut", "PairedScores", "dealt", "held_out", "knn_accuracy"]
+__all__ = [
+    "LARGEST_GAP",
+    "HeldOut",
+    "PairedScores",
+    "dealt",
+    "discriminant_scores",
+    "held_out",
+    "knn_accuracy",
+    "row_scores",
+]
 
 #: A difference counts where so large a one, or a larger one, would be rarer than this without any.
 LEVEL = 0.05
+#: Metrics with a larger certified gap are not solved: nothing is said of what they are good for.
+LARGEST_GAP = 0.5
 
 
 @dataclass(frozen=True)
 class PairedScores:
-    """One score of every fold, before and after.
+    """One score of every fold, or of every row, before and after.
 
     Attributes
     ----------
     before, after : (J,) array
         By Euclidean distance of the features, and of the transformed points; between 0 and 1, more is better.
     ratio : float
-        Rows to score over rows to learn from, mean over folds.
+        Rows to score over rows to learn from, mean over folds; 0 for scores of single rows, which share nothing.
     """
 
     before: Array
@@ -108,10 +120,12 @@ class HeldOut:
         Of the accuracy.
     rows : int
         Rows in all.
-    planned : int
-        Folds asked for; fewer were scored where a limit or Ctrl-C ended it.
+    folds, planned : int
+        Folds that were scored, and folds asked for: a limit or Ctrl-C may end it before.
     seconds : float
         Wall time.
+    lda : tuple of float
+        Accuracy and retrieval by linear discriminant analysis of the same rows.
     keyboard_interrupt : bool
         Whether Ctrl-C ended it.
     """
@@ -120,14 +134,11 @@ class HeldOut:
     retrieval: PairedScores
     n_neighbors: int
     rows: int
+    folds: int
     planned: int
     seconds: float = field(compare=False)
+    lda: tuple[float, float]
     keyboard_interrupt: bool = False
-
-    @property
-    def folds(self) -> int:
-        """Number of folds that were scored."""
-        return len(self.accuracy.before)
 
     def named(self) -> list[tuple[str, PairedScores]]:
         """The scores, with their names."""
@@ -159,12 +170,13 @@ class HeldOut:
             (
                 name,
                 f"{scores.before.mean():.4f}",
+                f"{lda:.4f}",
                 f"{scores.after.mean():.4f}",
                 f"{scores.difference:+.4f}",
                 f"{scores.standard_error:.4f}",
                 scores.verdict,
             )
-            for name, scores in self.named()
+            for (name, scores), lda in zip(self.named(), self.lda, strict=True)
         ]
 
     def __repr__(self) -> str:
@@ -173,7 +185,7 @@ class HeldOut:
     def __str__(self) -> str:
         rows = [(self.heading(), *COLUMNS), *self.cells()]
         width = max(len(row[0]) for row in rows)
-        lines = ["  ".join([row[0].ljust(width), *(c.rjust(10) for c in row[1:5]), row[5]]).rstrip() for row in rows]
+        lines = ["  ".join([row[0].ljust(width), *(c.rjust(10) for c in row[1:6]), row[6]]).rstrip() for row in rows]
         return "\n".join([*lines, "", self.verdict])
 
     def _repr_html_(self) -> str:
@@ -183,7 +195,7 @@ class HeldOut:
 
 
 #: Headings of what :meth:`HeldOut.cells` gives, after the first.
-COLUMNS = ("Euclidean", "learned", "difference", "std. error", "verdict")
+COLUMNS = ("Euclidean", "LDA", "learned", "difference", "std. error", "verdict")
 
 
 def held_out(
@@ -252,7 +264,7 @@ def held_out(
     check_seconds(max_seconds, "max_seconds")
     folds = dealt(points, labels, cv, repeats, random_state)
     start, interrupted = time.perf_counter(), False
-    scored: list[list[tuple[float, float]]] = []
+    scored: list[Array] = []
     with progress_bar(progress) as bar:
         task = bar.add_task("held-out folds", total=len(folds))
         try:
@@ -267,11 +279,12 @@ def held_out(
                 raise
             interrupted = True
     ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
-    # Fold, before or after, score.
+    # Fold; before, after or discriminant analysis; score.
     table = np.array(scored)
     accuracy, retrieval = (PairedScores(table[:, 0, s], table[:, 1, s], ratio) for s in (0, 1))
+    lda = float(table[:, 2, 0].mean()), float(table[:, 2, 1].mean())
     spent = time.perf_counter() - start
-    return HeldOut(accuracy, retrieval, n_neighbors, len(points), len(folds), spent, interrupted)
+    return HeldOut(accuracy, retrieval, n_neighbors, len(points), len(scored), len(folds), spent, lda, interrupted)
 
 
 def knn_accuracy(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int) -> float:
@@ -311,25 +324,49 @@ def _scored(
     rest: np.ndarray,
     n_neighbors: int,
     scale: bool,
-) -> list[tuple[float, float]]:
-    """Accuracy and mean average precision of a fold, before and after."""
+) -> Array:
+    """Accuracy and mean average precision of a fold: before, after, and by discriminant analysis."""
     A, B = points[learn], points[rest]
     if scale:
         scaler = StandardScaler().fit(A)
         A, B = scaler.transform(A), scaler.transform(B)
-    transformer = clone(estimator).fit(A, labels[learn])
-    images = [as_points(transformer.transform(part), "transform(X)") for part in (A, B)]
     y, asked = labels[learn], labels[rest]
-    return [
-        (knn_accuracy(Z, y, queries, asked, n_neighbors), _mean_average_precision(Z, y, queries, asked))
-        for Z, queries in ((A, B), images)
-    ]
-
-
-def _mean_average_precision(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray) -> float:
-    known = np.isin(labels, y)
+    known = np.isin(asked, y)
     if not known.any():
         raise InputError("no row of a fold has a label that is learned from: let cv stratify by label")
-    rank = Z.shape[1]
-    rankings = Rankings(Z, queries[known], Relevance.between(labels[known], y), NonnegativeDiagonal(rank))
-    return mean_scores(rankings, np.ones(rank), [measure_named("map")])[0]
+    transformer = clone(estimator).fit(A, y)
+    fitted = getattr(transformer, "estimator_", transformer)
+    if getattr(fitted, "gap_", 0.0) > LARGEST_GAP:
+        raise InputError(
+            f"not enough time: the metric of a fold ended {fitted.solution_.seconds:.0f} s later with a gap of "
+            f"{fitted.gap_:.1g}; raise max_seconds"
+        )
+    images = [as_points(transformer.transform(part), "transform(X)") for part in (A, B)]
+    found = [row_scores(*pair, n_neighbors) for pair in ((A, y, B, asked), (images[0], y, images[1], asked))]
+    found.append(discriminant_scores(A, y, B, asked, n_neighbors))
+    return np.array([(accuracy.mean(), precision[known].mean()) for accuracy, precision in found])
+
+
+def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int, retrieval: bool = True) -> Array:
+    """``(2, queries)``: whether the k nearest points get the label right, and average precision, both by row.
+
+    Precision is 0 for labels that no point has, and where ``retrieval`` is not asked for.
+    """
+    unit, k = np.ones(Z.shape[1]), min(k, len(Z))
+    found = np.zeros((2, len(labels)))
+    found[0] = knn_right(unit, Z, y, queries, labels, k)[k]
+    known = np.isin(labels, y)
+    if retrieval and known.any():
+        relevance = Relevance.between(labels[known], y)
+        rankings = Rankings(Z, queries[known], relevance, NonnegativeDiagonal(Z.shape[1]))
+        found[1, known] = query_scores(rankings, unit, [measure_named("map")])[0]
+    return found
+
+
+def discriminant_scores(A: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int) -> Array:
+    """:func:`row_scores` in the coordinates of linear discriminant analysis."""
+    with warnings.catch_warnings():
+        # Collinear columns change nothing here.
+        warnings.simplefilter("ignore")
+        analysis = LinearDiscriminantAnalysis().fit(A, y)
+    return row_scores(analysis.transform(A), y, analysis.transform(queries), labels, k)

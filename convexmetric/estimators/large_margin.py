@@ -13,10 +13,35 @@ from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.methods import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["LargeMargin"]
+__all__ = ["LargeMargin", "NeighborEstimator"]
 
 
-class LargeMargin(MetricEstimator):
+class NeighborEstimator(MetricEstimator):
+    """A metric that is learned for the classification of a point by its nearest neighbours."""
+
+    n_neighbors: int
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.
+
+        Under the learned metric; points whose label no other has are left out.
+
+        Parameters
+        ----------
+        X : (n, d) array, or (n,) indices with a ``preprocessor``
+        y : (n,) array
+            Labels.
+        """
+        images = self._transformed(X)
+        labels = self._scored_labels(images, y)
+        kept = np.flatnonzero(in_company(labels))
+        images, codes = images[kept], label_codes(labels[kept], kept.size)
+        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, kept.size - 1)).fit(images)
+        votes = codes[nearest.kneighbors(return_distance=False)]
+        return float(np.mean(mode(votes, axis=1).mode == codes))
+
+
+class LargeMargin(NeighborEstimator):
     """Large margin nearest neighbours: a metric for k-nearest-neighbour classification.
 
     The k nearest points of a point's own label, its target neighbours, are pulled to it, and points of other labels
@@ -134,22 +159,3 @@ class LargeMargin(MetricEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.diagonal is True
         return tags
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.
-
-        Under the learned metric; points whose label no other has are left out.
-
-        Parameters
-        ----------
-        X : (n, d) array, or (n,) indices with a ``preprocessor``
-        y : (n,) array
-            Labels.
-        """
-        images = self._transformed(X)
-        labels = self._scored_labels(images, y)
-        kept = np.flatnonzero(in_company(labels))
-        images, codes = images[kept], label_codes(labels[kept], kept.size)
-        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, kept.size - 1)).fit(images)
-        votes = codes[nearest.kneighbors(return_distance=False)]
-        return float(np.mean(mode(votes, axis=1).mode == codes))

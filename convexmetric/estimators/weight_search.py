@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +21,7 @@ from convexmetric.arguments import check_count, check_seconds
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
-from convexmetric.estimators.held_out import dealt, knn_accuracy
+from convexmetric.estimators.held_out import LARGEST_GAP, dealt, knn_accuracy
 from convexmetric.model_selection import progress_bar
 from convexmetric.notebooks import facts_table
 from convexmetric.similarity import SimilarityOperator
@@ -45,7 +46,7 @@ class WeightPath:
     accuracy : (w, folds) array
         Nearest-neighbour accuracy of the rows held out.
     gaps : (w, folds) array
-        Certified relative gaps of the solves.
+        Certified relative gaps of the solves; a value with one above 0.5 is not chosen.
     n_neighbors : int
         Of the accuracy.
     rows, of_rows : int
@@ -74,10 +75,21 @@ class WeightPath:
         return np.asarray(self.accuracy.std(axis=1, ddof=1))
 
     @property
+    def solved(self) -> NDArray[np.bool_]:
+        """``(w,)`` whether no gap is above 0.5: other values are not chosen."""
+        return np.asarray((self.gaps <= LARGEST_GAP).all(axis=1))
+
+    @property
     def index(self) -> int:
         """Place of the value with the highest mean; of several the first, with the simplest metric."""
         # A row counts alike in every sum, so that means that should be equal differ by rounding only.
-        return int(np.argmax(self.mean >= self.mean.max() - 1e-12))
+        means = np.where(self.solved, self.mean, -np.inf)
+        return int(np.argmax(means >= means.max() - 1e-12))
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """The parameter that was chosen."""
+        return {self.name: self.best}
 
     @property
     def best(self) -> float:
@@ -94,9 +106,14 @@ class WeightPath:
 
     def cells(self) -> list[tuple[str, str, str]]:
         """Value, accuracy and remark of every value, as text."""
+        said = [f"{mean:.4f} +- {std:.4f}" for mean, std in zip(self.mean, self.std, strict=True)]
         return [
-            (f"{value:.4g}", f"{mean:.4f} +- {std:.4f}", "chosen" if place == self.index else "")
-            for place, (value, mean, std) in enumerate(zip(self.values, self.mean, self.std, strict=True))
+            (
+                f"{value:.4g}",
+                said[at] if self.solved[at] else "not solved in time",
+                "chosen" if at == self.index else "",
+            )
+            for at, value in enumerate(self.values)
         ]
 
     def __repr__(self) -> str:
@@ -139,8 +156,10 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    path_ : WeightPath
-        Values and accuracies.
+    path_ : WeightPath or None
+        Values and accuracies; None where none was solved in time, or Ctrl-C ended the choice.
+    reason_ : str
+        Why nothing was chosen, and the weight is the estimator's own; empty where it was.
     estimator_ : MetricEstimator
         Fitted to all rows with the best value.
 
@@ -187,18 +206,31 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         ------
         InputError
             If an argument is malformed, or the estimator has no weight to choose.
+        KeyboardInterrupt
+            At Ctrl-C; during the choice once the estimator is fitted with its own weight, which another one cuts short.
         """
         start = time.perf_counter()
         name = self._weight()
         check_seconds(self.max_seconds, "max_seconds")
         points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
-        self.path_ = self._chosen(name, points, labels)
+        self.path_: WeightPath | None = None
+        self.reason_, interrupted = "", False
+        try:
+            path = self._chosen(name, points, labels)
+            if path.solved.any():
+                self.path_ = path
+            else:
+                self.reason_ = f"not enough time: the choice of {name} takes more than {path.seconds:.0f} s"
+        except KeyboardInterrupt:
+            self.reason_, interrupted = f"interrupted while {name} was chosen", True
         # Set before it is fitted: after Ctrl-C it holds the best metric so far.
-        self.estimator_ = clone(self.estimator).set_params(**{name: self.path_.best})
+        self.estimator_ = clone(self.estimator).set_params(**(self.path_.settings if self.path_ else {}))
         if self.max_seconds is not None:
             left = max(self.max_seconds - (time.perf_counter() - start), 1e-3)
             self.estimator_.set_params(max_seconds=left)
         self.estimator_.fit(points, labels)
+        if interrupted:
+            raise KeyboardInterrupt
         return self
 
     def transform(self, X: Any) -> Array:

@@ -11,7 +11,14 @@ from convexmetric.evaluation.pairs import (
     single_prototype_error,
     verifier_errors,
 )
-from convexmetric.evaluation.rankings import RetrievalScores, knn_error, mean_scores, retrieval_scores
+from convexmetric.evaluation.rankings import (
+    RetrievalScores,
+    knn_error,
+    knn_right,
+    mean_scores,
+    query_scores,
+    retrieval_scores,
+)
 from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
 from convexmetric.evaluation.runs import RunScores, rank_corpus, score_run
 
@@ -24,8 +31,10 @@ __all__ = [
     "empirical_risk",
     "empirical_risk_from_labels",
     "knn_error",
+    "knn_right",
     "listed_squared_distances",
     "mean_scores",
+    "query_scores",
     "rank_corpus",
     "retrieval_curve",
     "retrieval_scores",

@@ -23,6 +23,7 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.measures import Measure, irrelevant_above, measure_named
 from convexmetric.threads import blas_threads_for
@@ -122,16 +123,22 @@ def retrieval_scores(
 
 def mean_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> list[float]:
     """Mean score over queries of every measure, by ``plain_gains``, when the corpus is ranked by the metric ``M``."""
+    return [float(scores.mean()) for scores in query_scores(rankings, M, measures)]
+
+
+def query_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> Array:
+    """``(measures, queries)`` scores, as :func:`mean_scores` averages them."""
     measures = list(measures)
-    totals = np.zeros(len(measures))
+    scores = np.zeros((len(measures), len(rankings)))
     relevance = rankings.relevance
     for block in rankings.blocks(M, np.arange(len(rankings))):
         b, start = irrelevant_above(block)
         sizes = np.diff(start)
         i = np.arange(len(b)) - np.repeat(start[:-1], sizes) + 1
         p, n = (np.repeat(count[block.queries], sizes) for count in (relevance.n_relevant, relevance.n_irrelevant))
-        totals += [float(measure.plain_gains(i, b, p, n).sum()) for measure in measures]
-    return list(totals / len(rankings))
+        for row, measure in zip(scores, measures, strict=True):
+            row[block.queries] = np.add.reduceat(measure.plain_gains(i, b, p, n), start[:-1])
+    return scores
 
 
 def knn_error(
@@ -167,6 +174,15 @@ def knn_error(
     >>> round(cm.knn_error([1.0, 1.0, 1.0, 1.0], iris.X[::2], iris.y[::2], iris.X[1::2], iris.y[1::2], k=3), 3)
     0.027
     """
+    right = knn_right(M, X, y, queries, labels, k)
+    errors = {at: float(np.mean(~rows)) for at, rows in right.items()}
+    return errors[next(iter(errors))] if isinstance(k, Integral) else errors
+
+
+def knn_right(
+    M: ArrayLike, X: Any, y: ArrayLike, queries: Any, labels: ArrayLike, k: int | Iterable[int] = 3
+) -> dict[int, np.ndarray]:
+    """Whether the majority of the k nearest points gets the class of each query right, by k; see :func:`knn_error`."""
     corpus, points = as_points(X), as_points(queries, "queries")
     if points.shape[1] != corpus.shape[1]:
         raise InputError(f"queries have {points.shape[1]} features, but X has {corpus.shape[1]}")
@@ -185,22 +201,21 @@ def knn_error(
     metric = cone.element(M, "M")
     classes, code = np.unique(known, return_inverse=True)
     norms = cone.quadratic_forms(corpus, metric)
-    wrong = dict.fromkeys(ks, 0)
+    right = {at: np.empty(len(points), dtype=bool) for at in ks}
     step = max(1, BLOCK_BYTES // (8 * len(corpus)))
     with blas_threads_for(float(len(points)) * len(corpus) * cone.d):
         for first in range(0, len(points), step):
             D = norms - 2.0 * cone.gram(points[first : first + step], metric, corpus)
             nearest = nearest_columns(D, max(ks))
-            for at in wrong:
+            for at, rows in right.items():
                 votes = code[nearest[:, :at]]
                 counts = np.zeros((len(votes), classes.size))
                 np.add.at(counts, (np.arange(len(votes))[:, None], votes), 1.0)
                 # The first neighbour whose class has the most votes.
                 leads = np.take_along_axis(counts, votes, axis=1) == counts.max(axis=1, keepdims=True)
                 winner = votes[np.arange(len(votes)), leads.argmax(axis=1)]
-                wrong[at] += int((classes[winner] != truth[first : first + step]).sum())
-    errors = {at: count / len(points) for at, count in wrong.items()}
-    return errors[ks[0]] if isinstance(k, Integral) else errors
+                rows[first : first + step] = classes[winner] == truth[first : first + step]
+    return right
 
 
 def _each(k: int | Iterable[int]) -> list[int]:

@@ -317,9 +317,16 @@ class TripletProblem(MetricProblem):
 
     def with_reg(self, reg: float) -> TripletProblem:
         """The same problem with another lambda, sharing all data."""
+        return self._regularized(reg, self.regularizer.base.prior)
+
+    def with_prior(self, prior: ArrayLike | str | None) -> TripletProblem:
+        """The same problem with another prior, or none, sharing all data."""
+        return self._regularized(self.reg, prior)
+
+    def _regularized(self, reg: float, prior: Any) -> TripletProblem:
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        omega, prior = REGULARIZERS[self.regularizer_name](other.reg), self.regularizer.base.prior
+        omega = REGULARIZERS[self.regularizer_name](other.reg)
         if prior is not None:
             omega = towards(omega, prior, self.cone)
         MetricProblem.__init__(other, self.risk, self.regularizer.around(omega), self.G)

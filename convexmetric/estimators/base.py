@@ -117,11 +117,14 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.gap_ = self.certificate_.gap
         self.n_iter_ = self.solution_.iterations
         self.components_ = components_of(self.solution_, rows)
-        if not self.certificate_.M.any():
-            which = (
-                f"optimal metric is zero: {self._stronger}" if self.gap_ <= self.tol else "best metric so far is zero"
-            )
-            warnings.warn(f"all distances are 0, because the {which}", stacklevel=4)
+        if self.certificate_.M.any():
+            return
+        if self.gap_ <= self.tol:
+            warnings.warn(f"all distances are 0, because the optimal metric is zero: {self._stronger}", stacklevel=4)
+            return
+        rows, d = self.components_.shape
+        self.components_ = sp.eye_array(rows, d, format="csr") if sp.issparse(self.components_) else np.eye(rows, d)
+        warnings.warn("the solve ended before it found a metric: distances are Euclidean", stacklevel=4)
 
     def _rows(self, problem: MetricProblem) -> int | None:
         """Rows of ``components_``, known before the solve; None for the numerical rank."""

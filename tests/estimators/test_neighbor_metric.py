@@ -1,0 +1,156 @@
+"""The default for labelled tables: near Euclidean distance, chosen by rows not seen, and kept only if it helps."""
+
+import itertools
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import convexmetric as cm
+from convexmetric.errors import InputError
+from convexmetric.estimators import neighbors
+from convexmetric.evaluation import knn_right
+
+wine = cm.datasets.load("wine")
+X, Y = cm.datasets.preprocess(wine.X, ["zscore"]), np.asarray(wine.y)
+FAST = {"scale": (0.3, 1.0), "strength": (1.0, 0.1), "cv": 3}
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return cm.NeighborMetric(**FAST).fit(X, Y)
+
+
+def test_a_single_scale_and_strength_are_solved_to_the_optimum_of_the_formula():
+    points, labels = X[::4, :5], Y[::4]
+    metric = cm.NeighborMetric(n_neighbors=2, scale=1.0, strength=1.0, tol=1e-6).fit(points, labels)
+    assert metric.kept_ and metric.path_ is None and metric.held_out_ is None
+    squares = ((points[:, None] - points) ** 2).sum(axis=2)
+    triplets = []
+    for i, row in enumerate(squares):
+        near, far = (
+            sorted((j for j in range(len(points)) if j != i and (labels[j] == labels[i]) == same), key=row.__getitem__)
+            for same in (True, False)
+        )
+        triplets += [(i, j, k) for j in near[:2] for k in far[:2]]
+    M = cp.Variable((5, 5), PSD=True)
+    forms = [
+        cp.pos(cp.quad_form(points[i] - points[j], M) - cp.quad_form(points[i] - points[k], M) + 1.0)
+        for i, j, k in triplets
+    ]
+    problem = metric.solution_.problem
+    prior = problem.regularizer.prior
+    np.testing.assert_allclose(prior, prior[0, 0] * np.eye(5))
+    penalty = 0.5 * problem.reg * cp.sum_squares(M - prior)
+    optimum = cp.Problem(cp.Minimize(penalty + sum(forms) / len(forms))).solve(solver=cp.CLARABEL)
+    slack = 1e-6 * abs(optimum)
+    assert metric.certificate_.lower_bound - slack <= optimum <= metric.certificate_.upper_bound + slack
+
+
+def test_rows_are_scored_by_metrics_that_have_not_seen_them(chosen):
+    scores, rows = chosen.held_out_, np.arange(len(X))
+    assert scores.rows == len(X) and scores.folds == 3
+    seed = int(np.random.default_rng(0).integers(2**31))
+    folds = neighbors.dealt(X, Y, 3, 1, seed)
+    before, candidates = np.empty(len(X)), set()
+    for learn, rest in folds:
+        before[rest] = knn_right(np.ones(13), X[learn], Y[learn], X[rest], Y[rest], 3)[3]
+        # Some candidate, learned without these rows, has these scores.
+        for scale, strength in itertools.product(FAST["scale"], FAST["strength"]):
+            single = cm.NeighborMetric(scale=scale, strength=strength, tol=1e-2).fit(X[learn], Y[learn])
+            Z = single.transform(X)
+            right = knn_right(np.ones(13), Z[learn], Y[learn], Z[rest], Y[rest], 3)[3]
+            if abs(right.mean() - scores.accuracy.after[rest].mean()) <= 1.0 / len(rest):
+                candidates.add(rest[0])
+                break
+    np.testing.assert_array_equal(scores.accuracy.before, before)
+    assert len(candidates) == len(folds) and len(rows) == scores.accuracy.after.size
+
+
+def test_what_is_fitted_is_what_was_chosen(chosen):
+    again = cm.NeighborMetric(**chosen.path_.settings).fit(X, Y)
+    np.testing.assert_allclose(again.components_, chosen.components_)
+    assert chosen.path_.mean.argmax() == chosen.path_.index
+    assert chosen.gap_ <= 1e-4
+
+
+def test_two_fits_are_the_same_to_the_bit(chosen):
+    again = cm.NeighborMetric(**FAST).fit(X, Y)
+    assert (again.components_ == chosen.components_).all()
+    assert (again.path_.mean == chosen.path_.mean).all()
+
+
+def test_labels_of_no_meaning_leave_euclidean_distance():
+    labels = np.random.default_rng(3).integers(2, size=120)
+    points = np.random.default_rng(4).normal(size=(120, 3))
+    metric = cm.NeighborMetric(scale=0.3, strength=(10.0, 3.0), cv=3).fit(points, labels)
+    if metric.kept_:
+        pytest.skip("chance chose a metric here")
+    np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.eye(3))
+    assert metric.gap_ <= 1e-4
+    assert metric.held_out_ is not None and "Euclidean" in metric.path_.heading()
+
+
+@pytest.mark.parametrize("seconds", [1e-3, 0.05])
+def test_without_time_to_choose_it_is_euclidean_and_says_how_long_it_takes(seconds):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        metric = cm.NeighborMetric(max_seconds=seconds).fit(X, Y)
+    assert not metric.kept_ and metric.held_out_ is None and metric.path_ is None
+    assert metric.reason_.startswith("not enough time") and metric.reason_.endswith(" s")
+    np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.eye(13))
+
+
+def test_an_interrupted_choice_leaves_a_fitted_estimator(monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(neighbors, "solve_path", stop)
+    metric = cm.NeighborMetric()
+    with pytest.raises(KeyboardInterrupt):
+        metric.fit(X, Y)
+    assert not metric.kept_ and "interrupted" in metric.reason_
+    assert metric.transform(X).shape == X.shape
+
+
+def test_retrieval_may_choose():
+    metric = cm.NeighborMetric(scoring="map", **FAST).fit(X, Y)
+    assert metric.path_.scoring == "MAP"
+    assert metric.held_out_.retrieval.verdict == "helps"
+    # The scores keep their places.
+    assert set(metric.held_out_.accuracy.before) <= {0.0, 1.0}
+
+
+def test_of_many_features_the_leading_components_are_learned_on():
+    rng = np.random.default_rng(0)
+    points = np.hstack([X, 0.1 * rng.normal(size=(len(X), 120))])
+    metric = cm.NeighborMetric(scale=1.0, strength=1.0, tol=1e-2).fit(points, Y)
+    assert metric.components_.shape == (neighbors.MOST_FEATURES, 133)
+    assert metric.solution_.problem.projection is not None
+    assert metric.gap_ <= 1e-2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": ()}, "scale is empty"),
+        ({"strength": []}, "strength is empty"),
+        ({"strength": -1.0}, "strength must be"),
+        ({"scoring": "auc"}, "scoring must be"),
+        ({"cv": 2}, "cv must be at least 3"),
+        ({"n_neighbors": 0}, "n_neighbors must be"),
+        ({"max_rows": 0}, "max_rows must be"),
+    ],
+)
+def test_bad_parameters_are_named(options, message):
+    with pytest.raises(InputError, match=message):
+        cm.NeighborMetric(**options).fit(X, Y)
+
+
+def test_one_class_and_several_candidates_are_refused():
+    with pytest.raises(InputError, match="one class only"):
+        cm.NeighborMetric().fit(X, np.zeros(len(X)))
+    with pytest.raises(InputError, match="give one of each"):
+        cm.NeighborMetric().problem(X, Y)
+    assert cm.NeighborMetric(scale=1.0, strength=1.0).problem(X, Y).count == 9 * len(X)

@@ -74,7 +74,7 @@ from convexmetric.cli.reports import (
     verdict_record,
     worst_table,
 )
-from convexmetric.datasets import Dataset, read_csv, read_table
+from convexmetric.datasets import Dataset, flattened, read_csv, read_table
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.export import write as write_export
@@ -370,7 +370,7 @@ def audit(
         problem, title, instance = _problem_of(name)
     else:
         with _noted():
-            data = read_csv(name, label, drop or [], header, drop_missing, encoding)
+            data = flattened(read_csv(name, label, drop or [], header, drop_missing, encoding))
             estimator = estimator_of(_known(method), _settings(settings, method))
             problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
         read = [read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files]
@@ -525,7 +525,7 @@ def fit(
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     with _noted():
-        data = read_csv(file, label, drop or [], header, drop_missing, encoding)
+        data = flattened(read_csv(file, label, drop or [], header, drop_missing, encoding))
         if method in KEEP_LONE:
             _say_lone(data)
         fitted = fit_table(data, method, chosen, scale, tol, max_seconds, score, not quiet)

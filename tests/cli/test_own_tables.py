@@ -13,6 +13,8 @@ import convexmetric as cm
 from convexmetric.audit import read_metric
 from convexmetric.cli import fitting, html_report
 from convexmetric.cli.fitting import Fitted
+from convexmetric.cli.metric_tables import read_components
+from convexmetric.estimators.held_out import knn_accuracy
 from convexmetric.solvers.run import Monitor
 
 LABELS = np.repeat(["calm", "loud"], 40)
@@ -485,3 +487,25 @@ def test_a_saved_metric_says_what_was_set(learned):
     assert Path(learned).suffix == ".npz"
     with pytest.raises(cm.errors.InputError):
         read_metric(learned)
+
+
+def test_rows_that_are_asked_rounded_are_as_near_as_before(command, tmp_path):
+    wine, rng = cm.datasets.load("wine"), np.random.default_rng(0)
+    blends = wine.X[:, :12] @ rng.dirichlet(np.ones(12), size=4).T
+    X = np.round(np.column_stack([wine.X, blends]), 5)
+    order = rng.permutation(len(X))
+    learn, rest = order[60:], order[:60]
+    table = write(tmp_path / "wine.csv", {f"c{k}": X[learn, k] for k in range(17)}, wine.y[learn])
+    saved = tmp_path / "metric.npz"
+    options = ["--method", "large-margin", "--no-held-out", "--quiet", "--save", saved]
+    code, _, err = command("fit", table, "--label", "kind", *options)
+    assert code == 0
+    assert re.search(r"columns of wine are combinations .*: 'c0', .* more\. Directions", err)
+    images, y = X[learn] @ (components := read_components(saved)[0]).T, wine.y[learn]
+    scores = [
+        knn_accuracy(images, y, np.round(X[rest], digits) @ components.T, wine.y[rest], 3) for digits in (5, 3, 2)
+    ]
+    assert scores == [pytest.approx(scores[0], abs=0.02)] * 3
+    assert scores[0] > 0.9
+    judged = ["audit", table, "--label", "kind", "--method", "large-margin", "--metric", saved, "--quiet", "--json"]
+    assert json.loads(command(*judged)[1])["suboptimality"] <= 2.1e-4

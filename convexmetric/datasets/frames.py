@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from .. import files
 from ..extras import optional
 from ..files import check_unpacked, guarded
 
@@ -17,7 +18,7 @@ __all__ = ["is_parquet", "is_workbook", "read_parquet", "read_workbook"]
 WORKBOOKS = (".xlsx", ".xlsm")
 #: What pandas calls an index without a name.
 INDEX = "__index_level_"
-#: Rows of a Parquet file that are decoded at a time, and bytes that a value counts for.
+#: Most rows of a Parquet file that are decoded at a time, and bytes that a value counts for.
 BATCH, WORD = 1000, 8
 
 
@@ -45,18 +46,24 @@ def read_parquet(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
 
     def read() -> list[tuple[int, list[str]]]:
         file = parquet.ParquetFile(io.BytesIO(raw))
-        check_unpacked(WORD * file.metadata.num_rows * file.metadata.num_columns, path)
+        about = file.metadata
+        check_unpacked(WORD * about.num_rows * about.num_columns, path)
+        parts = (about.row_group(g).column(c) for g in range(about.num_row_groups) for c in range(about.num_columns))
+        # A long text may be stored once for many rows: no more of them at a time than fit if all hold the longest.
+        longest = max((part.total_uncompressed_size for part in parts if part.physical_type == "BYTE_ARRAY"), default=1)
+        count = max(1, min(BATCH, files.MAX_BYTES // max(1, longest)))
         names = ["" if name.startswith(INDEX) else name for name in file.schema_arrow.names]
         rows, size = [(0, names)], 0
-        for batch in file.iter_batches(batch_size=BATCH):
-            size += batch.nbytes
-            check_unpacked(size, path)
+        for batch in file.iter_batches(batch_size=count):
             columns = [column.to_pylist() for column in batch.columns]
-            rows.extend(enumerate(map(_cells, zip(*columns, strict=True)), start=len(rows)))
+            found = list(map(_cells, zip(*columns, strict=True)))
+            size += sum(len(cell) for row in found for cell in row)
+            check_unpacked(size, path)
+            rows.extend(enumerate(found, start=len(rows)))
         return rows
 
-    found: list[tuple[int, list[str]]] = guarded(path, read)
-    return found
+    read_rows: list[tuple[int, list[str]]] = guarded(path, read)
+    return read_rows
 
 
 def read_workbook(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
@@ -78,7 +85,7 @@ def read_workbook(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
         sheet = book.worksheets[0]
         if len(book.worksheets) > 1:
             warnings.warn(f"{path.name} is read from {sheet.title!r}, the first of its sheets", stacklevel=6)
-        # Not every program writes them right, and what is beyond would be lost.
+        # Some programs state a sheet smaller than it is, and the rest would be lost.
         sheet.reset_dimensions()
         rows, cells, width = [], 0, 0
         for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):

@@ -3,6 +3,7 @@
 import datetime
 import io
 import sys
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -110,6 +111,20 @@ def test_no_more_is_unpacked_than_the_limit(parquet, workbook, monkeypatch):
     path = workbook([["width", "kind"], *[[1.0, "a"]] * 5000])
     with pytest.raises(InputError, match="decompresses to more than 131072 bytes"):
         cm.datasets.read_csv(path, "kind")
+
+
+def test_a_long_text_of_many_rows_is_not_written_out(parquet, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.DictionaryArray.from_arrays(pa.array([0] * 1000), ["long" * 2**16])
+    monkeypatch.setattr("convexmetric.files.MAX_BYTES", 2**20)
+    for stored in ({}, {"store_schema": False}):
+        path = parquet({"width": np.zeros(1000), "kind": kind}, **stored)
+        tracemalloc.start()
+        with pytest.raises(InputError, match="decompresses to more than 1048576 bytes"):
+            cm.datasets.read_csv(path, "kind")
+        held = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert held < 2**24
 
 
 def test_rows_that_a_sheet_only_says_it_has_count(workbook, monkeypatch):

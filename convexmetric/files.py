@@ -7,7 +7,9 @@ variables are numeric. Files are written all or nothing.
 
 from __future__ import annotations
 
+import bz2
 import errno
+import gzip
 import io
 import itertools
 import json
@@ -24,6 +26,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -39,6 +42,7 @@ __all__ = [
     "MAX_BYTES",
     "all_or_nothing",
     "check_solution_path",
+    "check_unpacked",
     "check_writable",
     "existing",
     "guarded",
@@ -51,6 +55,7 @@ __all__ = [
     "read_lines_xz",
     "read_mat",
     "read_tar_xz",
+    "read_unpacked",
     "write_arrays",
 ]
 
@@ -60,6 +65,8 @@ MAX_BYTES = 512 * 2**20
 NUMERIC_MATLAB = frozenset(
     ["double", "single", "logical"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+#: How files packed by gzip and bzip2 begin.
+_GZIP, _BZIP2 = re.compile(rb"\x1f\x8b"), re.compile(rb"BZh[1-9]1AY&SY")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MATLAB_HEADER = 128
 _MATLAB_COMPRESSED = 15
@@ -97,6 +104,24 @@ def read_gz(path: Path) -> bytes:
     return _decompress(zlib.decompressobj(wbits=31), path)
 
 
+def read_unpacked(path: Path) -> bytes:
+    """Return the bytes of a file, unpacked if they are gzip or bzip2, also of several streams.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, or larger than :data:`MAX_BYTES`, packed or unpacked.
+    """
+    content: bytes = guarded(existing(path), path.read_bytes)
+    for kind, opener in ((_GZIP, gzip.open), (_BZIP2, bz2.open)):
+        if kind.match(content):
+            with opener(io.BytesIO(content)) as stream:
+                unpacked: bytes = guarded(path, partial(stream.read, MAX_BYTES + 1))
+            check_unpacked(len(unpacked), path)
+            return unpacked
+    return content
+
+
 def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None = None) -> list[NDArray[Any]]:
     """Return numeric variables of a MATLAB 5 file, in the order asked for.
 
@@ -112,7 +137,7 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
     raw = path.read_bytes()
     if raw.startswith(_HDF5):
         raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
-    _check_size(_matlab_size(raw), path)
+    check_unpacked(_matlab_size(raw), path)
     try:
         variables = whosmat(io.BytesIO(raw))
         classes = {name: kind for name, _, kind in variables}
@@ -145,7 +170,7 @@ def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
         with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
             members = [member for member in archive if member.isfile()]
             # A sparse member may say that it is larger than the archive that holds it.
-            _check_size(sum(member.size for member in members), path)
+            check_unpacked(sum(member.size for member in members), path)
             found = []
             for member in members:
                 file = archive.extractfile(member)
@@ -193,7 +218,7 @@ def read_arrays(
                 chosen = {name: members[name] for name in choose(list(members))}
                 if not {info.compress_type for info in chosen.values()} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                     raise InputError(f"{path} is packed in another way than deflate; write it by numpy.savez")
-                _check_size(sum(info.file_size for info in chosen.values()), path, limit)
+                check_unpacked(sum(info.file_size for info in chosen.values()), path, limit)
                 return {name: _array(_member(archive, info)) for name, info in chosen.items()}
 
     found: dict[str, NDArray[Any]] = guarded(path, read)
@@ -376,7 +401,8 @@ def _lines(raw: bytes) -> list[str]:
     return [line for line in re.split(r"\r?\n", raw.decode("utf-8")) if line]
 
 
-def _check_size(size: int, path: Path, limit: int | None = None) -> None:
+def check_unpacked(size: int, path: Path, limit: int | None = None) -> None:
+    """Refuse a file whose content takes more bytes than :data:`MAX_BYTES`, or another limit."""
     limit = MAX_BYTES if limit is None else limit
     if size > limit:
         raise InputError(f"{path} decompresses to more than {limit} bytes and was not read")
@@ -384,7 +410,7 @@ def _check_size(size: int, path: Path, limit: int | None = None) -> None:
 
 def _decompress(decompressor: Any, path: Path) -> bytes:
     content: bytes = decompressor.decompress(path.read_bytes(), MAX_BYTES + 1)
-    _check_size(len(content), path)
+    check_unpacked(len(content), path)
     if not decompressor.eof:
         raise EOFError("the compressed stream ends early")
     if decompressor.unused_data:

@@ -1,7 +1,9 @@
 """Files of strangers and disks that are full: only errors of the package, no memory beyond what a file may take."""
 
 import bz2
+import gzip
 import io
+import lzma
 import os
 import random
 import re
@@ -152,12 +154,26 @@ def test_bytes_count_as_the_numbers_that_they_become(tmp_path, monkeypatch):
         read_metric(tmp_path / "M.csv")
 
 
-def test_a_table_that_is_packed_is_told(tmp_path):
+def test_a_table_that_is_packed_otherwise_or_twice_is_told(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_bytes(bz2.compress(b"a,b\n1,2\n"))
-    for encoding in ("utf-8", "latin-1"):
-        with pytest.raises(InputError, match="save it as CSV, unpacked"):
-            cm.datasets.read_csv(path, label="b", encoding=encoding)
+    for content in (lzma.compress(b"a,b\n1,2\n"), gzip.compress(bz2.compress(b"a,b\n1,2\n"))):
+        path.write_bytes(content)
+        for encoding in ("utf-8", "latin-1"):
+            with pytest.raises(InputError, match="save it as CSV, unpacked"):
+                cm.datasets.read_csv(path, label="b", encoding=encoding)
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, bz2.compress])
+def test_tables_are_unpacked_up_to_a_limit_and_damage_is_told(tmp_path, monkeypatch, packed):
+    path = tmp_path / "t.csv"
+    monkeypatch.setattr(files, "MAX_BYTES", 2**20)
+    path.write_bytes(packed(b"a,b\n" + b"1,2\n" * 2**23))
+    held, message = peak(lambda: cm.datasets.read_csv(path, label="b"))
+    assert "decompresses to more than 1048576 bytes" in message
+    assert held < 2**23
+    path.write_bytes(packed(b"a,b\n1,2\n")[:-4])
+    with pytest.raises(InputError, match="damaged"):
+        cm.datasets.read_csv(path, label="b")
 
 
 def test_numbers_too_large_and_words_for_numbers_are_told(tmp_path):

@@ -75,7 +75,7 @@ from convexmetric.cli.reports import (
     verdict_record,
     worst_table,
 )
-from convexmetric.datasets import Dataset, read_csv, read_table
+from convexmetric.datasets import Dataset, flattened, read_csv, read_table
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.export import write as write_export
@@ -371,7 +371,7 @@ def audit(
         problem, title, instance = _problem_of(name)
     else:
         with _noted():
-            data = read_csv(name, label, drop or [], header, drop_missing, encoding)
+            data = _labelled(Path(name), label, drop, header, drop_missing, encoding)
             estimator = estimator_of(_known(method), _settings(settings, method))
             problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
         read = [read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files]
@@ -481,7 +481,9 @@ def fit(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Text with columns between commas, semicolons or tabs.", show_default=False
+            metavar="FILE",
+            help="Text with columns between commas, semicolons or tabs, also as .gz or .bz2; Parquet or Excel.",
+            show_default=False,
         ),
     ],
     label: Label,
@@ -528,7 +530,7 @@ def fit(
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     with _noted():
-        data = read_csv(file, label, drop or [], header, drop_missing, encoding)
+        data = _labelled(file, label, drop, header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
         left = None if max_seconds is None else max(max_seconds - (time.perf_counter() - begun), 0.1)
@@ -702,6 +704,16 @@ def export(
     write_export(adapter, target, to, form, vectors)
     rank, d = adapter.components.shape
     _say(f"{form}, {rank} x {d}: {target}")
+
+
+def _labelled(
+    file: Path, label: str, drop: list[str] | None, header: bool | None, drop_missing: bool, encoding: str
+) -> Dataset:
+    """A table to learn from, without the directions in which only rounding varies."""
+    data = read_csv(file, label, drop or [], header, drop_missing, encoding)
+    if len(data.X) < 2:
+        raise InputError(f"{file} has one row only; a metric is learned from several rows of every class")
+    return flattened(data)
 
 
 def _say_lone(data: Dataset) -> None:

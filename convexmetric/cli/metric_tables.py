@@ -12,6 +12,7 @@ from convexmetric.audit import read_metric
 from convexmetric.cli.fitting import Fitted, deviations
 from convexmetric.cones.base import Array
 from convexmetric.datasets import Dataset
+from convexmetric.datasets.rounding import on_raw_rows
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing, read_arrays, write_arrays
 
@@ -22,7 +23,7 @@ def save_components(path: Path, fitted: Fitted) -> None:
     """Components that act on the table as it is, with names of columns, settings and bounds."""
     solution = fitted.solution
     arrays = {
-        "components": fitted.estimator.components_ / fitted.deviations,
+        "components": on_raw_rows(fitted.data, fitted.estimator.components_ / fitted.deviations),
         "columns": np.array(fitted.data.extras["columns"]),
         "method": fitted.method,
         "settings": json.dumps(fitted.all_settings),

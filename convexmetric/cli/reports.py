@@ -96,6 +96,7 @@ def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
             "n_neighbors": scores.n_neighbors,
             "folds": scores.folds,
             "planned_folds": scores.planned,
+            "copies": scores.copies,
             "rows": scores.rows,
             "seconds": scores.seconds,
         },

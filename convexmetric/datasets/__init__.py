@@ -12,6 +12,7 @@ from .preprocessing import preprocess
 from .reading import data_folder
 from .registry import list_datasets, load
 from .retrieval import BeirFolder, read_beir, read_letor, read_qrels, read_run
+from .rounding import flattened
 from .tables import read_csv, read_table
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Qrels",
     "RetrievalRun",
     "data_folder",
+    "flattened",
     "list_datasets",
     "load",
     "preprocess",

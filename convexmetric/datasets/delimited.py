@@ -1,22 +1,38 @@
-"""Text of columns: what separates them, whether the first line names them, and cells as numbers."""
+"""Text of columns: comments, what separates columns, whether the first line names them, and cells as numbers."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..files import existing
+from ..files import read_unpacked
+from .frames import is_parquet, is_workbook, read_parquet, read_workbook
 
-__all__ = ["MISSING", "is_number", "names_columns", "numbers", "read_rows"]
+__all__ = [
+    "DECIMAL_COMMAS",
+    "HEAD",
+    "MISSING",
+    "PLAIN",
+    "Marks",
+    "is_number",
+    "names_columns",
+    "numbers",
+    "read_rows",
+    "ways_to_write",
+]
 
-#: How files begin that are packed by zip, gzip, bzip2, xz or Zstandard.
-PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+#: How files begin that are old workbooks, or packed by zip, xz or Zstandard, or twice.
+PACKED = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 #: In the order in which they are tried: a comma may also be a decimal mark.
 DELIMITERS = ("\t", ";", ",")
 #: Cells without a value, in small letters.
@@ -25,29 +41,95 @@ MISSING = frozenset(["", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"])
 HEAD = 100
 
 
-def read_rows(path: Path, encoding: str) -> tuple[list[tuple[int, list[str]]], str]:
-    """Rows that are not empty, with the number of the line on which each ends, and what separates their columns."""
-    text = _text(path, encoding)
-    delimiter = _delimiter(text)
-    try:
-        reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
-        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
-    except csv.Error as error:
-        raise InputError(f"{path} is not a CSV file: {error}") from error
+@dataclass(frozen=True)
+class Marks:
+    """A way to write numbers: the decimal mark, and the characters that may stand between groups of three digits."""
+
+    decimal: str = "."
+    thousands: str = ""
+
+    def plain(self, cell: str) -> str:
+        """Write a cell with a decimal point and without groups; empty where it has points that mean nothing here."""
+        if self.thousands and self._grouped.fullmatch(cell):
+            cell = self._thousands.sub("", cell)
+        if self.decimal == ".":
+            return cell
+        return "" if "." in cell else cell.replace(self.decimal, ".")
+
+    @cached_property
+    def _thousands(self) -> re.Pattern[str]:
+        return re.compile(f"[{self.thousands}]")
+
+    @cached_property
+    def _grouped(self) -> re.Pattern[str]:
+        return re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:[{self.thousands}][0-9]{{3}})+(?:[{self.decimal}][0-9]*)?")
+
+
+PLAIN, DECIMAL_COMMAS = Marks(), Marks(",")
+#: Apostrophes, and blanks of all widths.
+_GAPS = "'\u2019 \xa0\u2009\u202f"
+#: In the order in which they are tried.
+_WAYS = (PLAIN, DECIMAL_COMMAS, Marks(".", ","), Marks(",", "."), Marks(".", _GAPS), Marks(",", _GAPS))
+
+
+def ways_to_write(delimiter: str) -> list[Marks]:
+    """Ways to write numbers in a file of such columns, where a comma that separates them is no decimal mark."""
+    return [marks for marks in _WAYS if marks.decimal != delimiter]
+
+
+def read_rows(path: Path, encoding: str) -> tuple[list[tuple[int, list[str]]], str, bool | None]:
+    """Read the rows of a file that are not empty, as text.
+
+    Returns
+    -------
+    rows : list of (int, list of str)
+        The number of the line on which each ends, and its cells.
+    delimiter : str
+        What separates columns; empty for Parquet files and workbooks.
+    named : bool or None
+        Whether the first row names the columns, where the format says so.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, too large, empty, or no table.
+    """
+    raw = read_unpacked(path)
+    if is_parquet(raw):
+        return read_parquet(path, raw), "", True
+    if is_workbook(path, raw):
+        rows, delimiter = read_workbook(path, raw), ""
+    else:
+        text = _without_comments(path, _text(path, raw, encoding))
+        delimiter = _delimiter(text)
+        try:
+            reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
+            rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+        except csv.Error as error:
+            raise InputError(f"{path} is not a CSV file: {error}") from error
     rows = [(line, row) for line, row in rows if any(row)]
     if not rows:
         raise InputError(f"{path} is empty")
     n = len(rows[0][1])
     for line, row in rows:
         if len(row) != n:
-            comma = delimiter == "," and len(row) > n
-            hint = "; with decimal commas separate columns by semicolons or tabs" if comma else ""
+            hint = _surplus([other for _, other in rows], row) if delimiter == "," and len(row) > n else ""
             raise InputError(f"{path}, line {line}: {len(row)} cells, but the first line has {n}{hint}")
-    return rows, delimiter
+    return rows, delimiter, None
 
 
-def _text(path: Path, encoding: str) -> str:
-    raw = existing(path).read_bytes()
+def _surplus(rows: list[list[str]], wrong: list[str]) -> str:
+    """Which commas made too many cells: of text, where other rows have less of it, or of numbers."""
+
+    def words(row: list[str]) -> int:
+        return sum(not is_number(cell) for cell in row)
+
+    if any(len(row) == len(rows[0]) and words(row) < words(wrong) for row in rows[1:HEAD]):
+        return "; put text that has a comma into quotes"
+    return "; with decimal commas separate columns by semicolons or tabs; numbers such as 1,234 need quotes"
+
+
+def _text(path: Path, raw: bytes, encoding: str) -> str:
     if raw.startswith(PACKED):
         raise InputError(f"{path} is a workbook, an archive or compressed, not text; save it as CSV, unpacked")
     utf_8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
@@ -59,6 +141,38 @@ def _text(path: Path, encoding: str) -> str:
         likely = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1"
         hint = f"if it is {likely}: encoding={likely!r} (--encoding {likely})" if likely != encoding else "try another"
         raise InputError(f"{path} is not {encoding.upper()} text; {hint}") from error
+
+
+def _without_comments(path: Path, text: str) -> str:
+    """Empty the lines that begin with # and say so; those that divide into as many cells as the others stay.
+
+    Where the first other line has numbers the # line above it names the columns, if it has as many.
+    """
+    if not re.search(r"^#", text, re.MULTILINE):
+        return text
+    lines = text.split("\n")
+    marked = [place for place, line in enumerate(lines) if line.startswith("#")]
+    others = [place for place, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    if not others:
+        return text
+    delimiter = _delimiter("\n".join(lines[place] for place in others[:HEAD]))
+    start, first = others[0], _cells(lines[others[0]], delimiter)
+    fitting = [place for place in marked if 1 < len(first) == len(_cells(lines[place], delimiter))]
+    above = [place for place in marked if place < start][-1:]
+    names = [place for place in above if place in fitting and any(map(is_number, first))]
+    for place in names:
+        lines[place] = lines[place].lstrip("# ")
+    left_out = set(marked) - set(names) - {place for place in fitting if place > start}
+    for place in left_out:
+        lines[place] = ""
+    if left_out:
+        some = "a line that begins" if len(left_out) == 1 else f"{len(left_out)} lines that begin"
+        warnings.warn(f"left out: {some} with # in {path.name}", stacklevel=4)
+    return "\n".join(lines)
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
 
 
 def _delimiter(text: str) -> str:
@@ -101,10 +215,10 @@ def _evenly_spaced(values: NDArray[np.float64]) -> bool:
     return bool(enough and steps[0] != 0.0 and np.allclose(steps, steps[0], rtol=1e-6))
 
 
-def numbers(cells: Sequence[str], decimal: str = ".") -> NDArray[np.float64]:
-    """Cells as numbers, NaN where one is none; ``decimal`` is their decimal mark, beside the point."""
-    if decimal != ".":
-        cells = [cell.replace(decimal, ".") for cell in cells]
+def numbers(cells: Sequence[str], marks: Marks = PLAIN) -> NDArray[np.float64]:
+    """Cells as numbers, NaN where one is none that is written so."""
+    if marks is not PLAIN:
+        cells = [marks.plain(cell) for cell in cells]
     try:
         return np.array(cells, dtype=str).astype(np.float64)
     except ValueError:
@@ -112,8 +226,8 @@ def numbers(cells: Sequence[str], decimal: str = ".") -> NDArray[np.float64]:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a finite number, with a decimal point or comma."""
-    return bool(np.isfinite(_number(cell.replace(",", "."))))
+    """Whether a cell is a finite number, however it is written."""
+    return any(np.isfinite(_number(marks.plain(cell))) for marks in _WAYS)
 
 
 def _number(cell: str) -> float:

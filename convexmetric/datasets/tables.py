@@ -1,9 +1,10 @@
-"""Labelled tables of one's own: text files of columns, as spreadsheets, pandas and R write them."""
+"""Labelled tables of one's own: files of columns, as spreadsheets, pandas and R write them."""
 
 from __future__ import annotations
 
 import difflib
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,18 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .dataset import Dataset
-from .delimited import MISSING, is_number, names_columns, numbers, read_rows
+from .delimited import (
+    DECIMAL_COMMAS,
+    HEAD,
+    MISSING,
+    PLAIN,
+    Marks,
+    is_number,
+    names_columns,
+    numbers,
+    read_rows,
+    ways_to_write,
+)
 
 __all__ = ["read_csv", "read_table"]
 
@@ -27,6 +39,10 @@ ROW_NAMES = frozenset(["id", "index"])
 FEW_CLASSES = 10
 #: Rows that a class of a measurement would need on average: of whole numbers, which may be codes, and of others.
 ROWS_A_CODE, ROWS_A_VALUE = 3, 10
+#: Rows from which on a different whole number in each looks like an identifier.
+MANY_ROWS = 20
+#: Integers beyond this are not all floats.
+LARGEST_INTEGER = 2**53
 
 
 def read_csv(
@@ -40,12 +56,14 @@ def read_csv(
     """Read a table of numbers with a column of labels.
 
     Columns are separated by commas, semicolons or tabs, whichever divides all lines alike. Where that is no comma,
-    decimal commas are read as well. What was assumed about the file is said in warnings.
+    decimal commas are read as well. Thousands may be separated where the numbers of the table can be read in one way
+    only, and lines that begin with # are left out. What was assumed about the file is said in warnings.
 
     Parameters
     ----------
     path : path
-        A text file, a row a line.
+        A text file, a row a line, also packed by gzip or bzip2; a Parquet file or the first sheet of an Excel workbook,
+        with ``pip install 'convexmetric[tables]'``.
     label : str or int
         The column of labels, which may be text: its name, or its number, from 0, or from the end by -1.
     drop : sequence of str or int
@@ -69,17 +87,19 @@ def read_csv(
     Raises
     ------
     InputError
-        If the file is missing, too large or not such a table, or its labels are measurements: the message names line
-        and column, and what to do.
+        If the file is missing, too large or not such a table, its labels are measurements, or an integer is above
+        :math:`2^{53}`: the message names line and column, and what to do.
+    NotInstalledError
+        If a Parquet file or a workbook needs a package that is not installed.
 
     Warns
     -----
     UserWarning
-        If columns or rows are left out, a column seems to number the rows, the first line is taken for data, or commas
-        for decimal marks.
+        If columns, rows or lines are left out, a column seems to number or identify the rows, the first line is taken
+        for data, or commas for decimal marks or separators of thousands.
     """
     path = Path(path)
-    table = _named(path, *read_rows(path, encoding), header, label)
+    table = _named(path, read_rows(path, encoding), header, label)
     target = table.number(label)
     columns = table.kept(drop, target)
     if not columns:
@@ -91,7 +111,7 @@ def read_csv(
     X = table.numbers(columns)
     table.warn_of_counts(columns, X)
     return Dataset(
-        path.stem,
+        _stem(path),
         X,
         codes.ravel().astype(np.int64),
         tuple(classes.tolist()),
@@ -113,7 +133,7 @@ def read_table(
     Parameters
     ----------
     path : path
-        A text file, a row a line, as for :func:`read_csv`.
+        As for :func:`read_csv`.
     columns : sequence of str, optional
         Which columns, in this order. By default all but those to ``drop``.
     drop, header, drop_missing, encoding
@@ -131,7 +151,7 @@ def read_table(
         As for :func:`read_csv`, or if there is no such column: the message has the one that may be meant.
     """
     path = Path(path)
-    table = _named(path, *read_rows(path, encoding), header, 0)
+    table = _named(path, read_rows(path, encoding), header, 0)
     chosen = table.kept(drop) if columns is None else [table.number(column) for column in columns]
     if not chosen:
         raise InputError(f"{path}: there is no column left to read")
@@ -139,7 +159,7 @@ def read_table(
     X = table.numbers(chosen)
     if columns is None:
         table.warn_of_counts(chosen, X)
-    return Dataset(path.stem, X, None, (), path.name, table.extras(chosen))
+    return Dataset(_stem(path), X, None, (), path.name, table.extras(chosen))
 
 
 @dataclass(frozen=True)
@@ -241,37 +261,66 @@ class _Table:
         return _Table(self.path, self.names, cells, [self.lines[row] for row in kept], self.delimiter, self.assumed)
 
     def numbers(self, columns: list[int]) -> NDArray[np.float64]:
-        """Columns as numbers, also with decimal commas where no comma separates columns."""
-        found, commas = [], []
-        for c in columns:
-            column = numbers(self.cells[c])
-            if self.delimiter != "," and not np.isfinite(column).all():
-                column = numbers(self.cells[c], ",")
-                commas.append(c)
-            self._check_numbers(c, column)
-            found.append(column)
-        if commas:
-            self._check_decimal_marks(columns)
-            example = next(cell for cell in self.cells[commas[0]] if "," in cell)
-            _warn(f"{self.path.name} has decimal commas: {example} is read as {example.replace(',', '.')}")
-        return np.column_stack(found)
+        """Columns as numbers, all written in the same way."""
+        for marks in ways_to_write(self.delimiter):
+            found = []
+            for c in columns:
+                found.append(numbers(self.cells[c], marks))
+                if not np.isfinite(found[-1]).all():
+                    break
+            else:
+                self._check_integers(columns, found, marks)
+                if marks is not PLAIN:
+                    what, other = "thousands separators", Marks(marks.decimal)
+                    if not marks.thousands:
+                        what, other = "decimal commas", PLAIN
+                    cells = (cell for c in columns for cell in self.cells[c])
+                    example = next(cell for cell in cells if marks.plain(cell) != other.plain(cell))
+                    _warn(f"{self.path.name} has {what}: {example} is read as {marks.plain(example)}")
+                return np.column_stack(found)
+        raise self._no_numbers(columns)
 
-    def _check_numbers(self, c: int, column: NDArray[np.float64]) -> None:
-        wrong = np.flatnonzero(~np.isfinite(column))
-        if not wrong.size:
-            return
-        line, cell = self.lines[wrong[0]], self.cells[c][wrong[0]]
-        hint = "with decimal commas separate columns by semicolons" if is_number(cell) else "encode it or leave it out"
-        raise InputError(f"{self.path}, line {line}: column {self.shown(c)} holds {cell!r}, which is no number; {hint}")
-
-    def _check_decimal_marks(self, columns: list[int]) -> None:
-        """Where commas are decimal marks, points are something else."""
+    def _no_numbers(self, columns: list[int]) -> InputError:
+        """What is wrong with columns that cannot be read as numbers."""
         for c in columns:
-            for line, cell in zip(self.lines, self.cells[c], strict=True):
-                if "." in cell:
+            row = next((row for row, cell in enumerate(self.cells[c]) if not is_number(cell)), None)
+            if row is not None:
+                hint, head = "encode it or leave it out", self.cells[c][:HEAD]
+                if 2 * sum(map(is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row])):
+                    hint = (
+                        "it has a letter where a number was expected: correct it, or empty the cell and use "
+                        "drop_missing=True (--drop-missing)"
+                    )
+                return self._no_number(c, row, hint)
+        marks = PLAIN if self.delimiter == "," else DECIMAL_COMMAS
+        c, row = next(
+            (c, int(np.argmin(here)))
+            for c, here in ((c, np.isfinite(numbers(self.cells[c], marks))) for c in columns)
+            if not here.all()
+        )
+        if marks is PLAIN:
+            return self._no_number(c, row, "with decimal commas separate columns by semicolons")
+        return InputError(
+            f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {self.cells[c][row]!r}, but other "
+            "numbers of the table have decimal commas; write all decimal marks alike"
+        )
+
+    def _no_number(self, c: int, row: int, hint: str) -> InputError:
+        cell = self.cells[c][row]
+        return InputError(
+            f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {cell!r}, which is no number; {hint}"
+        )
+
+    def _check_integers(self, columns: list[int], values: list[NDArray[np.float64]], marks: Marks) -> None:
+        """Refuse integers of which a float has only the first digits."""
+        for c, column in zip(columns, values, strict=True):
+            for row in np.flatnonzero(np.abs(column) >= LARGEST_INTEGER):
+                cell = marks.plain(self.cells[c][row])
+                if re.fullmatch("[+-]?[0-9]+", cell) and abs(int(cell)) > LARGEST_INTEGER:
                     raise InputError(
-                        f"{self.path}, line {line}: column {self.shown(c)} holds {cell!r}, but other numbers of the "
-                        "table have decimal commas; write all decimal marks alike"
+                        f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {cell}, an integer above "
+                        f"2^53, of which a float has only the first 16 digits. An identifier is left out by "
+                        f"drop=[{self.names[c]!r}] (--drop {self.names[c]}); of a measurement divide the column by 1000"
                     )
 
     def warn_of_counts(self, columns: list[int], X: NDArray[np.float64]) -> None:
@@ -279,21 +328,29 @@ class _Table:
         for c, column in zip(columns, X.T, strict=True):
             named = self.names[c].lower() in ROW_NAMES and _tell_rows_apart(column)
             if named or (len(column) > 2 and bool(np.all(np.diff(np.sort(column)) == 1.0))):
-                _warn(
-                    f"column {self.shown(c)} of {self.path.name} seems to number the rows; if so leave it out: "
-                    f"drop=[{self.names[c]!r}] (--drop {self.names[c]})"
-                )
+                seems = "seems to number the rows"
+            elif len(column) >= MANY_ROWS and _tell_rows_apart(column):
+                seems = "has another whole number in every row, as identifiers do"
+            else:
+                continue
+            _warn(
+                f"column {self.shown(c)} of {self.path.name} {seems}; if so leave it out: "
+                f"drop=[{self.names[c]!r}] (--drop {self.names[c]})"
+            )
 
 
 def _named(
-    path: Path, rows: list[tuple[int, list[str]]], delimiter: str, header: bool | None, label: str | int
+    path: Path, read: tuple[list[tuple[int, list[str]]], str, bool | None], header: bool | None, label: str | int
 ) -> _Table:
     """The table, with names from its first line or with numbers for names."""
+    rows, delimiter, known = read
+    header = header if known is None else known
     first, n = rows[0][1], len(rows[0][1])
     named = names_columns([row for _, row in rows]) if header is None else header
     body = rows[1:] if named else rows
     if not body:
-        raise InputError(f"{path}: there is no row below the names of the columns")
+        hint = "; if its only line holds data: header=False (--no-header)" * any(map(is_number, first))
+        raise InputError(f"{path}: there is no row below the names of the columns{hint}")
     assumed = header is None and not named
     if assumed and _is_integer(label):
         _warn(
@@ -303,6 +360,11 @@ def _named(
     cells = [tuple(column) for column in zip(*(row for _, row in body), strict=True)]
     names = first if named else [str(c) for c in range(n)]
     return _Table(path, names, cells, [line for line, _ in body], delimiter, assumed)
+
+
+def _stem(path: Path) -> str:
+    """Name of a file without what it is packed by, and without its format."""
+    return Path(path.stem).stem if path.suffix.lower() in (".gz", ".bz2") else path.stem
 
 
 def _is_integer(column: str | int) -> bool:
@@ -321,7 +383,7 @@ def _check_classes(table: _Table, target: int, classes: NDArray[Any], n: int) ->
     """Refuse labels that are values of a measurement: hardly a row would have another of its class."""
     if len(classes) <= FEW_CLASSES or not all(map(is_number, classes)):
         return
-    values = numbers(classes.tolist(), ",")
+    values = numbers([name.replace(",", ".") for name in classes.tolist()])
     least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
     if n < least * len(classes):
         raise InputError(

@@ -46,6 +46,7 @@ __all__ = [
     "PairedScores",
     "dealt",
     "discriminant_scores",
+    "distinct_rows",
     "held_out",
     "knn_accuracy",
     "row_scores",
@@ -128,6 +129,8 @@ class HeldOut:
         Accuracy and retrieval by linear discriminant analysis of the same rows.
     keyboard_interrupt : bool
         Whether Ctrl-C ended it.
+    copies : int
+        Rows that are copies of others, which are kept in the fold of these.
     """
 
     accuracy: PairedScores
@@ -139,6 +142,7 @@ class HeldOut:
     seconds: float = field(compare=False)
     lda: tuple[float, float]
     keyboard_interrupt: bool = False
+    copies: int = 0
 
     def named(self) -> list[tuple[str, PairedScores]]:
         """The scores, with their names."""
@@ -162,7 +166,9 @@ class HeldOut:
     def heading(self) -> str:
         """What was scored, in a line."""
         part = "" if self.folds == self.planned else f" of {self.planned}"
-        return f"held-out rows, mean of {self.folds}{part} fold{'s' if self.planned != 1 else ''} ({self.rows} rows)"
+        copies = f", of which {self.copies} are copies and in the fold of what they copy" if self.copies else ""
+        folds = f"fold{'s' if self.planned != 1 else ''}"
+        return f"held-out rows, mean of {self.folds}{part} {folds} ({self.rows} rows{copies})"
 
     def cells(self) -> list[tuple[str, ...]]:
         """The table: names of scores, and numbers and verdicts as text."""
@@ -221,7 +227,8 @@ def held_out(
         weight anew in every fold, from the rows it learns from alone, so that the choice does not flatter the score.
     X, y : (n, d) array and (n,) labels
     cv : int or splitter
-        Number of folds, stratified by label and shuffled; or a splitter of scikit-learn, as it is.
+        Number of folds, stratified by label and shuffled, with identical rows in one; or a splitter of scikit-learn, as
+        it is.
     repeats : int
         How often all rows are dealt out anew, with ``cv`` folds each.
     n_neighbors : int
@@ -284,7 +291,9 @@ def held_out(
     accuracy, retrieval = (PairedScores(table[:, 0, s], table[:, 1, s], ratio) for s in (0, 1))
     lda = float(table[:, 2, 0].mean()), float(table[:, 2, 1].mean())
     spent = time.perf_counter() - start
-    return HeldOut(accuracy, retrieval, n_neighbors, len(points), len(scored), len(folds), spent, lda, interrupted)
+    copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
+    folds_of = len(scored), len(folds)
+    return HeldOut(accuracy, retrieval, n_neighbors, len(points), *folds_of, spent, lda, interrupted, copies)
 
 
 def knn_accuracy(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int) -> float:
@@ -297,7 +306,7 @@ def knn_accuracy(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k:
 def dealt(
     points: Array, labels: np.ndarray, cv: Any, repeats: int, random_state: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows to learn from and rows held out, fold by fold."""
+    """Rows to learn from and rows held out, fold by fold; identical rows are in one fold, but for a splitter's."""
     if len(labels) != len(points):
         raise InputError(f"y must have one label a point: X has {len(points)} rows, y has {len(labels)}")
     counts = np.unique(labels, return_counts=True)[1]
@@ -307,13 +316,25 @@ def dealt(
         return list(cv.split(points, labels))
     check_count(cv, "cv", " of at least 2, or a splitter of scikit-learn")
     check_count(repeats, "repeats")
+    first, place = distinct_rows(points)
+    counts = np.unique(labels[first], return_counts=True)[1]
     if not 2 <= cv <= counts.max():
-        raise InputError(f"cv must be from 2 to {counts.max()}, the rows of the largest class, got {cv}")
+        raise InputError(f"cv must be from 2 to {counts.max()}, the different rows of the largest class, got {cv}")
     with warnings.catch_warnings():
         # A class of fewer rows than folds is in some of them only, which is all that can be done.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=random_state)
-        return list(splitter.split(points, labels))
+        tests = [rest for _, rest in splitter.split(first, labels[first])]
+    held = [np.isin(place, rest) for rest in tests]
+    return [(np.flatnonzero(~rest), np.flatnonzero(rest)) for rest in held]
+
+
+def distinct_rows(points: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the rows that differ from all before them, and for every row which of these is like it."""
+    places: dict[bytes, int] = {}
+    # Added to 0 the two zeros are one.
+    place = np.array([places.setdefault(row.tobytes(), len(places)) for row in points + 0.0])
+    return np.unique(place, return_index=True)[1], place
 
 
 def _scored(

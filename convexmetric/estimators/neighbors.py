@@ -296,9 +296,10 @@ class NeighborMetric(NeighborEstimator):
         A, y = points[kept], labels[kept]
         fold = np.empty(len(y), dtype=np.int64)
         check_count(self.cv, "cv")
-        largest = int(np.unique(y, return_counts=True)[1].max())
+        different = distinct_rows(A)[0]
+        largest = int(np.unique(y[different], return_counts=True)[1].max())
         if largest < 3:
-            self.reason_ = "no label has three rows, and scores need as many"
+            self.reason_ = "no label has three different rows, and scores need as many"
             return candidates[0]
         if self.cv < 3:
             raise InputError(f"cv must be at least 3, got {self.cv}")
@@ -411,7 +412,8 @@ class _Folds(NestedFolds):
         accuracy = PairedScores(before[0], after[0], 0.0)
         retrieval = PairedScores(before[1, known], after[1, known], 0.0)
         lda = float(self.discriminant[0].mean()), float(self.discriminant[1, known].mean())
-        return HeldOut(accuracy, retrieval, self.k, len(known), self.folds, self.folds, seconds, lda)
+        copies = len(known) - len(distinct_rows(self.points)[0])
+        return HeldOut(accuracy, retrieval, self.k, len(known), self.folds, self.folds, seconds, lda, copies=copies)
 
 
 def _base(points: Array, labels: np.ndarray, k: int, reduce: bool = True) -> TripletProblem:

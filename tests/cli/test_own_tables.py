@@ -1,5 +1,6 @@
 """fit, apply and audit on tables of one's own: what is said, what is written, and what is refused."""
 
+import gzip
 import json
 import re
 from html.parser import HTMLParser
@@ -13,6 +14,8 @@ import convexmetric as cm
 from convexmetric.audit import read_metric
 from convexmetric.cli import fitting, html_report
 from convexmetric.cli.fitting import Fitted
+from convexmetric.cli.metric_tables import read_components
+from convexmetric.estimators.held_out import knn_accuracy
 from convexmetric.solvers.run import Monitor
 
 LABELS = np.repeat(["calm", "loud"], 40)
@@ -485,3 +488,51 @@ def test_a_saved_metric_says_what_was_set(learned):
     assert Path(learned).suffix == ".npz"
     with pytest.raises(cm.errors.InputError):
         read_metric(learned)
+
+
+def test_rows_that_are_asked_rounded_are_as_near_as_before(command, tmp_path):
+    wine, rng = cm.datasets.load("wine"), np.random.default_rng(0)
+    blends = wine.X[:, :12] @ rng.dirichlet(np.ones(12), size=4).T
+    X = np.round(np.column_stack([wine.X, blends]), 5)
+    order = rng.permutation(len(X))
+    learn, rest = order[60:], order[:60]
+    table = write(tmp_path / "wine.csv", {f"c{k}": X[learn, k] for k in range(17)}, wine.y[learn])
+    saved = tmp_path / "metric.npz"
+    options = ["--method", "large-margin", "--no-held-out", "--quiet", "--save", saved]
+    code, _, err = command("fit", table, "--label", "kind", *options)
+    assert code == 0
+    assert re.search(r"columns of wine are combinations .*: 'c0', .* more\. Directions", err)
+    images, y = X[learn] @ (components := read_components(saved)[0]).T, wine.y[learn]
+    scores = [
+        knn_accuracy(images, y, np.round(X[rest], digits) @ components.T, wine.y[rest], 3) for digits in (5, 3, 2)
+    ]
+    assert scores == [pytest.approx(scores[0], abs=0.02)] * 3
+    assert scores[0] > 0.9
+    judged = ["audit", table, "--label", "kind", "--method", "large-margin", "--metric", saved, "--quiet", "--json"]
+    assert json.loads(command(*judged)[1])["suboptimality"] <= 2.1e-4
+
+
+def test_one_row_is_transformed_but_not_learned_from(command, learned, tmp_path):
+    one = write(tmp_path / "one.csv", {f"c{k}": np.ones(1) for k in range(10)}, ["calm"])
+    code, _, err = command("apply", learned, one, "--save", tmp_path / "out.npy")
+    assert (code, "1 rows, 10 columns transformed" in err) == (0, True)
+    for arguments in (["fit", one], ["audit", one, learned]):
+        code, _, err = command(*arguments, "--label", "kind")
+        assert (code, "has one row only; a metric is learned from several rows of every class" in err) == (2, True)
+
+
+def test_copies_of_rows_are_told_with_the_scores(command, helpful, quick):
+    lines = helpful.read_text().splitlines()
+    helpful.write_text("\n".join([*lines, *lines[1:20]]))
+    method = ["--method", "mlr", "--set", "measure=auc", "--set", "C=1", "--quiet"]
+    out = command("fit", helpful, "--label", "kind", *method)[1]
+    assert "(99 rows, of which 19 are copies and in the fold of what they copy)" in " ".join(out.split())
+    assert json.loads(command("fit", helpful, "--label", "kind", *method, "--json")[1])["held_out"]["copies"] == 19
+
+
+def test_packed_tables_are_fitted(command, helpful):
+    packed = helpful.with_name("helpful.csv.gz")
+    packed.write_bytes(gzip.compress(helpful.read_bytes()))
+    options = ["--label", "kind", "--no-held-out", "--quiet", "--json"]
+    bounds = [json.loads(command("fit", table, *options)[1])["upper_bound"] for table in (helpful, packed)]
+    assert bounds[0] == bounds[1]

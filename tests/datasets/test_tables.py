@@ -1,5 +1,8 @@
 """Labelled CSV files of one's own, and the message each malformed one gets."""
 
+import bz2
+import gzip
+
 import numpy as np
 import pytest
 
@@ -283,3 +286,122 @@ def test_measurements_are_no_labels(tmp_path, labels):
 def test_codes_and_names_are_labels(tmp_path, labels):
     data = cm.datasets.read_csv(written(tmp_path, labelled(labels)), "value")
     assert len(data.target_names) == len(set(labels))
+
+
+@pytest.mark.parametrize(("suffix", "packed"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
+def test_packed_files_are_read_of_several_streams_too(tmp_path, suffix, packed):
+    path = tmp_path / f"trees.csv{suffix}"
+    text = written(tmp_path, TABLE).read_bytes()
+    path.write_bytes(packed(text[:20]) + packed(text[20:]))
+    data = cm.datasets.read_csv(path, "kind")
+    assert (data.name, data.X.tolist()) == ("trees", [[1.0, 2.5], [30.0, -4.0], [5.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    ("lines", "values", "message"),
+    [
+        (['"1,234",5', '"1,234,567.5",6'], [1234.0, 1234567.5], "thousands separators: 1,234 is read as 1234"),
+        (["1.234,5;5", "7;2,5"], [1234.5, 7.0], r"thousands separators: 1\.234,5 is read as 1234\.5"),
+        (["1,234;5.5", "7;2"], [1234.0, 7.0], "thousands separators: 1,234 is read as 1234"),
+        (["1\xa0234;2,5", "7;2"], [1234.0, 7.0], "thousands separators: .* is read as 1234"),
+        (["1'234.5;2", "7;2"], [1234.5, 7.0], r"thousands separators: 1'234\.5 is read as 1234\.5"),
+        (["1,234;5", "7;2"], [1.234, 7.0], r"decimal commas: 1,234 is read as 1\.234"),
+    ],
+)
+def test_thousands_are_separated_where_numbers_can_be_read_in_one_way(tmp_path, lines, values, message):
+    delimiter = ";" if ";" in lines[0] else ","
+    rows = [[line, "oak"] for line in [f"a{delimiter}b", *lines]]
+    rows[0][1] = "kind"
+    with pytest.warns(UserWarning, match=message):
+        data = cm.datasets.read_csv(written(tmp_path, rows, delimiter), "kind")
+    assert data.X[:, 0].tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (['"1,234",2', '"1,5",3'], "holds '1,234', which is no number; with decimal commas"),
+        (['"0,123",2', '"0,456",3'], "holds '0,123', which is no number; with decimal commas"),
+        (["1,23,456;2.5", "1;2"], "holds '1,23,456', which is no number"),
+    ],
+)
+def test_what_may_be_decimal_commas_or_nothing_is_not_taken_for_thousands(tmp_path, lines, message):
+    delimiter = ";" if ";" in lines[0] else ","
+    path = written(tmp_path, [[f"kind{delimiter}a{delimiter}b"], *[[f"oak{delimiter}{line}"] for line in lines]])
+    with pytest.raises(InputError, match=message):
+        cm.datasets.read_csv(path, "kind")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "said"),
+    [
+        ("# of trees\n#\na,b,kind\n1,2,oak\n# from here, on\n3,4,ash\n", [4, 6], "3 lines that begin"),
+        ("# one, two, three\na,b,kind\n1,2,oak\n3,4,ash\n", [3, 4], "a line that begins"),
+        ("# a,b,kind\n1,2,oak\n3,4,ash\n", [2, 3], None),
+        ("# of trees\n#a,b,kind\n1,2,oak\n3,4,ash\n", [3, 4], "a line that begins"),
+    ],
+)
+def test_comments_are_left_out_but_names_are_not(tmp_path, recwarn, text, lines, said):
+    path = tmp_path / "trees.csv"
+    path.write_text(text)
+    data = cm.datasets.read_csv(path, "kind")
+    assert (data.X.tolist(), data.extras["columns"]) == ([[1.0, 2.0], [3.0, 4.0]], ("a", "b"))
+    assert data.extras["lines"].tolist() == lines
+    assert [said in str(warning.message) for warning in recwarn] == [True] * (said is not None)
+
+
+def test_cells_that_begin_with_a_number_sign_stay(tmp_path):
+    rows = [["kind", "a", "b"], ["#1", "1", "2"], ["#2", "3", "4"]]
+    assert cm.datasets.read_csv(written(tmp_path, rows), "kind").target_names == ("#1", "#2")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["1,2,oak", "3O,4,ash", "5,6,ash"], "line 3: column 'a' holds '3O', .* a letter where a number was expected"),
+        (["oak,2,oak", "ash,4,ash", "5,6,ash"], "line 2: column 'a' holds 'oak', .* encode it or leave it out"),
+        (["1,2,oak", "3,4,ash, young"], "line 3: 4 cells, but the first line has 3; put text that has a comma"),
+        (["1,2,oak", "3,5,4,5,ash"], "line 3: 5 cells, but the first line has 3; with decimal commas"),
+        ([f"{2**53 + 1},2,oak", "3,4,ash"], r"line 2: column 'a' holds 9007199254740993, an integer above 2\^53"),
+        ([f"1,-{10**30},oak", "3,4,ash"], r"line 2: column 'b' holds -1000.*--drop b"),
+    ],
+)
+def test_the_advice_fits_the_fault(tmp_path, lines, message):
+    with pytest.raises(InputError, match=message):
+        cm.datasets.read_csv(written(tmp_path, [["a,b,kind"], *[[line] for line in lines]]), "kind")
+
+
+def test_integers_that_floats_hold_and_long_decimals_are_read(tmp_path):
+    rows = [["a", "b", "kind"], [str(2**53), "12345678901234567890.5", "oak"], ["1e300", "3", "ash"]]
+    data = cm.datasets.read_csv(written(tmp_path, rows), "kind")
+    np.testing.assert_array_equal(data.X, [[2.0**53, 12345678901234567890.5], [1e300, 3.0]])
+
+
+def test_a_column_of_random_identifiers_stays_with_a_warning(tmp_path):
+    rng = np.random.default_rng(0)
+    numbers = rng.choice(10**6, size=30, replace=False).tolist()
+    rows = [["customer", "width", "kind"]]
+    rows += [
+        [str(number), f"{width:.3f}", "ab"[int(width > 0)]]
+        for number, width in zip(numbers, rng.normal(size=30), strict=True)
+    ]
+    with pytest.warns(
+        UserWarning, match="column 'customer' of trees.csv has another whole number in every row.*--drop customer"
+    ):
+        assert cm.datasets.read_csv(written(tmp_path, rows), "kind").extras["columns"] == ("customer", "width")
+
+
+def test_counts_that_come_twice_are_no_identifiers(tmp_path, recwarn):
+    rows = [["rings", "kind"], *[[str(17 * k + 40), "ab"[k % 2]] for k in range(30)], ["40", "a"]]
+    cm.datasets.read_csv(written(tmp_path, rows), "kind")
+    assert not recwarn
+
+
+def test_one_row_is_a_table(tmp_path):
+    path = written(tmp_path, TABLE[:2])
+    assert cm.datasets.read_csv(path, "kind").X.tolist() == [[1.0, 2.5]]
+    assert cm.datasets.read_table(path, ["height"]).X.tolist() == [[2.5]]
+    path = written(tmp_path, [["1", "2.5"]])
+    with pytest.raises(InputError, match=r"no row below the names.*its only line holds data: header=False"):
+        cm.datasets.read_table(path)
+    assert cm.datasets.read_table(path, header=False).X.tolist() == [[1.0, 2.5]]

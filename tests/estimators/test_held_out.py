@@ -7,12 +7,13 @@ import pytest
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import average_precision_score
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 import convexmetric as cm
 from convexmetric.errors import InputError
+from convexmetric.estimators.held_out import dealt, distinct_rows
 
 #: Two classes that two of ten columns tell apart.
 RNG = np.random.default_rng(0)
@@ -149,6 +150,41 @@ def test_folds_repeat_and_the_transformer_stays_as_it_is():
     assert not hasattr(transformer, "fitted_")
     other = cm.held_out(transformer, X, Y, random_state=1)
     assert (one.accuracy.before != other.accuracy.before).any()
+
+
+def test_identical_rows_are_in_one_fold():
+    rng = np.random.default_rng(3)
+    copied = np.r_[np.arange(120), rng.integers(120, size=80), np.full(10, 7)]
+    points, labels = X[copied], Y[copied]
+    folds = dealt(points, labels, 5, 2, 0)
+    assert len(folds) == 10
+    for learn, rest in folds:
+        assert not set(copied[learn]) & set(copied[rest])
+        np.testing.assert_array_equal(np.sort(np.r_[learn, rest]), np.arange(210))
+    # Every row is held out once in each of the two rounds, and classes keep their shares of different rows.
+    for first in (0, 5):
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([rest for _, rest in folds[first : first + 5]])), np.arange(210)
+        )
+    assert {np.unique(Y[np.unique(copied[rest])], return_counts=True)[1].tolist() == [12, 12] for _, rest in folds} == {
+        True
+    }
+    found = cm.held_out(Columns(), points, labels)
+    assert found.copies == 90
+    assert "(210 rows, of which 90 are copies and in the fold of what they copy)" in str(found)
+
+
+def test_folds_of_different_rows_are_those_of_scikit_learn():
+    expected = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=3).split(X, Y)
+    for found, wanted in zip(dealt(X, Y, 5, 2, 3), expected, strict=True):
+        for rows, others in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(rows, others)
+    assert "copies" not in cm.held_out(Columns(), X, Y).heading()
+
+
+def test_zeros_of_both_signs_are_one_row():
+    first, place = distinct_rows(np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 1.0]]))
+    assert (first.tolist(), place.tolist()) == ([0, 2], [0, 0, 1])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.methods import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["LargeMargin"]
+__all__ = ["LMNN", "LargeMargin"]
 
 
 class LargeMargin(MetricEstimator):
@@ -153,3 +153,7 @@ class LargeMargin(MetricEstimator):
         nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, kept.size - 1)).fit(images)
         votes = codes[nearest.kneighbors(return_distance=False)]
         return float(np.mean(mode(votes, axis=1).mode == codes))
+
+
+#: The same by the name that the field has for it.
+LMNN = LargeMargin

@@ -21,6 +21,7 @@ class LargeMargin(MetricEstimator):
 
     The k nearest points of a point's own label, its target neighbours, are pulled to it, and points of other labels
     that come nearer than a target neighbour plus a margin are pushed away (:class:`~convexmetric.LargeMarginProblem`).
+    ``cm.LMNN`` is another name of this class.
 
     Parameters
     ----------

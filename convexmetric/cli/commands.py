@@ -533,6 +533,9 @@ def fit(
 ) -> None:
     """Learn a metric from a labelled CSV file, with a certified optimum, and say what it is good for.
 
+    The default method is for nearest neighbours. To rank rows or to cluster them take --method mlr, for a threshold
+    between same and different --method operator; for queries with judged documents there is 'convexmetric adapt'.
+
     A weight (C or reg) that --set does not give is chosen by cross-validation. Ctrl-C ends the solve and keeps the best
     certified metric so far, or ends the scores and keeps the folds that are there.
     """

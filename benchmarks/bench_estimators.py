@@ -175,7 +175,7 @@ def tables(runs: list[dict[str, Any]], names: list[str], methods: list[str]) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--methods", nargs="+", choices=[*OURS, *OTHERS], default=[*OURS, *OTHERS])
+    parser.add_argument("--methods", nargs="+", choices=[*OTHERS, *OURS], default=[*OTHERS, *OURS])
     parser.add_argument("--seconds", type=float, default=120.0, help="max_seconds of our fits (default %(default)s)")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds after which any fit is ended")
     parser.add_argument("--out", type=Path, default=Path("runs.jsonl"))

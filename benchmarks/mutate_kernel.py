@@ -71,7 +71,7 @@ def name_of(path: Path) -> str:
 
 
 def cases(modules: Sequence[str]) -> dict[str, Callable[[], object]]:
-    """The tests of modules with their parameters, by name: functions that ask for nothing else but a patch or a folder."""
+    """The tests of modules with their parameters, by name: functions that ask for no more than a patch and a folder."""
     found = {}
     for name in modules:
         for title, test in vars(importlib.import_module(name)).items():

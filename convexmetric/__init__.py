@@ -111,6 +111,7 @@ from convexmetric.version import __version__ as __version__
 if _typing.TYPE_CHECKING:
     from convexmetric import estimators as estimators
     from convexmetric.estimators import (
+        LMNN,
         MLR,
         AdapterPath,
         CrossModalMetric,
@@ -130,6 +131,7 @@ if _typing.TYPE_CHECKING:
     )
 
 __all__ = [
+    "LMNN",
     "MLR",
     "VARIANTS",
     "AdapterPath",
@@ -254,10 +256,13 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:
+    from convexmetric.arguments import OTHER_METHODS as _OTHER_METHODS
+
     # Estimators are loaded when they are first asked for: scikit-learn takes longer to import than all else.
     def __getattr__(name: str) -> _typing.Any:
         if name != "estimators" and name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            instead = _OTHER_METHODS.get(name.lower())
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {instead}" if instead else ""))
         module = _import_module("convexmetric.estimators")
         return module if name == "estimators" else getattr(module, name)
 

@@ -96,6 +96,17 @@ def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = 
     return f"{name} must be one of {', '.join(map(repr, known))}{otherwise}, got {got!r}{hint}"
 
 
+#: Methods of the field that are looked for here by their usual names, and what to use instead.
+OTHER_METHODS = {
+    "nca": "NCA is not convex; scikit-learn has it, as NeighborhoodComponentsAnalysis. For nearest neighbours of "
+    "labelled rows use cm.NeighborMetric (--method neighbors)",
+    "itml": "ITML is cm.InformationTheoreticProblem, which cm.solve takes. An estimator for pairs that are similar or "
+    "not is cm.OperatorMarginMetric (--method operator)",
+    "lda": "LDA has a closed form; scikit-learn has it, as LinearDiscriminantAnalysis. For nearest neighbours of "
+    "labelled rows use cm.NeighborMetric (--method neighbors)",
+}
+
+
 def is_real(value: object) -> TypeGuard[float]:
     """Whether ``value`` is a real number, which True is not."""
     return isinstance(value, Real) and not isinstance(value, bool)

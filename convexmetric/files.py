@@ -197,7 +197,7 @@ def read_arrays(
     choose : callable
         Takes the names of all arrays, and returns those to read.
     max_bytes : int, optional
-        No more is read, packed or unpacked; by default :data:`MAX_BYTES`.
+        No more is read, packed or unpacked; by default ``MAX_BYTES``, 512 MiB.
 
     Raises
     ------

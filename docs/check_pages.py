@@ -68,13 +68,14 @@ READ_PAGE = r"""() => {
     .map(e => ({source: e.currentSrc, grounds: grounds(e), filter: getComputedStyle(e).filter}));
   const wide = [...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
     .map(e => e.tagName.toLowerCase() + "." + e.className).slice(0, 3);
-  // What lies left of a box that scrolls, or beyond one that does not, cannot be seen at all.
+  // What lies left of a box that scrolls, or beyond one that does not, cannot be seen at all; nobody scrolls listings.
   const cut = [...document.querySelectorAll("main :is(math, table, img, pre)")].filter(e => {
     let box = e.parentElement;
     while (box !== document.body && getComputedStyle(box).overflowX === "visible") box = box.parentElement;
     const [inner, outer] = [e.getBoundingClientRect(), box.getBoundingClientRect()];
     const hidden = ["hidden", "clip"].includes(getComputedStyle(box).overflowX);
-    return inner.left + box.scrollLeft < outer.left - 1 || (hidden && inner.right > outer.right + 1);
+    const scrolls = e.matches("pre") && e.scrollWidth > e.clientWidth + 1;
+    return scrolls || inner.left + box.scrollLeft < outer.left - 1 || (hidden && inner.right > outer.right + 1);
   }).map(e => e.textContent.trim().slice(0, 40) || e.currentSrc);
   return {prose: prose.join("\n"), width: document.documentElement.scrollWidth, texts, pictures, wide, cut};
 }"""

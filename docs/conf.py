@@ -85,6 +85,24 @@ def mathematics(module: str, name: str) -> str:
     return home.__name__ if ".. math::" in (home.__doc__ or "") else ""
 
 
+def own_attributes(kind: type) -> list[str]:
+    """Lines under "Attributes" in the docstring of a class itself."""
+    section = inspect.cleandoc(kind.__dict__.get("__doc__") or "").partition("Attributes\n----------\n")[2]
+    return section.partition("\n\n")[0].splitlines()
+
+
+def inherit_attributes(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Describe on the page of an estimator also the attributes that its base classes set, such as ``components_``."""
+    bases = [base for base in thing.__mro__[1:] if "convexmetric" in base.__module__] if what == "class" else []
+    inherited = [line for base in bases for line in own_attributes(base)]
+    if inherited and "Attributes" not in lines:
+        lines += ["", "Attributes", "----------"]
+        lines += inherited
+    elif inherited:
+        below = lines.index("Attributes") + 2
+        lines[below:below] = inherited
+
+
 def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
     """Methods that scikit-learn adds to estimators have pages of their own, with labels that lead nowhere from here."""
     return True if (getattr(thing, "__module__", None) or "").startswith("sklearn.") else None
@@ -97,6 +115,8 @@ def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctr
 
 def setup(app: Any) -> None:
     """Connect what is above."""
+    # Before numpydoc, which reads the sections.
+    app.connect("autodoc-process-docstring", inherit_attributes, priority=400)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("html-page-context", own_icons)
 

@@ -1,9 +1,13 @@
-"""Names that are misspelt get the one that was meant."""
+"""Names that are misspelt, or the field's and not ours, get the one that was meant."""
+
+import re
 
 import numpy as np
 import pytest
 
 import convexmetric as cm
+from convexmetric.arguments import OTHER_METHODS
+from convexmetric.cli import commands, fitting
 from convexmetric.errors import InputError
 
 X, Y = np.random.default_rng(0).standard_normal((12, 3)), np.arange(12) % 3
@@ -27,3 +31,25 @@ def test_a_misspelt_name_gets_the_one_that_was_meant(meant):
 def test_a_name_that_resembles_none_gets_the_list():
     with pytest.raises(InputError, match=r"solver must be one of 'exact', .*, got 'zzz'$"):
         cm.solve(cm.RankingProblem.from_labels(X, Y), solver="zzz")
+
+
+def test_large_margins_go_by_the_name_that_the_field_has():
+    assert cm.LMNN is cm.LargeMargin
+    assert fitting.METHODS[commands._known("LMNN")] == cm.LargeMargin.__name__
+
+
+@pytest.mark.parametrize("name", OTHER_METHODS)
+def test_a_method_that_is_elsewhere_gets_what_to_use_instead(name):
+    with pytest.raises(AttributeError, match=f"no attribute '{name.upper()}'") as from_python:
+        getattr(cm, name.upper())
+    with pytest.raises(InputError, match="--method must be one of") as from_command_line:
+        commands._known(name)
+    hint = OTHER_METHODS[name]
+    assert str(from_python.value).endswith(hint)
+    assert str(from_command_line.value).endswith(hint)
+    for ours in re.findall(r"cm\.(\w+)", hint):
+        assert hasattr(cm, ours)
+
+
+def test_every_method_says_what_it_is_for():
+    assert fitting.METHODS.keys() <= commands.USES.keys()

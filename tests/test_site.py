@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import re
 import textwrap
 
@@ -9,11 +10,14 @@ import check_pages
 import pytest
 from check_pages import contrast, ground_colour, luminance, over, raw_tex
 
+import convexmetric as cm
+
 GOOD = "<p>Plain text, <code>$\\lambda$</code>.</p>"
 BAD = {
     "raw TeX": "<p>a cone \\(M \\succeq 0\\)</p>",
     "pixels wide": "<main><div style='width: 1400px'>wide</div></main>",
     "cut off": "<main style='overflow: hidden; width: 300px'><table style='width: 400px'><tr><td>x</table></main>",
+    "cut off: listing": "<main><pre style='overflow: auto; width: 9ch'>listing of code</main>",
     "contrast": "<p style='color: #777; background: #666'>grey</p>",
     "asks for http://example.com/a.css": "<link rel=stylesheet href='http://example.com/a.css'>",
     "not there": "<img src=missing.png>",
@@ -59,6 +63,18 @@ def test_formulas_become_mathml():
     assert 'display="block"' in lines
     with pytest.raises(importlib.import_module("math_core").LatexError):
         mathml.mathml(r"\succeqq M")
+
+
+def test_pages_of_estimators_have_the_attributes_of_their_bases():
+    conf = importlib.import_module("conf")
+    for name in ("MLR", "LargeMargin", "RandomProjectionMetric", "OperatorMarginMetric", "CrossModalMetric"):
+        kind = getattr(cm, name)
+        lines = inspect.cleandoc(kind.__doc__).splitlines()
+        conf.inherit_attributes(None, "class", name, kind, None, lines)
+        entries = "\n".join(lines).partition("Attributes\n----------\n")[2].splitlines()
+        described = [entry.partition(" : ")[0] for entry in entries if re.match(r"\w+_(, \w+_)* : ", entry)]
+        assert {"components_", "certificate_", "gap_", "solution_", "n_features_in_"} <= set(described)
+        assert len(described) == len(set(described))
 
 
 @pytest.fixture(scope="module")

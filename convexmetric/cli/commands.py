@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.text import Text
 
 from convexmetric import __version__
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import OTHER_METHODS, not_one_of
 from convexmetric.audit import (
     Audit,
     AuditTrail,
@@ -93,6 +93,17 @@ __all__ = ["app", "main"]
 NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 PICTURES = (".png", ".pdf", ".svg")
 TABLES = (".csv", ".npy")
+#: What each method of METHODS is for, in the words of docs/which-method.md.
+USES = {
+    "neighbors": "nearest neighbours",
+    "mlr": "to rank and to cluster",
+    "operator": "same or different, with a threshold",
+    "relative": "weights of columns",
+    "projection": "triplets of all rows, the fastest",
+    "large-margin": "nearest neighbours, by the objective of LMNN",
+}
+#: Other names of methods, in small letters.
+ALIASES = {"lmnn": "large-margin"}
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -114,7 +125,7 @@ def _complete_solver(incomplete: str) -> list[str]:
 
 
 def _complete_method(incomplete: str) -> list[str]:
-    return [name for name in METHODS if name.startswith(incomplete)]
+    return [name for name in [*METHODS, *ALIASES] if name.startswith(incomplete)]
 
 
 def _complete_setting(context: typer.Context, incomplete: str) -> list[str]:
@@ -124,7 +135,8 @@ def _complete_setting(context: typer.Context, incomplete: str) -> list[str]:
     else:
         from convexmetric import estimators
 
-        method = METHODS.get(context.params.get("method") or DEFAULT_METHOD, METHODS[DEFAULT_METHOD])
+        name = context.params.get("method") or DEFAULT_METHOD
+        method = METHODS.get(ALIASES.get(name, name), METHODS[DEFAULT_METHOD])
         known = [f"{name}=" for name in _settings_of(getattr(estimators, method)().get_params())]
     return [setting for setting in known if setting.startswith(incomplete)]
 
@@ -141,7 +153,13 @@ Label = Annotated[
         metavar="COLUMN", help="The column of labels: its name, or its number, from 0, or from the end by -1."
     ),
 ]
-Method = Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.", autocompletion=_complete_method)]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="What to learn for. " + "; ".join(f"{name}: {USES[name]}" for name in METHODS) + ".",
+        autocompletion=_complete_method,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -372,7 +390,8 @@ def audit(
     else:
         with _noted():
             data = _labelled(Path(name), label, drop, header, drop_missing, encoding)
-            estimator = estimator_of(_known(method), _settings(settings, method))
+            method = _known(method)
+            estimator = estimator_of(method, _settings(settings, method))
             problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
         read = [read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files]
         title = f"{method} on {name}"
@@ -517,16 +536,20 @@ def fit(
 ) -> None:
     """Learn a metric from a labelled CSV file, with a certified optimum, and say what it is good for.
 
-    The default keeps Euclidean distance unless held-out rows do better under the learned metric. What --set does not
-    give is chosen by cross-validation. Ctrl-C ends what is under way, the choice, the solve or the scores, and what is
-    there is kept.
+    The default is for nearest neighbours, and keeps Euclidean distance unless held-out rows do better under the learned
+    metric. To rank rows or to cluster them take --method mlr, for a threshold between same and different --method
+    operator; for queries with judged documents there is 'convexmetric adapt'.
+
+    What --set does not give is chosen by cross-validation. Ctrl-C ends what is under way, the choice, the solve or the
+    scores, and what is there is kept.
     """
     begun = time.perf_counter()
     if save is not None:
         check_solution_path(save)
     if report is not None:
         _check_report_path(report)
-    chosen = _settings(settings, _known(method))
+    method = _known(method)
+    chosen = _settings(settings, method)
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     with _noted():
@@ -901,8 +924,11 @@ def _refuse_table(name: str) -> None:
 
 
 def _known(method: str) -> str:
+    """The name in METHODS of a method by that name, or by the one that the field has for it."""
+    method = ALIASES.get(method.lower(), method)
     if method not in METHODS:
-        raise InputError(not_one_of("--method", METHODS, method))
+        instead = OTHER_METHODS.get(method.lower())
+        raise InputError(not_one_of("--method", METHODS, method) + (f". {instead}" if instead else ""))
     return method
 
 

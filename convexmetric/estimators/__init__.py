@@ -20,7 +20,7 @@ from convexmetric.estimators.adapter import AdapterPath, HeldOutQueries, Retriev
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.held_out import HeldOut, PairedScores, held_out
-from convexmetric.estimators.large_margin import LargeMargin
+from convexmetric.estimators.large_margin import LMNN, LargeMargin
 from convexmetric.estimators.neighbors import NeighborMetric, NeighborPath
 from convexmetric.estimators.operator_margin import OperatorMarginMetric
 from convexmetric.estimators.random_projection import RandomProjectionMetric
@@ -29,6 +29,7 @@ from convexmetric.estimators.relative_comparisons import RelativeComparisonMetri
 from convexmetric.estimators.weight_search import WeightPath, WeightSearch
 
 __all__ = [
+    "LMNN",
     "MLR",
     "AdapterPath",
     "CrossModalMetric",

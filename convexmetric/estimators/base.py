@@ -46,7 +46,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     solution_ : Solution
-        Problem, bounds and history.
+        The whole solution, with problem, bounds and history.
     certificate_ : Certificate
         Bounds on the optimal value, with the points that prove them.
     gap_ : float
@@ -216,9 +216,9 @@ class MetricEstimator(CertifiedEstimator):
     embedding_ : Embedding or None
         What gives points the coordinates on which ``components_`` act, under a kernel; None where these are features.
     n_features_in_ : int
-        Features of the points.
+        Number of features, d.
     feature_names_in_ : (d,) array of str
-        Their names, where ``fit`` was given a frame with names.
+        Names of the features, if ``fit`` was given a frame with names.
     """
 
     #: The parameter that weighs the data against the regularizer, where there is one to choose.

@@ -53,6 +53,13 @@ class CrossModalMetric(CertifiedEstimator):
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
         Of k-means, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
+
+    Attributes
+    ----------
+    components_x_, components_y_ : (n_components, d_x) and (n_components, d_y) arrays
+        The columns of ``components_`` for each modality.
+    n_features_in_ : int
+        Columns of both modalities, d_x + d_y.
     """
 
     _stronger = "lower alpha"

@@ -13,7 +13,7 @@ from convexmetric.estimators.base import MetricEstimator, in_company
 from convexmetric.methods import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["LargeMargin", "NeighborEstimator"]
+__all__ = ["LMNN", "LargeMargin", "NeighborEstimator"]
 
 
 class NeighborEstimator(MetricEstimator):
@@ -46,6 +46,7 @@ class LargeMargin(NeighborEstimator):
 
     The k nearest points of a point's own label, its target neighbours, are pulled to it, and points of other labels
     that come nearer than a target neighbour plus a margin are pushed away (:class:`~convexmetric.LargeMarginProblem`).
+    ``cm.LMNN`` is another name of this class.
 
     Parameters
     ----------
@@ -159,3 +160,7 @@ class LargeMargin(NeighborEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.diagonal is True
         return tags
+
+
+#: The same by the name that the field has for it.
+LMNN = LargeMargin

@@ -33,7 +33,15 @@ from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators.base import in_company
 from convexmetric.estimators.choosing import Clock, NestedFolds, Rows
-from convexmetric.estimators.held_out import LARGEST_GAP, HeldOut, PairedScores, dealt, discriminant_scores, row_scores
+from convexmetric.estimators.held_out import (
+    LARGEST_GAP,
+    HeldOut,
+    PairedScores,
+    dealt,
+    discriminant_scores,
+    distinct_rows,
+    row_scores,
+)
 from convexmetric.estimators.large_margin import NeighborEstimator
 from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.features import make_projection

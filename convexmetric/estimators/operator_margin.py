@@ -48,11 +48,6 @@ class OperatorMarginMetric(PairEstimator):
         As for :class:`MLR`; the paper's own way is ``"stochastic-factors"``.
     random_state : int, RandomState, Generator or None
         Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
-
-    Attributes
-    ----------
-    threshold_ : float
-        Distance up to which a pair counts as similar: 1 until :meth:`calibrate_threshold` chooses another.
     """
 
     _stronger = "lower reg"

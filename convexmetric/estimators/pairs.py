@@ -28,7 +28,8 @@ class PairEstimator(MetricEstimator):
     Attributes
     ----------
     threshold_ : float
-        Distance up to which a pair counts as similar: after a fit 1, the unit of the paper's operators.
+        Distance up to which a pair counts as similar: 1, the unit of the paper's operators, until
+        :meth:`calibrate_threshold` chooses another.
     """
 
     _otherwise = "; pairs have shape (n, 2, d), or (n, 2) with a preprocessor, and a sign each"

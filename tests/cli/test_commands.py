@@ -525,8 +525,8 @@ def test_fit_says_when_it_is_not_certified(command, wine_table):
     [
         (["--label", "growers"], "did you mean 'grower'"),
         (
-            ["--label", "grower", "--method", "lmnn"],
-            "--method must be one of 'large-margin', 'mlr', 'relative', 'projection', 'operator'",
+            ["--label", "grower", "--method", "NCA"],
+            "scikit-learn has it, as NeighborhoodComponentsAnalysis",
         ),
         (["--label", "grower", "--set", "c"], "NAME=VALUE"),
         (["--label", "grower", "--method", "mlr", "--set", "mesure=auc"], "did you mean measure"),

@@ -49,4 +49,5 @@ def test_a_candidate_that_is_not_able_is_not_chosen():
     rng = np.random.default_rng(1)
     folds, _ = filled(rng, np.arange(N) % FOLDS)
     folds.able[folds.best()] = False
-    assert folds.able[folds.best()] and all(folds.able[choice] for choice in folds.choices())
+    assert folds.able[folds.best()]
+    assert all(folds.able[choice] for choice in folds.choices())

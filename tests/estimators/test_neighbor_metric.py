@@ -25,7 +25,9 @@ def chosen():
 def test_a_single_scale_and_strength_are_solved_to_the_optimum_of_the_formula():
     points, labels = X[::4, :5], Y[::4]
     metric = cm.NeighborMetric(n_neighbors=2, scale=1.0, strength=1.0, tol=1e-6).fit(points, labels)
-    assert metric.kept_ and metric.path_ is None and metric.held_out_ is None
+    assert metric.kept_
+    assert metric.path_ is None
+    assert metric.held_out_ is None
     squares = ((points[:, None] - points) ** 2).sum(axis=2)
     triplets = []
     for i, row in enumerate(squares):
@@ -50,7 +52,8 @@ def test_a_single_scale_and_strength_are_solved_to_the_optimum_of_the_formula():
 
 def test_rows_are_scored_by_metrics_that_have_not_seen_them(chosen):
     scores, rows = chosen.held_out_, np.arange(len(X))
-    assert scores.rows == len(X) and scores.folds == 3
+    assert scores.rows == len(X)
+    assert scores.folds == 3
     seed = int(np.random.default_rng(0).integers(2**31))
     folds = neighbors.dealt(X, Y, 3, 1, seed)
     before, candidates = np.empty(len(X)), set()
@@ -65,7 +68,8 @@ def test_rows_are_scored_by_metrics_that_have_not_seen_them(chosen):
                 candidates.add(rest[0])
                 break
     np.testing.assert_array_equal(scores.accuracy.before, before)
-    assert len(candidates) == len(folds) and len(rows) == scores.accuracy.after.size
+    assert len(candidates) == len(folds)
+    assert len(rows) == scores.accuracy.after.size
 
 
 def test_what_is_fitted_is_what_was_chosen(chosen):
@@ -89,7 +93,8 @@ def test_labels_of_no_meaning_leave_euclidean_distance():
         pytest.skip("chance chose a metric here")
     np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.eye(3))
     assert metric.gap_ <= 1e-4
-    assert metric.held_out_ is not None and "Euclidean" in metric.path_.heading()
+    assert metric.held_out_ is not None
+    assert "Euclidean" in metric.path_.heading()
 
 
 @pytest.mark.parametrize("seconds", [1e-3, 0.05])
@@ -97,8 +102,11 @@ def test_without_time_to_choose_it_is_euclidean_and_says_how_long_it_takes(secon
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         metric = cm.NeighborMetric(max_seconds=seconds).fit(X, Y)
-    assert not metric.kept_ and metric.held_out_ is None and metric.path_ is None
-    assert metric.reason_.startswith("not enough time") and metric.reason_.endswith(" s")
+    assert not metric.kept_
+    assert metric.held_out_ is None
+    assert metric.path_ is None
+    assert metric.reason_.startswith("not enough time")
+    assert metric.reason_.endswith(" s")
     np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.eye(13))
 
 
@@ -110,7 +118,8 @@ def test_an_interrupted_choice_leaves_a_fitted_estimator(monkeypatch):
     metric = cm.NeighborMetric()
     with pytest.raises(KeyboardInterrupt):
         metric.fit(X, Y)
-    assert not metric.kept_ and "interrupted" in metric.reason_
+    assert not metric.kept_
+    assert "interrupted" in metric.reason_
     assert metric.transform(X).shape == X.shape
 
 

@@ -141,7 +141,7 @@ def _stated_and_solved(
         if not getattr(solved, "kept_", True):
             raise InputError("the adapter was not kept, and proves nothing; its solution_ is what it refused")
         solved = fitted(solved, "solution_", "solution")
-    stated = problem if isinstance(problem, MetricProblem) else getattr(solved, "problem", None)
+    stated = getattr(solved, "problem", problem) if solution is None else problem
     if not isinstance(stated, MetricProblem):
         what = type(problem).__name__
         raise InputError(f"problem must be a MetricProblem, a Solution or a fitted estimator, got {what}")

@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from samples import EVERYTHING, HARD, METHODS, as_given, instance, instance_with_optimum, random_metric
-
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import convexmetric as cm

@@ -31,6 +31,7 @@ from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
+from convexmetric.plotting.audits import DRAWN_ABOVE
 from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
 from convexmetric.solution import Solution
 
@@ -226,10 +227,11 @@ def _spectrum(M: Any) -> str:
         if line > 0.0:
             ax.axhline(line, color=UPPER, lw=1.2, ls="--")
 
-    count = int((values > line).sum())
+    count, hidden = int((values > line).sum()), int((values <= DRAWN_ABOVE * values[-1]).sum())
+    small = f"; {hidden} that are below {DRAWN_ABOVE:g} of it are not drawn" if hidden else ""
     caption = (
-        f"Eigenvalues above the dashed line, a millionth of the largest: {count} of {len(values)}. Directions below it "
-        "do not count."
+        f"Eigenvalues above the dashed line, a millionth of the largest: {count} of {len(values)}{small}. Directions "
+        "below the line do not count."
     )
     return _picture(draw, "Eigenvalues of the metric", caption)
 

@@ -304,14 +304,16 @@ def test_eigenvalues_are_counted_as_they_are_drawn():
     points, line = (one.get_ydata() for one in ax.get_lines())
     assert np.sum(np.asarray(points) > line[0]) == 3
     assert "a millionth of the largest: 3 of 5." in caption
-    assert "0 of 2." in nothing
+    assert "are not drawn" not in caption
+    assert "0 of 2;" in nothing
+    assert "2 that are below 1e-12 of it are not drawn" in nothing
 
 
 @pytest.mark.parametrize("classes", [2, 12, 13])
 def test_the_text_of_pictures_fits(classes):
     """Whatever names are: inside the picture, and no number of an axis on another."""
     rng = np.random.default_rng(0)
-    labels = np.array([f"the_class_of_all_things_numbered_{k}_with_no_space" for k in np.arange(60) % classes])
+    labels = np.array([f"{k} is the number of all these things, which is {k}" for k in np.arange(60) % classes])
     columns = [f"measurement_number_{i}_of_the_left_hand_side_in_millimetres" for i in range(20)]
     names = shortened(np.unique(labels).tolist())
     assert len(set(names)) == classes

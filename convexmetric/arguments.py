@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,26 @@ from numpy.typing import NDArray
 from convexmetric.errors import InputError
 
 __all__ = [
+    "Learner",
     "check_count",
     "check_flag",
     "check_positive_number",
     "check_seconds",
     "check_share",
     "checked_part_weights",
+    "fitted",
     "is_real",
     "not_one_of",
 ]
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """An estimator as scikit-learn has them, of any package."""
+
+    @property
+    def fit(self) -> Any:
+        """The method that learns."""
 
 
 def check_count(value: object, name: str, otherwise: str = "") -> None:
@@ -83,6 +94,22 @@ def checked_part_weights(weights: Any, count: int, name: str, part: str) -> NDAr
     if not array.any():
         raise InputError(f"{name} is zero for every {part}, which leaves nothing to learn from; make one positive")
     return array
+
+
+def fitted(given: Any, attribute: str, name: str) -> Any:
+    """An attribute of a fitted estimator, of any package; of a search for a weight, that of the estimator it chose.
+
+    Raises
+    ------
+    InputError
+        If there is none: it is not fitted, or learns something else.
+    """
+    estimator = getattr(given, "estimator_", given)
+    found = getattr(estimator, attribute, None)
+    if found is None:
+        what = type(estimator).__name__
+        raise InputError(f"{name}: this {what} has no {attribute}: it is not fitted, or is not made for that")
+    return found
 
 
 def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = "") -> str:

@@ -88,6 +88,11 @@ class Adapter:
         object.__setattr__(self, "components", L)
 
     @property
+    def is_identity(self) -> bool:
+        """Whether the map leaves vectors as they are, as that of an adapter that was not kept."""
+        return np.array_equal(self.components, np.eye(self.components.shape[1]))
+
+    @property
     def weight(self) -> Array:
         """A, the matrix of the queries' map."""
         L = self.components

@@ -98,6 +98,8 @@ class MetricProblem:
     letter: ClassVar[str] = "M"
     #: Weight of the risk that :meth:`with_C` changes; None where a problem has no such weight.
     C: float | None = None
+    #: Weights that are set where the problem is made, and that no method changes.
+    fixed_weights: ClassVar[tuple[str, ...]] = ()
     #: A risk, its tangent plane that grows with every metric, and how many were tried.
     _tried: tuple[Risk | None, DualPoint | None, int] = (None, None, 0)
 
@@ -145,7 +147,7 @@ class MetricProblem:
         InputError
             If C is malformed, or the problem has no such weight.
         """
-        raise InputError(f"{type(self).__name__} has no weight C")
+        raise InputError(self._without("C"))
 
     def with_reg(self, reg: float) -> MetricProblem:
         """The same problem with another weight of the regularizer, sharing all data.
@@ -155,7 +157,16 @@ class MetricProblem:
         InputError
             If reg is malformed, or the problem has no such weight.
         """
-        raise InputError(f"{type(self).__name__} has no weight reg")
+        raise InputError(self._without("reg"))
+
+    def _without(self, weight: str) -> str:
+        """The message that the problem has no such weight, and which one it has."""
+        words, other = f"{type(self).__name__} has no weight {weight}", "reg" if weight == "C" else "C"
+        if getattr(type(self), f"with_{other}") is not getattr(MetricProblem, f"with_{other}"):
+            return f"{words}; did you mean {other!r}? solve_path(problem, {other}=...), problem.with_{other}(...)"
+        if self.fixed_weights:
+            return f"{words}: its weight is {' or '.join(self.fixed_weights)}; make and solve a problem for every value"
+        return words
 
     def subject_to(self, constraints: Constraints | None = None, extra_objective: ExtraObjective | None = None) -> Self:
         """The same problem under constraints and with a convex term of your own, sharing all data.
@@ -297,6 +308,11 @@ class MetricProblem:
     def in_other_coordinates(self) -> bool:
         """Whether the variable, read as a metric on the features, would be another one."""
         return False
+
+    @property
+    def coordinates(self) -> str:
+        """What the variable and its certificates act on where these are not the features; empty where they are."""
+        return ""
 
     def working_set(self, dual: Any) -> list[Ranking]:
         """The rankings of which a dual point is made; only of problems of rankings.

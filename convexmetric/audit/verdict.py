@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import Learner, fitted
 from convexmetric.audit.optimality import Conditions, Scale, Subspace, best_scale, compare_ranges, optimality_conditions
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.cones.base import Array
@@ -289,8 +290,8 @@ class Audit:
 @shared_cores()
 def audit(
     problem: MetricProblem,
-    M: ArrayLike | Solution | Certificate | Callable[[MetricProblem], Any],
-    reference: Solution | Certificate | Reference | float | None = None,
+    M: ArrayLike | Solution | Certificate | Learner | Callable[[MetricProblem], Any],
+    reference: Solution | Certificate | Reference | Learner | float | None = None,
     worst: int = 10,
 ) -> Audit:
     """How far ``M`` is from the optimum of ``problem``, and what is wrong with it.
@@ -299,13 +300,15 @@ def audit(
     ----------
     problem : MetricProblem
         What ``M`` was meant to solve.
-    M : array or callable
-        Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A Solution or a Certificate stands for its
-        metric. A callable is given the problem and returns a metric, or returns or yields iterates, of which the best
-        is judged; :func:`~convexmetric.trace` judges all of them and takes the time.
-    reference : Solution, Certificate, Reference or float, optional
+    M : array, estimator or callable
+        Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
+        stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn. A Solution
+        or a Certificate stands for its metric. A callable is given the problem and returns a metric, or returns or
+        yields iterates, of which the best is judged; :func:`~convexmetric.trace` judges all of them and takes the time.
+    reference : Solution, Certificate, Reference, estimator or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
-        gives the metric against which losses and ranges are compared.
+        gives the metric against which losses and ranges are compared. A fitted estimator of ours stands for its
+        ``solution_``.
     worst : int
         Number of parts of the risk to name; 0 for none.
 
@@ -373,8 +376,10 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
     )
 
 
-def reference_of(problem: MetricProblem, reference: Solution | Certificate | Reference | float | None) -> Reference:
-    """A solution, a certificate, a bound, or a solve to 1e-6, as a reference.
+def reference_of(
+    problem: MetricProblem, reference: Solution | Certificate | Reference | Learner | float | None
+) -> Reference:
+    """A solution, an estimator's, a certificate, a bound, or a solve to 1e-6, as a reference.
 
     Raises
     ------
@@ -383,6 +388,8 @@ def reference_of(problem: MetricProblem, reference: Solution | Certificate | Ref
     """
     if reference is None:
         reference = solve(problem)
+    if isinstance(reference, Learner):
+        return reference_of(problem, fitted(reference, "solution_", "reference"))
     if isinstance(reference, Solution):
         reference = reference.certificate
     if isinstance(reference, Reference):
@@ -421,10 +428,23 @@ def _metric_of(problem: MetricProblem, M: Any) -> tuple[Array, float]:
         if isinstance(M, Iterator | list | tuple) or np.ndim(M) == len(problem.cone.shape) + 1:
             M = _best(problem, M)
     if isinstance(M, Solution):
+        if M.problem is not problem:
+            return _metric_of_another(problem, M), 0.0
         M = M.certificate
     if isinstance(M, Certificate):
         return problem.metric(M.M), 0.0
+    if isinstance(M, Learner):
+        L = fitted(M, "components_", "M")
+        M = L.T @ L
     return problem.from_features(M), _asymmetry(M)
+
+
+def _metric_of_another(problem: MetricProblem, solution: Solution) -> Array:
+    """What another problem's solution is on the features, as this problem's variable."""
+    try:
+        return problem.metric_from(solution.problem, solution.certificate.M)
+    except InputError as error:
+        raise InputError(f"M is of another problem: {error}") from error
 
 
 def placed(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool]:

@@ -19,10 +19,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from convexmetric.arguments import Learner, fitted
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.dual_points import in_parts, stored
@@ -55,8 +56,8 @@ class Certified(Protocol):
 
 def write_certificate(
     path: str | os.PathLike[str],
-    problem: MetricProblem,
-    solution: Certified | Certificate,
+    problem: MetricProblem | Certified | Learner,
+    solution: Certified | Certificate | Learner | None = None,
     title: str = "",
     parts: int = 1,
 ) -> checker.Verdict:
@@ -66,11 +67,14 @@ def write_certificate(
     ----------
     path : path
         Ends in ``.npz``.
-    problem : MetricProblem
-    solution : Solution or Certificate
-        A metric and a dual point; neither is trusted.
+    problem : MetricProblem, Solution or estimator
+        A solution and a fitted estimator bring their problem with them, and stand alone. What a
+        :class:`~convexmetric.RetrievalAdapter` did not keep is refused: pass its ``solution_``.
+    solution : Solution, Certificate or estimator, optional
+        A metric and a dual point of a problem; neither is trusted.
     title : str
-        One line for people. Default: the first line of the problem's text.
+        One line for people. Default: the first line of the problem's text, and on which coordinates the proven metric
+        acts where these are not the features.
     parts : int
         If more than one, files ``name-1.npz``, ``name-2.npz``, ... are written, of about as many queries or comparisons
         each, which prove the bounds together: :func:`convexmetric.verify` holds one of them at a time in memory.
@@ -88,12 +92,14 @@ def write_certificate(
     Raises
     ------
     InputError
-        If the certificate rests on a conic solver's word, does not fit the problem, or proves nothing; if a block of
-        the problem is not known to certificates, or describes another than it is; if the title is no line of text,
-        there are more parts than queries or comparisons, or a file cannot be written.
+        If there is no solution, or an estimator is not fitted; if the certificate rests on a conic solver's word, does
+        not fit the problem, or proves nothing; if a block of the problem is not known to certificates, or describes
+        another than it is; if the title is no line of text, there are more parts than queries or comparisons, or a file
+        cannot be written.
     """
     path = check_solution_path(path, "a certificate")
-    certificate = _checked(solution, title)
+    problem, solved = _stated_and_solved(problem, solution)
+    certificate = _checked(solved, title)
     start = perf_counter()
     document, arrays = _stated(problem, title)
     proof, files = _proven(problem, certificate, document, arrays, parts)
@@ -124,7 +130,25 @@ def write_certificate(
     return verdict
 
 
-def _checked(solution: Certified | Certificate, title: str) -> Certificate:
+def _stated_and_solved(
+    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
+) -> tuple[MetricProblem, Any]:
+    """The problem and its solution, either of which may come with the other or with an estimator."""
+    solved: Any = problem if solution is None else solution
+    if isinstance(solved, MetricProblem):
+        raise InputError("solution is missing: pass what solve(problem) returned, or it alone")
+    if isinstance(solved, Learner):
+        if not getattr(solved, "kept_", True):
+            raise InputError("the adapter was not kept, and proves nothing; its solution_ is what it refused")
+        solved = fitted(solved, "solution_", "solution")
+    stated = getattr(solved, "problem", problem) if solution is None else problem
+    if not isinstance(stated, MetricProblem):
+        what = type(problem).__name__
+        raise InputError(f"problem must be a MetricProblem, a Solution or a fitted estimator, got {what}")
+    return stated, solved
+
+
+def _checked(solution: Any, title: str) -> Certificate:
     certificate = getattr(solution, "certificate", solution)
     if not isinstance(certificate, Certificate):
         raise InputError(f"solution must be a Solution or a Certificate, got {type(solution).__name__}")
@@ -144,13 +168,19 @@ def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
     document: Table = {
         "format": kernel.FORMAT,
         "version": kernel.VERSION,
-        "title": title or str(problem).partition("\n")[0],
+        "title": title or _titled(problem),
         "problem": table,
         "dual": {},
         "claimed": {"lower": "0", "upper": "0"},
         "sha256": {},
     }
     return document, {name: plain(array) for name, array in arrays.items()}
+
+
+def _titled(problem: MetricProblem) -> str:
+    """What a problem is called, and on what its variable acts."""
+    name = str(problem).partition("\n")[0]
+    return f"{name}; {problem.coordinates}" if problem.coordinates else name
 
 
 @np.errstate(all="ignore")

@@ -90,12 +90,16 @@ def adapt(collection: Collection, **settings: Any) -> tuple[RetrievalAdapter, bo
 
 
 def save_adapter(path: Path, adapter: RetrievalAdapter) -> None:
-    """The map, for ``export`` and ``apply``, with bounds, choice, and the scores of every query."""
-    solution, held = adapter.solution_, adapter.held_out_
-    loss, C = adapter.path_.best
+    """The map, for ``export`` and ``apply``, with bounds, choice, and the scores of every query.
+
+    Bounds and choice are those of what was kept: of the prior there are none.
+    """
+    solution, held = adapter.solution_ if adapter.kept_ else None, adapter.held_out_
+    loss, C = adapter.path_.best if adapter.kept_ else ("", 0.0)
     arrays: dict[str, Any] = {
         "components": adapter.components_,
         "kept": adapter.kept_,
+        "result": adapter.result_,
         "loss": loss,
         "C": C,
         "scale": adapter.scale_,
@@ -113,7 +117,7 @@ def save_adapter(path: Path, adapter: RetrievalAdapter) -> None:
 
 
 def adapt_record(adapter: RetrievalAdapter) -> dict[str, Any]:
-    """What ``adapt --json`` prints; bounds are null where the prior itself was chosen."""
+    """What ``adapt --json`` prints; bounds are null where no map was kept, and what was refused stands by itself."""
     solution, held = adapter.solution_, adapter.held_out_
     loss, C = adapter.path_.best
     bounds = None
@@ -122,14 +126,15 @@ def adapt_record(adapter: RetrievalAdapter) -> dict[str, Any]:
         bounds = {name: getattr(solution, name) for name in names}
         # JSON has no infinite numbers.
         bounds |= {name: None for name in ("lower_bound", "gap") if not np.isfinite(bounds[name])}
+    learned = {"loss": loss or None, "C": C, "solution": bounds}
     return {
         "kept": adapter.kept_,
+        "result": adapter.result_,
         "verdict": adapter.verdict,
         "measure": held.measure,
-        "loss": loss or None,
-        "C": C,
+        **(learned if adapter.kept_ else {"loss": None, "C": 0.0, "solution": None}),
+        "refused": None if adapter.kept_ or solution is None else learned,
         "scale": adapter.scale_,
-        "solution": bounds,
         "tried": [
             {"loss": name or None, "C": weight, "mean": float(mean), "gap": float(gap) if np.isfinite(gap) else None}
             for (name, weight), mean, gap in zip(
@@ -146,6 +151,7 @@ def _held_out_record(held: HeldOutQueries) -> dict[str, Any]:
         "fold": held.fold.tolist(),
         "chosen": [{"loss": loss or None, "C": C} for loss, C in held.choices],
         "level": held.level,
+        "detectable": held.detectable if held.power else None,
         "scores": {
             name: {
                 "before": scores.before.tolist(),

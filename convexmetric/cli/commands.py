@@ -677,15 +677,18 @@ def adapt(
     if interrupted:
         raise typer.Exit(INTERRUPTED)
     if solution is not None and solution.status != "optimal":
-        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        of = "" if adapter.kept_ else ", of the map that was not kept"
+        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status}{of})")
         raise typer.Exit(NOT_CERTIFIED)
 
 
 def _print_adapter(adapter: Any) -> None:
     console = _console()
-    if adapter.solution_ is not None:
+    if adapter.kept_:
         console.print(f"{adapter.solution_.problem}\n")
         console.print(solution_table(adapter.solution_))
+    else:
+        console.print(f"result: {adapter.result_}; no map was kept, and there is nothing to bound")
     console.print(f"\n{adapter.path_.heading()}", adapter_table(adapter.path_), sep="\n")
     console.print(f"\n{adapter.held_out_.heading()}", held_out_queries_table(adapter.held_out_), sep="\n")
     console.print(f"{adapter.held_out_.counted()}\n\n{adapter.verdict}")
@@ -726,7 +729,7 @@ def export(
     vectors = None if corpus is None else read_vectors(corpus)
     write_export(adapter, target, to, form, vectors)
     rank, d = adapter.components.shape
-    _say(f"{form}, {rank} x {d}: {target}")
+    _say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")
 
 
 def _labelled(

@@ -11,9 +11,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
+import scipy.sparse as sp
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -29,18 +31,32 @@ from convexmetric.estimators.weight_search import WeightPath, stratified_sample
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
+from convexmetric.plotting.audits import DRAWN_ABOVE
+from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
 from convexmetric.solution import Solution
 
 __all__ = ["write_adapter_report", "write_report"]
 
 #: Points of a map, a stratified sample where there are more; columns and comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
+#: The share of the largest eigenvalue above which one counts.
+COUNTS = 1e-6
+#: Letters of a cell that stays in one line, and of all names in a row of a legend.
+SHORT, LEGEND_LETTERS = 24, 72
+#: Inches of a row of a legend.
+LEGEND_ROW = 0.18
 #: Inches of a picture; a column of the page is about as wide as that at the size of its text.
 SIZE = (4.7, 3.5)
 #: Colours that follow the page from light to dark.
 INK, PAPER, GRID = "#102030", "#ffffff", "#e5e5e5"
 FOLLOW = {**dict.fromkeys((INK, "#333333", "#000000"), "currentColor"), PAPER: "var(--paper)", GRID: "var(--grid)"}
 INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
+DRAWN = dict.fromkeys(INKED, INK) | {
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "font.size": 9.0,
+    "svg.hashsalt": "convexmetric",
+}
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2327; --soft: #57606a; --paper: #ffffff; --card: #f4f6f8; --grid: #dfe3e7;
   --helps: #0a7040; --hurts: #b3261e; }
@@ -53,6 +69,7 @@ p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption, th { color: var(--so
 .claim { background: var(--card); border-left: 4px solid #0072B2; padding: .7rem 1rem; font-size: 1.08rem; }
 pre { background: var(--card); padding: .8rem 1rem; white-space: pre-wrap; font-size: .82rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: break-word; } .short { white-space: nowrap; }
 th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
 th { font-weight: 600; font-size: .88rem; } .helps { color: var(--helps); } .hurts { color: var(--hurts); }
 .helps, .hurts { font-weight: 600; }
@@ -64,6 +81,7 @@ dt { color: var(--soft); } dd { margin: 0; }
 @media (max-width: 42rem) { thead { display: none; } tr { display: block; padding: .4rem 0; }
   td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .1rem 0; text-align: right; }
   td::before { content: attr(data-name); color: var(--soft); text-align: left; flex: none; }
+  td, .short { overflow-wrap: anywhere; white-space: normal; }
   tr { border-bottom: 1px solid var(--grid); } }
 """
 
@@ -87,7 +105,8 @@ def write_adapter_report(path: Path, adapter: RetrievalAdapter, command: str) ->
     InputError
         If it cannot be written.
     """
-    _write_page(path, "A linear map for retrieval", _adapter_sections(adapter, command))
+    title = "A linear map for retrieval" if adapter.kept_ else f"A linear map for retrieval: {adapter.result_}"
+    _write_page(path, title, _adapter_sections(adapter, command))
 
 
 def _write_page(path: Path, title: str, sections: Iterator[str]) -> None:
@@ -123,7 +142,7 @@ def _adapter_sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
     how = (
         f"{held.heading()}: every query is scored by a map that was learned, and whose loss and weight were chosen, "
         "without its fold. The test is two-sided and takes the learned maps as given: it speaks of other queries to "
-        "the same corpus."
+        f"the same corpus. {held.power}"
     )
     changes = _picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
     scores = _table(("measure", *QUERY_COLUMNS), held.cells())
@@ -131,8 +150,11 @@ def _adapter_sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
     yield _section(
         "What was tried", _table(("loss and weight", held.measure, "largest gap", ""), adapter.path_.cells())
     )
-    if solution is not None:
+    if adapter.kept_ and solution is not None:
         yield _section("What is certified", _text(_claim(solution)) + f"<pre>{escape(str(solution.problem))}</pre>")
+    else:
+        nothing = f"What is returned is {adapter.result_}: no map was kept, and there is nothing to bound."
+        yield _section("What is certified", _text(nothing))
     yield _section("To do it again", f"<pre>{escape(command)}</pre>" + _facts([("versions", _versions())]))
 
 
@@ -161,8 +183,10 @@ def _claim(solution: Solution) -> str:
     )
     return (
         f"No metric has an objective below {low}, and this one has {high}: it is within a share of "
-        f"{max(solution.gap, 0.0):.1e} of the best there is. That is proven, and is about the objective below; of new "
-        f"data only scores of what was held out speak.{end}"
+        f"{max(solution.gap, 0.0):.1e} of the best there is. Both bounds are computed in floating-point arithmetic, "
+        "with an allowance for rounding; convexmetric verify proves them in exact arithmetic from a file that "
+        "write_certificate makes. They are about the objective below; of new data only scores of what was held out "
+        f"speak.{end}"
     )
 
 
@@ -194,20 +218,39 @@ def _metric(fitted: Fitted) -> str:
             f"by itself. Of columns that go together one may stand for the others.{of}"
         )
         pictures.append(_picture(lambda ax: plot_weights(M, names, ax, MOST_COLUMNS), "Weights of columns", caption))
-    rank = f"{fitted.solution.rank} eigenvalues are above a millionth of the largest; other directions do not count."
-    pictures.append(_picture(lambda ax: plot_spectrum(M, ax), "Eigenvalues of the metric", rank))
+    pictures.append(_spectrum(M))
     return _section("What the metric looks at", _side_by_side(*pictures))
+
+
+def _spectrum(M: Any) -> str:
+    """The eigenvalues, and how many are above the line from which on they count."""
+    values = np.linalg.eigvalsh(M.toarray() if sp.issparse(M) else M)
+    line = COUNTS * max(float(values[-1]), 0.0)
+
+    def draw(ax: Axes) -> None:
+        plot_spectrum(M, ax)
+        if line > 0.0:
+            ax.axhline(line, color=UPPER, lw=1.2, ls="--")
+
+    count, hidden = int((values > line).sum()), int((values <= DRAWN_ABOVE * values[-1]).sum())
+    small = f"; {hidden} that are below {DRAWN_ABOVE:g} of it are not drawn" if hidden else ""
+    caption = (
+        f"Eigenvalues above the dashed line, a millionth of the largest: {count} of {len(values)}{small}. Directions "
+        "below the line do not count."
+    )
+    return _picture(draw, "Eigenvalues of the metric", caption)
 
 
 def _map(fitted: Fitted) -> str:
     labels = labels_of(fitted.data)
     rows = stratified_sample(labels, MAP_POINTS, 0)
-    points = fitted.points[rows]
+    points, names = fitted.points[rows], shortened(np.unique(labels[rows]).tolist())
     pictures = []
     for name, shown in (("before", points), ("after", fitted.estimator.transform(points))):
 
         def draw(ax: Axes, shown: np.ndarray = shown, name: str = name) -> None:
-            plot_embedding(shown, labels[rows], None, ax)
+            plot_embedding(shown, labels[rows], None, ax, names)
+            _legend_below(ax)
             ax.set_title(f"{name.capitalize()}: {'Euclidean' if name == 'before' else 'learned'} metric")
 
         pictures.append(_picture(draw, f"Rows {name}", ""))
@@ -215,6 +258,8 @@ def _map(fitted: Fitted) -> str:
     what = (
         f"Rows{of} on the two principal axes of the columns, and of what the metric makes of them: rows learned from."
     )
+    if len(names) > LEGEND_LIMIT:
+        what += f" The {len(names)} labels are too many for a legend."
     return _section("The rows before and after", _text(what, "soft") + _side_by_side(*pictures))
 
 
@@ -267,18 +312,31 @@ def _versions() -> str:
     return f"convexmetric {__version__}, {packages}, {machine}"
 
 
-def _picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
-    """A figure of the page: drawn without background, in colours that follow the page."""
-    settings = dict.fromkeys(INKED, INK) | {
-        "axes.facecolor": "none",
-        "figure.facecolor": "none",
-        "font.size": 9.0,
-        "svg.hashsalt": "convexmetric",
-    }
-    with matplotlib.rc_context(settings):
+def _legend_below(ax: Axes) -> None:
+    """Move the legend out of the data, in as many columns as its names leave room for."""
+    legend, figure = ax.get_legend(), ax.get_figure()
+    if legend is None or not isinstance(figure, Figure):
+        return
+    handles, names = ax.get_legend_handles_labels()
+    columns = max(1, LEGEND_LETTERS // (max(map(len, names)) + 4))
+    # The axes stay as high as they were.
+    figure.set_size_inches(SIZE[0], SIZE[1] + LEGEND_ROW * np.ceil(len(names) / columns))
+    legend.remove()
+    figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+
+
+def _figure(draw: Callable[[Axes], object]) -> Figure:
+    """What is drawn on axes of the page's size."""
+    with matplotlib.rc_context(DRAWN):
         figure = Figure(figsize=SIZE, layout="constrained")
         draw(figure.add_subplot())
-        buffer = io.StringIO()
+    return figure
+
+
+def _picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
+    """A figure of the page: drawn without background, in colours that follow the page."""
+    figure, buffer = _figure(draw), io.StringIO()
+    with matplotlib.rc_context(DRAWN):
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     drawn = buffer.getvalue()
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", drawn[drawn.index("<svg") :], count=1)
@@ -314,5 +372,5 @@ def _facts(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _cell(name: str, text: str) -> str:
-    kind = text if text in ("helps", "hurts") else ""
+    kind = text if text in ("helps", "hurts") else "short" if len(text) <= SHORT else ""
     return f'<td data-name="{escape(name)}"><span class="{kind}">{escape(text)}</span></td>'

@@ -25,6 +25,11 @@ nor in choosing. The differences :math:`d_q` have a paired t-test over queries,
 
 two-sided, with n - 1 degrees of freedom. The map is kept if :math:`\bar d > 0` and the p-value is below the level. The
 test takes the J learned metrics as given: it speaks of other queries to the same corpus, not of other training sets.
+
+Few queries show large gains only. With s the standard deviation of the differences and t the quantiles of n - 1 degrees
+of freedom, the smallest true gain that the test finds with probability 0.8 is about
+
+.. math:: (t_{1 - \mathrm{level} / 2} + t_{0.8}) \, s / \sqrt n.
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -63,6 +69,12 @@ __all__ = ["AdapterPath", "HeldOutQueries", "RetrievalAdapter", "exact_measure",
 USUAL_C = (10.0, 100.0, 1e3, 1e4)
 #: What is reported beside the measure that decides.
 REPORTED = ("nDCG@10", "AP", "RR@10", "R@100")
+#: Documents of every query in the scores; measures without a cut get it in their name where there are more.
+DEPTH = 1000
+#: Probability with which a gain that the test is said to show is found.
+POWER = 0.8
+#: The certified gap above which a map says nothing of what its loss and weight can do.
+UNSOLVED = 0.5
 #: Share of a limit on time for the folds; the last solve has the rest.
 FOLDS_SHARE = 0.8
 #: Names of measures in reports, and of their exact losses.
@@ -159,6 +171,22 @@ class HeldOutQueries:
         return bool(self.deciding.difference > 0.0 and self.deciding.p_value < self.level)
 
     @property
+    def detectable(self) -> float:
+        """The smallest true gain that the test finds at this level with probability 0.8 (module's formula).
+
+        Not a number where all queries are alike before and after.
+        """
+        quantiles = stdtrit(len(self.queries) - 1, [1.0 - self.level / 2.0, POWER])
+        error = self.deciding.standard_error
+        return float(quantiles.sum() * error) if error > 0.0 else float("nan")
+
+    @property
+    def power(self) -> str:
+        """The gain that so many queries can show, in a sentence; empty where there is nothing to go by."""
+        least = self.detectable
+        return f"{len(self.queries)} queries can show a gain of {least:.2g} or more." if least > 0.0 else ""
+
+    @property
     def changes(self) -> Array:
         """``(n,)`` after minus before, of the measure that decides."""
         return np.asarray(self.deciding.after - self.deciding.before)
@@ -209,7 +237,8 @@ class RetrievalAdapter(BaseEstimator):
     ----------
     measure : str
         What is to become better and decides: ``"nDCG@10"``, ``"AP"``, ``"RR"``, ``"RR@10"``, ``"P@5"`` or ``"AUC"``,
-        which decides by AP.
+        which decides by AP. Of a corpus of more than 1,000 documents the first 1,000 of every query are scored, and AP
+        is reported as AP@1000; a larger cut is taken as named, as in ``"AP@5000"``.
     learn : str or sequence of str, optional
         The measure whose exact loss is learned, named likewise; of several the best is chosen together with C. By
         default AP, which looks at the whole list and did better for nDCG@10 than its own loss
@@ -244,8 +273,11 @@ class RetrievalAdapter(BaseEstimator):
         Scores of every query before and after, and their test.
     path_ : AdapterPath
         What was tried, and what was chosen for all queries.
+    result_ : str
+        What ``components_`` is: ``"the learned map"``, ``"the identity"``, or ``"the prior"``.
     solution_ : Solution or None
-        The certified metric on vectors divided by ``scale_``, kept or not; None where the prior itself was chosen.
+        The certified metric that was learned from all queries, on vectors divided by ``scale_``: what was refused where
+        the adapter is not kept. None where the prior itself was chosen.
     scale_ : float
         Root of the mean squared distance between a query and a document, by the prior.
 
@@ -350,6 +382,8 @@ class RetrievalAdapter(BaseEstimator):
             start = table.solutions[self.path_.index]
             self.solution_ = solve(task.problems[loss].with_C(C), self.tol, start=start, max_seconds=clock.left())
         M = self.solution_.M if self.kept_ and self.solution_ is not None else task.prior
+        plain = np.array_equal(task.prior, np.eye(d))
+        self.result_ = "the learned map" if self.kept_ else "the identity" if plain else "the prior"
         self.components_ = _symmetric_root(M)
         if self.solution_ is not None:
             self.solution_.pass_on_interrupt()
@@ -373,18 +407,28 @@ class RetrievalAdapter(BaseEstimator):
     def verdict(self) -> str:
         """What became of the map, and why, in a sentence."""
         check_is_fitted(self)
-        scores = self.held_out_.deciding
+        held, scores = self.held_out_, self.held_out_.deciding
         tested = (
-            f"{self.held_out_.measure} {scores.before.mean():.4f} -> {scores.after.mean():.4f} on "
-            f"{len(self.held_out_.queries)} held-out queries ({scores.difference:+.4f}, paired t-test "
+            f"{held.measure} {scores.before.mean():.4f} -> {scores.after.mean():.4f} on "
+            f"{len(held.queries)} held-out queries ({scores.difference:+.4f}, paired t-test "
             f"p = {scores.p_value:.2g})"
         )
         if self.kept_:
             return f"The adapter is kept: {tested}."
-        back = "the identity is returned" if isinstance(self.prior, str) else "the prior is returned"
+        note = held.power and f" {held.power}"
+        unsolved = int((self.path_.gaps > UNSOLVED).sum())
+        if unsolved:
+            note += (
+                f" Not enough time: {unsolved} of {len(self.path_.gaps) - 1} choices have maps with a gap above "
+                f"{UNSOLVED:g}; raise max_seconds (--max-seconds)."
+            )
         if self.path_.best[1] == 0.0:
-            return f"No adapter did better than the prior on held-out queries, and {back}: {tested}."
-        return f"The adapter is not kept, and {back}: {tested}, where p < {self.level:g} is asked for."
+            return (
+                f"No adapter did better than the prior on held-out queries, and {self.result_} is returned: "
+                f"{tested}.{note}"
+            )
+        wanted = f"level = {held.level:g} (--level) asks for a gain with p < {held.level:g}"
+        return f"The adapter is not kept, and {self.result_} is returned: {tested}, where {wanted}.{note}"
 
     def _check(self) -> None:
         check_count(self.cv, "cv")
@@ -409,10 +453,13 @@ class RetrievalAdapter(BaseEstimator):
 
     def _task(self, corpus: Any, queries: Any, qrels: Any, corpus_ids: Any, query_ids: Any, losses: list[str]) -> _Task:
         """Everything that is the same for all folds."""
-        measures = tuple(dict.fromkeys([reported_measure(self.measure), *REPORTED]))
+        wanted = dict.fromkeys([reported_measure(self.measure), *REPORTED])
         points, asked, table = as_points(corpus, "corpus"), as_points(queries, "queries"), Qrels.of(qrels)
         if points.shape[1] != asked.shape[1]:
             raise InputError(f"queries have {asked.shape[1]} features, but corpus has {points.shape[1]}")
+        depth = max(DEPTH, *(int(name.partition("@")[2] or 0) for name in wanted))
+        cut = "" if len(points) <= depth else f"@{depth}"
+        measures = tuple(name if "@" in name else f"{name}{cut}" for name in wanted)
         documents = identifiers_of(corpus_ids, len(points), "corpus_ids")
         names = identifiers_of(query_ids, len(asked), "query_ids")
         rows_named(table.queries, names, "query", "the rows of queries" if query_ids is None else "query_ids")
@@ -440,7 +487,7 @@ class RetrievalAdapter(BaseEstimator):
                 prior=self.prior,
             )
             problems[loss].judged = judged.words
-        return _Task(points, asked, documents, tuple(names), table, prior, scale, measures, problems)
+        return _Task(points, asked, documents, tuple(names), table, prior, scale, measures, depth, problems)
 
 
 @dataclass(frozen=True)
@@ -455,12 +502,13 @@ class _Task:
     prior: Array
     scale: float
     measures: tuple[str, ...]
+    depth: int
     problems: dict[str, RankingProblem]
 
     def scores(self, M: Array, rows: Rows) -> Array:
         """``(measures, rows)`` scores of some queries under a metric."""
         names = [self.queries[row] for row in rows]
-        run = rank_corpus(M, self.corpus, self.asked[rows], corpus_ids=self.documents, query_ids=names)
+        run = rank_corpus(M, self.corpus, self.asked[rows], self.depth, self.documents, names)
         found = score_run(run, self.qrels.subset(names), self.measures)
         place = {query: at for at, query in enumerate(found.queries)}
         order = [place[name] for name in names]

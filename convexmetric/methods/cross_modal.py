@@ -161,6 +161,7 @@ class CrossModalProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "W"
+    fixed_weights: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
     def __init__(
         self,

@@ -84,6 +84,7 @@ class InformationTheoreticProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "A"
+    fixed_weights: ClassVar[tuple[str, ...]] = ("gamma",)
 
     def __init__(
         self,

@@ -105,6 +105,7 @@ class LargeMarginProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "M"
+    fixed_weights: ClassVar[tuple[str, ...]] = ("push",)
 
     def __init__(
         self,
@@ -158,6 +159,11 @@ class LargeMarginProblem(MetricProblem):
     def in_other_coordinates(self) -> bool:
         """Always: the variable is M'."""
         return True
+
+    @property
+    def coordinates(self) -> str:
+        """Those of the module's formula, in which the pull term is a trace."""
+        return "M' = K^T M K on the points K^+ x, where K = problem.unwhitening and K^+ = problem.whitening"
 
     def from_features(self, M: ArrayLike) -> Array:
         """``M' = K^T M K``, the problem's variable, of a metric on the features of X (or of weights of these).

@@ -91,6 +91,11 @@ class SpannedProblem(MetricProblem):
         """Whether the span has as many coordinates as there are features; fewer are told apart by their number."""
         return self._basis is not None and self._basis.shape[0] == self._basis.shape[1]
 
+    @property
+    def coordinates(self) -> str:
+        """Those of the span, where there is one."""
+        return "" if self.span is None else f"{self.letter} on coordinates of the points' span, problem.span"
+
     def from_features(self, M: ArrayLike) -> Array:
         """The variable of a metric on the features, on the span; a variable, ``(r, r)`` with r below d, as it is.
 

@@ -369,6 +369,11 @@ class TripletProblem(MetricProblem):
         """Whether a projection keeps the number of features; fewer coordinates are told apart by their number."""
         return self.projection is not None and self.projection.L.shape[0] == self.projection.L.shape[1]
 
+    @property
+    def coordinates(self) -> str:
+        """Those of projected points, where there is a projection."""
+        return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
+
     def from_features(self, M: ArrayLike) -> Array:
         """``R`` of a metric ``L^T R L`` on the features; R, ``(r, r)`` with r below d, or its weights, as they are.
 

@@ -34,6 +34,9 @@ __all__ = ["plot_audit", "plot_scale", "plot_spectrum", "plot_worst"]
 #: Multiples of a metric in the picture of its scale lie between this share of 1 and of the best, and its inverse.
 SCALE_REACH, SCALE_POINTS = 8.0, 61
 
+#: Share of the largest eigenvalue up to which others are rounding.
+DRAWN_ABOVE = 1e-12
+
 
 def plot_audit(problem: MetricProblem, audit: Audit, reference: Solution | None = None) -> Figure:
     """One audit in a picture: its scale, its spectrum beside that of the reference, and what costs most.
@@ -107,7 +110,7 @@ def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
     ax = axes_of(ax)
     for i, (name, metric) in enumerate(named(metrics)):
         values = _spectrum(metric)
-        shown = values > 1e-12 * max(values[0], 0.0)
+        shown = values > DRAWN_ABOVE * max(values[0], 0.0)
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
         number = np.arange(1, len(values) + 1)
         ax.semilogy(number[shown], values[shown], color=colour, marker=marker, ms=4, lw=1.5, label=name)

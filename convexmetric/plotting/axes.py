@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ __all__ = [
     "named",
     "plain",
     "save_picture",
+    "shortened",
     "text_of",
 ]
 
@@ -67,6 +69,25 @@ def named(things: Any) -> list[tuple[str, Any]]:
 def text_of(name: object) -> str:
     """A name from data or a user as Matplotlib shows it: not as a formula, and without control characters."""
     return printable(str(name)).replace("$", r"\$")
+
+
+def shortened(names: Sequence[str], length: int = 24) -> list[str]:
+    """Long names without their middle; where that makes them alike, without what they all begin and end with."""
+
+    def cut(name: str) -> str:
+        half = length // 2
+        return name if len(name) <= length else f"{name[: half - 1]}...{name[2 + half - length :]}"
+
+    def common(texts: Sequence[str]) -> int:
+        return sum(1 for _ in itertools.takewhile(lambda at: len(set(at)) == 1, zip(*texts, strict=False)))
+
+    short = [cut(name) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    begin = common(names)
+    rest = [name[begin:] for name in names]
+    end = common([name[::-1] for name in rest])
+    return [cut(f"...{name[: len(name) - end]}...") for name in rest]
 
 
 def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:

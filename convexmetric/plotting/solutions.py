@@ -21,6 +21,7 @@ from convexmetric.plotting.axes import (
     UPPER,
     axes_of,
     plain,
+    shortened,
     text_of,
 )
 from convexmetric.plotting.embeddings import plot_embedding
@@ -191,16 +192,14 @@ def plot_weights(M: ArrayLike, names: Sequence[str], ax: Axes | None = None, mos
     order = np.argsort(-shares, kind="stable")[:most]
     ax = axes_of(ax)
     ax.barh(np.arange(len(order)), shares[order], color=LOWER, height=0.65)
-    ax.set_yticks(np.arange(len(order)), [_shortened(names[feature]) for feature in order], fontsize="small")
+    short = shortened([names[feature] for feature in order])
+    ax.set_yticks(np.arange(len(order)), [text_of(name) for name in short], fontsize="small")
     ax.invert_yaxis()
+    ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     ax.set_xlabel("share of the trace")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
-
-
-def _shortened(name: str, length: int = 24) -> str:
-    return text_of(name if len(name) <= length else name[: length - 3] + "...")
 
 
 def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

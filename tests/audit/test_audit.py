@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from samples import EVERYTHING, HARD, METHODS, as_given, instance, instance_with_optimum, random_metric
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import convexmetric as cm
 from convexmetric.audit import Reference, reference_of
@@ -316,3 +317,40 @@ def test_the_best_iterate_of_a_callable_is_judged(wine):
     expected = cm.audit(problem, solved, solved)
     for given in (solver, lambda p: [np.eye(p.cone.d), solved.M], lambda _: solved.M, lambda _: solved):
         assert cm.audit(problem, given, solved).suboptimality == expected.suboptimality
+
+
+class OthersMetric:
+    """An estimator as metric-learn has them: ``fit``, ``components_`` and nothing else of ours."""
+
+    def fit(self, X, y):
+        self.components_ = np.array([[1.0, 0.5, 0.0, 0.0], [0.0, 0.0, 2.0, 0.1]])
+        return self
+
+
+def test_estimators_are_audited_by_their_components():
+    iris = cm.datasets.load("iris")
+    problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="auc", C=10.0)
+    solution = cm.solve(problem, tol=1e-4)
+    nca = NeighborhoodComponentsAnalysis(max_iter=5, random_state=0)
+    for estimator in (OthersMetric(), nca, cm.LargeMargin(tol=1e-3), cm.LargeMargin(diagonal=True, tol=1e-3)):
+        with pytest.raises(InputError, match=f"M: this {type(estimator).__name__} has no components_"):
+            cm.audit(problem, estimator, solution)
+        L = estimator.fit(iris.X, iris.y).components_
+        assert cm.audit(problem, estimator, solution).objective == pytest.approx(problem.value(L.T @ L), rel=1e-12)
+    searched = cm.WeightSearch(cm.MLR(tol=1e-2), [1.0], cv=2).fit(iris.X, iris.y)
+    of_its_own = cm.audit(searched.estimator_.solution_.problem, searched, searched)
+    assert of_its_own.suboptimality == pytest.approx(searched.estimator_.gap_, rel=1e-6)
+    with pytest.raises(InputError, match="reference: this NeighborhoodComponentsAnalysis has no solution_"):
+        cm.audit(problem, solution, nca)
+
+
+def test_a_solution_of_another_problem_is_audited_on_the_features():
+    iris = cm.datasets.load("iris")
+    problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="auc", C=10.0)
+    other = cm.solve(cm.LargeMarginProblem(iris.X, iris.y), tol=1e-3)
+    audited = cm.audit(problem, other, 0.0)
+    assert audited.objective == pytest.approx(problem.value(other.M), rel=1e-9)
+    assert audited.objective != pytest.approx(problem.value(other.certificate.M), rel=0.1)
+    weights = cm.LargeMarginProblem(iris.X, iris.y, diagonal=True)
+    with pytest.raises(InputError, match="M is of another problem: it is a full matrix"):
+        cm.audit(weights, other, 0.0)

@@ -464,3 +464,38 @@ def test_a_proof_that_is_weaker_than_the_solution_is_warned_of(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cm.write_certificate(tmp_path / "c.npz", problem, weaker).gap == pytest.approx(weaker.gap, rel=1e-6)
+
+
+def test_solutions_and_estimators_bring_their_problem(tmp_path):
+    iris, path = load("iris"), tmp_path / "c.npz"
+    estimator = cm.MLR(measure="auc", C=10.0, tol=1e-4)
+    with pytest.raises(InputError, match="this MLR has no solution_"):
+        cm.write_certificate(path, estimator)
+    solution = estimator.fit(iris.X, iris.y).solution_
+    verdicts = [
+        cm.write_certificate(path, *given)
+        for given in ((estimator,), (solution,), (solution.problem, estimator), (solution.problem, solution))
+    ]
+    assert len({(verdict.lower, verdict.upper, verdict.sha256) for verdict in verdicts}) == 1
+    assert verdicts[0].gap == pytest.approx(solution.gap, rel=1e-6)
+    with pytest.raises(InputError, match="solution is missing"):
+        cm.write_certificate(path, solution.problem)
+    with pytest.raises(InputError, match="problem must be a MetricProblem, a Solution or a fitted estimator, got dict"):
+        cm.write_certificate(path, {})
+
+
+def test_a_certificate_says_on_which_coordinates_it_is(tmp_path):
+    iris, path = load("iris"), tmp_path / "c.npz"
+    problem = cm.LargeMarginProblem(iris.X, iris.y)
+    cm.write_certificate(path, cm.solve(problem, tol=1e-4))
+    title = cm.verify(path).title
+    assert title.startswith(
+        "Large margin nearest neighbours (Weinberger & Saul 2009); M' = K^T M K on the points K^+ x"
+    )
+    _, arrays = opened(path)
+    points = (iris.X - iris.X.mean(axis=0)) @ problem.whitening.T
+    np.testing.assert_allclose(arrays["points"], points, atol=1e-12)
+    assert "coordinates" not in cm.write_certificate(path, cm.MLR(measure="auc", tol=1e-2).fit(iris.X, iris.y)).title
+    wide = cm.RankingProblem.from_labels(iris.X, iris.y, kernel="rbf", measure="auc")
+    title = cm.write_certificate(path, cm.solve(wide, tol=1e-2)).title
+    assert title.endswith("; W on coordinates of the points' span, problem.span")

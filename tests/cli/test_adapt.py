@@ -76,12 +76,31 @@ def test_where_it_does_not_help_the_identity_is_saved(command, files, tmp_path):
     saved = tmp_path / "adapter.npz"
     lines = [f"q{q} 0 d{d} 1" for q in range(24) for d in RNG.choice(80, 6, replace=False)]
     files["--qrels"].write_text("\n".join(lines))
-    code, out, _ = command("adapt", *options(files), "--save", saved)
+    page = tmp_path / "report.html"
+    code, out, _ = command("adapt", *options(files), "--save", saved, "--report", page)
+    words = " ".join(out.split())
     assert code == 0
-    assert "the identity is returned" in " ".join(out.split())
+    assert words.startswith("result: the identity")
+    assert "the identity is returned" in words
+    assert "--level" in words
+    assert "24 queries can show a gain of 0.0" in words
+    assert "lower bound" not in words
     with np.load(saved) as arrays:
         assert not arrays["kept"]
+        assert (arrays["result"], arrays["C"], arrays["loss"]) == ("the identity", 0.0, "")
+        assert not {"status", "gap", "lower_bound", "upper_bound"} & set(arrays)
         np.testing.assert_array_equal(arrays["components"], np.eye(8))
+    text = page.read_text()
+    assert "A linear map for retrieval: the identity</h1>" in text
+    assert "What is returned is the identity" in text
+    assert "No metric has an objective below" not in text
+    _, _, err = command("export", saved, "--to", "numpy")
+    assert "the identity, distance, 8 x 8" in err
+    record = json.loads(command("adapt", *options(files), "--json")[1])
+    assert (record["result"], record["loss"], record["C"], record["solution"]) == ("the identity", None, 0.0, None)
+    assert (record["refused"]["loss"], record["refused"]["C"]) == ("AP", 10.0)
+    assert record["refused"]["solution"]["gap"] <= 1e-2
+    assert record["held_out"]["detectable"] > 0.0
 
 
 def test_a_gap_above_tol_is_an_exit_code(command, files):

@@ -1,6 +1,7 @@
 """fit, apply and audit on tables of one's own: what is said, what is written, and what is refused."""
 
 import gzip
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import convexmetric as cm
 from convexmetric.audit import read_metric
@@ -16,6 +18,8 @@ from convexmetric.cli import fitting, html_report
 from convexmetric.cli.fitting import Fitted
 from convexmetric.cli.metric_tables import read_components
 from convexmetric.estimators.held_out import knn_accuracy
+from convexmetric.plotting import plot_embedding, plot_weights
+from convexmetric.plotting.axes import shortened
 from convexmetric.solvers.run import Monitor
 
 LABELS = np.repeat(["calm", "loud"], 40)
@@ -283,6 +287,63 @@ def test_the_report_is_one_page_that_asks_for_nothing(command, helpful, tmp_path
     ):
         assert words in text
     assert html_report.INK not in source
+    assert "convexmetric verify proves them" in text
+    assert not re.search(r"[Tt]hat is proven|is proved", text)
+
+
+def test_eigenvalues_are_counted_as_they_are_drawn():
+    values = np.array([3.0, 1.0, 3.1e-6, 2.9e-6, 1e-9])
+    drawn = []
+
+    def keep(draw, title, caption):
+        drawn.append((html_report._figure(draw).axes[0], caption))
+        return ""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(html_report, "_picture", keep)
+        html_report._spectrum(np.diag(values))
+        html_report._spectrum(np.zeros((2, 2)))
+    (ax, caption), (_, nothing) = drawn
+    points, line = (one.get_ydata() for one in ax.get_lines())
+    assert np.sum(np.asarray(points) > line[0]) == 3
+    assert "a millionth of the largest: 3 of 5." in caption
+    assert "are not drawn" not in caption
+    assert "0 of 2;" in nothing
+    assert "2 that are below 1e-12 of it are not drawn" in nothing
+
+
+@pytest.mark.parametrize("classes", [2, 12, 13])
+def test_the_text_of_pictures_fits(classes):
+    """Whatever names are: inside the picture, and no number of an axis on another."""
+    rng = np.random.default_rng(0)
+    labels = np.array([f"{k} is the number of all these things, which is {k}" for k in np.arange(60) % classes])
+    columns = [f"measurement_number_{i}_of_the_left_hand_side_in_millimetres" for i in range(20)]
+    names = shortened(np.unique(labels).tolist())
+    assert len(set(names)) == classes
+
+    def rows(ax):
+        plot_embedding(rng.normal(size=(60, 20)) * [1e4] + 1e5, labels, None, ax, names)
+        html_report._legend_below(ax)
+        ax.set_title("Before: Euclidean metric")
+
+    def bars(ax):
+        plot_weights(np.geomspace(1.0, 0.2, 20), columns, ax)
+
+    for draw in (rows, bars):
+        figure = html_report._figure(draw)
+        figure.draw_without_rendering()
+        box, (ax,) = figure.bbox, figure.axes
+        texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip("$ ")]
+        low, high = sorted(ax.get_xlim())
+        ticks = [text for text in ax.get_xticklabels() if low <= text.get_position()[0] <= high]
+        outside = [text for text in ax.get_xticklabels() + ax.get_yticklabels() if text not in ticks]
+        for text in texts:
+            extent = text.get_window_extent()
+            if text not in outside:
+                assert box.x0 <= extent.x0 < extent.x1 <= box.x1, text
+                assert box.y0 <= extent.y0 < extent.y1 <= box.y1, text
+        boxes = [text.get_window_extent() for text in ticks]
+        assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
 
 
 def test_the_costliest_comparisons_name_lines_of_the_file(command, helpful, tmp_path):

@@ -1,10 +1,11 @@
 """An adapter is chosen and tested by queries that it has not seen, and where they do not say so it is the identity."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_1samp, ttest_rel
 from sklearn.base import clone
 
 import convexmetric as cm
@@ -114,7 +115,52 @@ def test_a_level_asks_for_evidence():
     assert 0.0 < p < 1.0
     strict = clone(lax).set_params(level=p / 2).fit(CORPUS, ASKED[:9], few, **names)
     assert not strict.kept_
-    assert f"p < {p / 2:g} is asked for" in strict.verdict
+    scores = strict.held_out_.deciding
+    assert f"({scores.difference:+.4f}, paired t-test p = " in strict.verdict
+    assert f"where level = {p / 2:g} (--level) asks for a gain with p < {p / 2:g}" in strict.verdict
+
+
+def test_the_gain_that_so_many_queries_can_show_is_found_four_times_in_five(fitted):
+    held = cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-6).fit(CORPUS, ASKED, QRELS, **IDS).held_out_
+    rng, sd = np.random.default_rng(0), held.changes.std(ddof=1)
+    held = replace(held, level=0.05)
+    drawn = rng.normal(held.detectable, sd, size=(20_000, len(held.queries)))
+    t, p = ttest_1samp(drawn, 0.0, axis=1)
+    assert np.mean((t > 0.0) & (p < 0.05)) == pytest.approx(0.8, abs=0.015)
+    assert replace(held, level=0.01).detectable > held.detectable
+    assert held.power == f"30 queries can show a gain of {held.detectable:.2g} or more."
+    scores = held.deciding
+    alike = replace(held, scores={"AP": replace(scores, after=scores.before)})
+    assert alike.power == ""
+
+
+def test_a_refusal_says_what_the_queries_could_have_shown():
+    strict = cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS)
+    assert not strict.kept_
+    assert strict.result_ == "the identity"
+    assert strict.verdict.endswith(f" {strict.held_out_.power}")
+    with pytest.raises(InputError, match="the adapter was not kept, and proves nothing"):
+        cm.write_certificate("none.npz", strict)
+
+
+def test_a_cut_of_the_ranking_is_in_the_name_of_the_measure():
+    rng = np.random.default_rng(2)
+    corpus = np.vstack([CORPUS, rng.normal(size=(940, 8))])
+    names = IDS | {"corpus_ids": DOCUMENTS + [f"x{row}" for row in range(940)]}
+    for measure, deciding in (("AP", "AP@1000"), ("AP@1010", "AP@1010")):
+        adapter = cm.RetrievalAdapter(measure, C=1.0, cv=2).fit(corpus, ASKED, QRELS, **names)
+        k = int(deciding.partition("@")[2])
+        run = cm.rank_corpus(None, corpus, ASKED, k, **names)
+        expected = cm.score_run(run, QRELS, [deciding])[deciding]
+        assert adapter.held_out_.measure == deciding
+        assert adapter.held_out_.deciding.before.mean() == pytest.approx(expected, rel=1e-12)
+
+
+def test_maps_that_were_not_solved_are_told_in_the_verdict():
+    path, adapter = cm.AdapterPath, cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS)
+    assert "Not enough time" not in adapter.verdict
+    adapter.path_ = path(adapter.path_.candidates, adapter.path_.mean, np.array([0.0, 0.7]), 1, "AP")
+    assert "Not enough time: 1 of 1 choices have maps with a gap above 0.5" in adapter.verdict
 
 
 def test_scale_and_units_of_the_vectors_do_not_matter(fitted):

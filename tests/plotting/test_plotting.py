@@ -31,7 +31,7 @@ from convexmetric.plotting import (
     save_picture,
     show_pictures,
 )
-from convexmetric.plotting.axes import COLOURS
+from convexmetric.plotting.axes import COLOURS, shortened
 from convexmetric.plotting.principal_plane import distance_plane, metric_plane
 from convexmetric.solution import Progress
 
@@ -513,12 +513,19 @@ def test_an_audit_of_weights_that_violate_hard_margins(tmp_path):
         save_picture(plot_audit(problem, cm.audit(problem, w)), tmp_path / "audit.png")
 
 
+def test_long_names_that_begin_and_end_alike_keep_what_tells_them_apart():
+    names = [f"the share of the {part} in the whole of the sample" for part in ("acid", "sugar")]
+    assert shortened(names) == ["...acid...", "...sugar..."]
+    assert shortened(["a", "b" * 30]) == ["a", "b" * 11 + "..." + "b" * 10]
+    assert shortened(["a" * 30] * 2) == ["a" * 11 + "..." + "a" * 10] * 2
+
+
 def test_bars_are_the_largest_shares_of_the_trace():
     M = np.diag([1.0, 6.0, 3.0]) + 0.1
     for metric in (M, np.diag(M)):
         ax = plot_weights(metric, ["a", "b", "c" * 40], most=2)
         assert_allclose([bar.get_width() for bar in ax.patches], np.array([6.1, 3.1]) / 10.3)
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "c" * 21 + "..."]
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "c" * 11 + "..." + "c" * 10]
     assert [bar.get_width() for bar in plot_weights(np.zeros(2), ["a", "b"]).patches] == [0.0, 0.0]
     with pytest.raises(InputError, match="names must name the 3 features"):
         plot_weights(M, ["a"])

@@ -103,3 +103,17 @@ def test_malformed_paths():
         cm.solve_path(problem(), [1.0, -1.0])
     with pytest.raises(InputError, match="MetricProblem has no weight C"):
         cm.solve_path(instance("psd triplets, trace"), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong", "named"),
+    [
+        (lambda: cm.TripletProblem(np.eye(3), [[0, 1, 2]]), "C", r"did you mean 'reg'\? solve_path\(problem, reg="),
+        (problem, "reg", r"did you mean 'C'\? solve_path\(problem, C="),
+        (lambda: instance("large margin"), "C", "its weight is push"),
+        (lambda: cm.InformationTheoreticProblem(np.eye(3), [[0, 1], [0, 2]], [1, -1]), "reg", "its weight is gamma"),
+    ],
+)
+def test_the_weight_that_a_problem_has_is_named(given, wrong, named):
+    with pytest.raises(InputError, match=f"has no weight {wrong}.*{named}"):
+        cm.solve_path(given(), **{wrong: [1.0]})

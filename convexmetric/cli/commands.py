@@ -52,7 +52,7 @@ from convexmetric.cli.fitting import (
     labels_of,
     scaled,
 )
-from convexmetric.cli.metric_tables import metric_on_table, read_components, save_components, write_rows
+from convexmetric.cli.metric_tables import metric_on_table, read_components, save_components, saved_settings, write_rows
 from convexmetric.cli.own import made_by
 from convexmetric.cli.reports import (
     adapter_table,
@@ -391,7 +391,9 @@ def audit(
         with _noted():
             data = _labelled(Path(name), label, drop, header, drop_missing, encoding)
             method = _known(method)
-            estimator = estimator_of(method, _settings(settings, method))
+            # What fit chose stands in its file.
+            chosen = _settings(settings, method) or saved_settings(files[0], method)
+            estimator = estimator_of(method, chosen)
             problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
         read = [read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files]
         title = f"{method} on {name}"

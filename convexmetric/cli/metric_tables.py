@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from convexmetric.datasets.rounding import on_raw_rows
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing, read_arrays, write_arrays
 
-__all__ = ["metric_on_table", "read_components", "save_components", "write_rows"]
+__all__ = ["metric_on_table", "read_components", "save_components", "saved_settings", "write_rows"]
 
 
 def save_components(path: Path, fitted: Fitted) -> None:
@@ -60,6 +61,20 @@ def read_components(path: Path) -> tuple[Array, list[str] | None]:
     if len(columns) != components.shape[1]:
         raise InputError(f"{path} names {len(columns)} columns for components of {components.shape[1]}")
     return components.astype(np.float64), columns
+
+
+def saved_settings(path: Path, method: str) -> dict[str, Any]:
+    """Settings by which ``fit`` learned a saved metric, if it was by this method."""
+    if path.suffix.lower() != ".npz":
+        return {}
+    arrays = read_arrays(path)
+    if "settings" not in arrays or str(arrays.get("method")) != method:
+        return {}
+    try:
+        settings = json.loads(str(arrays["settings"]))
+    except ValueError as error:
+        raise InputError(f"{path}: settings are no JSON") from error
+    return dict(settings) if isinstance(settings, dict) else {}
 
 
 def metric_on_table(path: Path, variable: str | None, data: Dataset, scale: bool) -> NDArray[np.float64]:

@@ -73,18 +73,18 @@ class NestedFolds:
 
     def best(self) -> int:
         """The candidate for all items."""
-        return self.first_best(self.means) if self.choice else 1
+        return self.first_best(self.alone[:, 0]) if self.choice else 1
 
     def choices(self) -> list[int]:
         """The candidate for every fold, chosen without it."""
         if not self.choice:
             return [1] * self.folds
-        return [self.first_best(self.inner[j][:, self.fold != j].mean(axis=1)) for j in range(self.folds)]
+        return [self.first_best(self.inner[j][:, self.fold != j]) for j in range(self.folds)]
 
-    def first_best(self, means: Array) -> int:
-        """The candidate of the highest mean; of several the first."""
+    def first_best(self, scores: Array) -> int:
+        """The candidate of the highest mean of ``(c, n)`` scores; of several the first."""
+        means = np.where(self.able, scores.mean(axis=1), -np.inf)
         # Means that should be equal differ by rounding.
-        means = np.where(self.able, means, -np.inf)
         return int(np.argmax(means >= means.max() - 1e-12))
 
     def chosen(self) -> tuple[Array, Array]:

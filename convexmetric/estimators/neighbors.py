@@ -255,7 +255,9 @@ class NeighborMetric(NeighborEstimator):
         self._learn(_stated(points, labels, self.n_neighbors, *best), rng)
         if not self.kept_ and len(self.components_) == points.shape[1]:
             # The prior to the last digits, and in the features' own directions.
-            self.components_ = np.sqrt(np.trace(self.certificate_.M) / len(points.T)) * np.eye(points.shape[1])
+            prior = self.solution_.problem.regularizer.base.prior
+            assert prior is not None
+            self.components_ = np.sqrt(prior)
         if interrupted:
             raise KeyboardInterrupt
         return self._finished()
@@ -409,8 +411,14 @@ class _Folds(NestedFolds):
 
     def best_of_pairs(self) -> tuple[int, Array]:
         """The candidate for all rows, and the mean scores of all candidates by metrics learned without two folds."""
-        means = self.inner.sum(axis=(0, 2)) / (len(self.labels) * (self.folds - 1))
-        return self.first_best(means), means
+        scores = self.inner.sum(axis=0) / (self.folds - 1)
+        return self.first_best(scores), np.asarray(scores.mean(axis=1))
+
+    def first_best(self, scores: Array) -> int:
+        """The best mean; Euclidean distance where that is better by less than a standard error over rows."""
+        best = super().first_best(scores)
+        gains = scores[best] - scores[0]
+        return best if gains.mean() > gains.std() / np.sqrt(gains.size) else 0
 
     def held_out(self, seconds: float) -> HeldOut:
         """Scores of every row by Euclidean distance, and by the choice for its fold."""
@@ -441,12 +449,13 @@ def _stated(points: Array, labels: np.ndarray, k: int, scale: float, strength: f
 
 
 def _prior(problem: TripletProblem, scale: float) -> Array:
-    """``s I``."""
+    """``s I``, without the features that do not vary: nothing is known of them."""
     points = problem.rankings.X
     i, j = np.random.default_rng(0).integers(len(points), size=(2, SAMPLED_PAIRS))
     squared = ((points[i] - points[j]) ** 2).sum(axis=1)
     apart = squared[squared > 0.0]
-    return (10.0 * scale / float(np.median(apart)) if apart.size else 1.0) * np.eye(points.shape[1])
+    size = 10.0 * scale / float(np.median(apart)) if apart.size else 1.0
+    return size * np.diag((np.ptp(points, axis=0) > 0.0).astype(np.float64))
 
 
 def _called(candidate: tuple[float, float]) -> str:

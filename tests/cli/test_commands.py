@@ -383,7 +383,7 @@ def test_version_and_help(command):
         ("fit a.csv --method pro", ["projection"]),
         ("fit a.csv --method projection --set n_c", ["n_components="]),
         ("fit a.csv --method mlr --set measure=n", ["measure=ndcg", "measure=ndcg-log2"]),
-        ("fit a.csv --set pu", ["push="]),
+        ("fit a.csv --set stren", ["strength="]),
     ],
 )
 def test_names_complete_in_the_shell(words, completed):
@@ -531,7 +531,7 @@ def test_fit_says_when_it_is_not_certified(command, wine_table):
         (["--label", "grower", "--set", "c"], "NAME=VALUE"),
         (["--label", "grower", "--method", "mlr", "--set", "mesure=auc"], "did you mean measure"),
         (["--label", "grower", "--method", "mlr", "--set", "C=large"], "C must be a positive number"),
-        (["--label", "grower", "--set", "push=2"], "push must be below 1"),
+        (["--label", "grower", "--set", "scale=-2"], "scale must be"),
         (["--label", "grower", "--set", "tol=1"], "known: "),
         (["--label", "grower", "--save", "metric.txt"], "metric.txt"),
         (["--label", "grower", "--method", "operator", "--set", "kernel=rbf", "--save", "m.npz"], "under a kernel"),
@@ -576,7 +576,7 @@ def test_fit_reads_what_pandas_and_r_write(command, tmp_path, wine_table):
     lines = [line.replace(",", ";").replace(".", ",") for line in path.read_text(encoding="utf-8").splitlines()]
     lines[3] = "NA" + lines[3][lines[3].index(";") :]
     path.write_text("\n".join(f"{i or ''};{line}" for i, line in enumerate(lines)), encoding="utf-8")
-    limit = ["--set", "max_iter=1", "--json", "--quiet", "--no-held-out"]
+    limit = ["--method", "large-margin", "--set", "max_iter=1", "--json", "--quiet", "--no-held-out"]
     code, out, err = command("fit", path, "--label", "grower", *limit)
     assert code == 2
     assert "line 4: column 'f0' has no value" in err
@@ -598,7 +598,7 @@ def test_fit_reads_tables_without_names(command, wine_table):
     code, _, err = command("fit", path, "--label", "cultivar 0")
     assert code == 2
     assert "--no-header --label 13" in err
-    limit = ["--set", "max_iter=1", "--quiet", "--no-held-out"]
+    limit = ["--method", "large-margin", "--set", "max_iter=1", "--quiet", "--no-held-out"]
     for label in (["--label", "-1"], ["--label", "13", "--no-header"]):
         code, out, err = command("fit", path, *label, "--drop", "0", *limit)
         assert code == 1

@@ -4,9 +4,9 @@ import gzip
 import itertools
 import json
 import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +22,8 @@ from convexmetric.plotting import plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
 from convexmetric.solvers.run import Monitor
 
+#: Learns one metric, and is scored by folds afterwards.
+LMNN = ("--method", "large-margin")
 LABELS = np.repeat(["calm", "loud"], 40)
 
 
@@ -59,12 +61,12 @@ def test_fit_prints_scores_of_held_out_rows_and_what_the_metric_is_good_for(comm
     code, out, _ = command("fit", table, "--label", "kind", *method, "--quiet")
     assert code == 0
     assert "held-out rows, mean of 10 folds (200 rows)" in out
-    assert re.search(r"accuracy, 3-NN +0\.\d{4} +0\.\d{4} +\+0\.\d{4} +0\.\d{4} +helps", out)
+    assert re.search(r"accuracy, 3-NN +0\.\d{4} +0\.\d{4} +0\.\d{4} +\+0\.\d{4} +0\.\d{4} +helps", out)
     assert "helps classification by nearest neighbours, and helps retrieval. Use it" in " ".join(out.split())
 
 
 def test_the_scores_are_those_of_the_library(command, helpful, quick):
-    result = json.loads(command("fit", helpful, "--label", "kind", "--quiet", "--json")[1])
+    result = json.loads(command("fit", helpful, "--label", "kind", *LMNN, "--quiet", "--json")[1])
     data = cm.datasets.read_csv(helpful, "kind")
     expected = cm.held_out(cm.LargeMargin(), data.X, data.y, cv=3, repeats=1)
     for name in ("accuracy", "retrieval"):
@@ -73,9 +75,48 @@ def test_the_scores_are_those_of_the_library(command, helpful, quick):
         assert scores["after"] == pytest.approx(wanted.after.tolist())
         assert scores["p_value"] == pytest.approx(wanted.p_value)
         assert scores["verdict"] == wanted.verdict
+    assert list(result["held_out"]["lda"].values()) == pytest.approx(expected.lda)
     assert result["held_out"]["folds"] == result["held_out"]["planned_folds"] == 3
-    assert result["weight"] is None
+    assert result["choice"] is None
     assert result["method"] == "large-margin"
+
+
+def test_the_default_is_kept_where_it_helps_and_says_what_it_tried(command, helpful, tmp_path):
+    saved = tmp_path / "metric.npz"
+    code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--save", saved)
+    assert code == 0
+    assert re.search(r"scale = \S+, strength = \S+, chosen by 3-NN accuracy of held-out rows \(80 rows\)", out)
+    assert len(re.findall(r"^ scale = \S+, strength = \S+ +[01]\.\d{4}", out, re.MULTILINE)) == 9
+    result = json.loads(command("fit", helpful, "--label", "kind", "--quiet", "--json")[1])
+    data = cm.datasets.read_csv(helpful, "kind")
+    metric = cm.NeighborMetric().fit(cm.datasets.preprocess(data.X, ["zscore"]), np.array(data.target_names)[data.y])
+    assert result["kept"] is metric.kept_ is True
+    assert result["choice"]["mean"] == pytest.approx(metric.path_.mean.tolist())
+    assert result["settings"] == metric.path_.settings
+    assert result["held_out"]["accuracy"]["after"] == pytest.approx(metric.held_out_.accuracy.after.tolist())
+    np.testing.assert_allclose(read_components(saved)[0] * data.X.std(axis=0), metric.components_)
+
+
+def test_without_time_to_choose_euclidean_distance_is_kept_and_nothing_is_claimed(command, helpful):
+    code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--max-seconds", "0.1")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "Not enough time: choosing scale and strength takes about" in said
+    assert "Euclidean distance is kept. Nothing is known of new rows: not enough time" in said
+    assert "std. error" not in said
+
+
+def test_ctrl_c_while_parameters_are_chosen_saves_and_reports(command, helpful, tmp_path, monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    saved, page = tmp_path / "metric.npz", tmp_path / "page.html"
+    monkeypatch.setattr("convexmetric.estimators.neighbors.solve_path", stop)
+    code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--save", saved, "--report", page)
+    assert code == 130
+    assert "Interrupted while scale and strength were chosen" in out
+    assert saved.exists()
+    assert page.exists()
 
 
 def test_a_metric_that_hurts_is_not_recommended(helpful):
@@ -86,14 +127,14 @@ def test_a_metric_that_hurts_is_not_recommended(helpful):
     better = cm.PairedScores(worse.after, worse.before, 0.25)
 
     def said(accuracy, retrieval, method="large-margin"):
-        scores = cm.HeldOut(accuracy, retrieval, 3, 80, 5, 0.0)
+        scores = cm.HeldOut(accuracy, retrieval, 3, 80, 5, 5, 0.0, (0.5, 0.5))
         return Fitted(data, method, True, {}, estimator, None, scores).recommendation
 
     assert "Do not use it for nearest neighbours or retrieval" in said(worse, worse)
     assert "Do not use it for nearest neighbours:" in said(worse, better)
     assert "Do not use it for retrieval:" in said(better, worse)
-    assert "try --method mlr" in said(worse, same)
-    assert "try --method large-margin" in said(worse, same, "mlr")
+    assert "try --method mlr" in said(worse, same, "neighbors")
+    assert "try --method neighbors" in said(worse, same)
     assert "does as well and is simpler: keep that" in said(same, same)
     assert "Use it to find rows of the same label" in said(same, better)
     assert "Use it for nearest neighbours" in said(better, same)
@@ -104,7 +145,7 @@ def test_labels_that_say_nothing_get_no_recommendation(command, helpful, quick):
     order = np.random.default_rng(1).permutation(80)
     shuffled = [f"{LABELS[k]},{line.split(',', 1)[1]}" for k, line in zip(order, lines[1:], strict=True)]
     helpful.write_text("\n".join([lines[0], *shuffled]))
-    result = json.loads(command("fit", helpful, "--label", "kind", "--quiet", "--json")[1])
+    result = json.loads(command("fit", helpful, "--label", "kind", *LMNN, "--quiet", "--json")[1])
     assert result["held_out"]["accuracy"]["verdict"] != "helps"
     assert "Euclidean distance of the scaled columns" in result["recommendation"]
 
@@ -120,16 +161,16 @@ def test_the_weight_is_chosen_and_all_that_was_tried_is_said(command, helpful, q
     data = cm.datasets.read_csv(helpful, "kind")
     X = cm.datasets.preprocess(data.X, ["zscore"])
     path = cm.WeightSearch(cm.MLR(measure="auc")).fit(X, data.y).path_
-    assert result["weight"]["values"] == path.values.tolist()
-    assert np.array(result["weight"]["accuracy"]) == pytest.approx(path.accuracy)
-    assert result["weight"]["chosen"] == result["settings"]["C"] == path.best
+    assert result["choice"]["tried"] == [[value] for value in path.values]
+    assert np.array(result["choice"]["mean"]) == pytest.approx(path.mean)
+    assert result["choice"]["chosen"] == [result["settings"]["C"]] == [path.best]
     assert result["held_out"] is None
 
 
 def test_a_weight_that_is_given_is_taken(command, helpful):
     arguments = ["--method", "mlr", "--set", "measure=auc", "--set", "C=7", "--quiet", "--json", "--no-held-out"]
     result = json.loads(command("fit", helpful, "--label", "kind", *arguments)[1])
-    assert result["weight"] is None
+    assert result["choice"] is None
     assert result["settings"] == {"measure": "auc", "C": 7}
 
 
@@ -161,14 +202,18 @@ def test_a_limit_on_time_is_for_all_of_it(command, tmp_path, monkeypatch):
         "C=1",
     )
     arguments = ["--method", "mlr", "--tol", "1e-12", "--max-seconds", "6", "--quiet", "--json"]
+    start = time.perf_counter()
     code, out, err = command("fit", table, "--label", "kind", *arguments)
+    # The limit and 2 s + 10 %, on machines with other work.
+    assert time.perf_counter() - start <= 6 * 1.1 + 2.0 + 2.0
     result = json.loads(out)
     assert code == 1
     assert "not certified to tol = 1e-12" in err
-    assert result["seconds"] <= 0.75 * 6 + 1
-    assert result["weight"]["seconds"] <= 0.15 * 6 + 1.5
-    assert result["weight"]["seconds"] + result["seconds"] + result["held_out"]["seconds"] <= 6 + 3
-    assert result["held_out"]["folds"] >= 1
+    # What was not solved is not spoken of.
+    if result["choice"] is not None:
+        assert result["choice"]["gaps"][result["choice"]["tried"].index(result["choice"]["chosen"])] <= 0.5
+    if result["held_out"] is None:
+        assert "Nothing is known of new rows: " in result["recommendation"]
 
 
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
@@ -184,7 +229,7 @@ def test_ctrl_c_in_the_folds_keeps_the_metric_and_the_folds_that_are_there(comma
 
     monkeypatch.setattr(Monitor, "iterate", interrupted)
     saved = tmp_path / "metric.npz"
-    code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--json", "--save", saved)
+    code, out, _ = command("fit", helpful, "--label", "kind", *LMNN, "--quiet", "--json", "--save", saved)
     result = json.loads(out)
     assert code == 130
     assert result["status"] == "optimal"
@@ -205,7 +250,7 @@ def test_ctrl_c_before_the_first_fold_is_scored(command, helpful, monkeypatch, a
         return iterate(self, **details)
 
     monkeypatch.setattr(Monitor, "iterate", interrupted)
-    code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--json")
+    code, out, _ = command("fit", helpful, "--label", "kind", *LMNN, "--quiet", "--json")
     assert code == 130
     if out:
         result = json.loads(out)
@@ -214,9 +259,8 @@ def test_ctrl_c_before_the_first_fold_is_scored(command, helpful, monkeypatch, a
 
 
 def test_a_fit_that_takes_all_the_time_leaves_none_for_scores(command, helpful, monkeypatch):
-    clock = iter([0.0, 10.0])
-    monkeypatch.setattr(fitting, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    code, out, _ = command("fit", helpful, "--label", "kind", "--max-seconds", "10", "--quiet")
+    monkeypatch.setattr(fitting, "SAFE_SHARE", 0.0)
+    code, out, _ = command("fit", helpful, "--label", "kind", *LMNN, "--max-seconds", "10", "--quiet")
     assert code == 0
     assert "Nothing is known of new rows: the limit left no time for scores; raise --max-seconds." in " ".join(
         out.split()
@@ -434,7 +478,7 @@ def test_apply_writes_rows_whose_distances_are_the_learned_ones(command, helpful
     assert f"80 rows, 10 columns transformed to {images.shape[1]}" in err
     if suffix == ".csv":
         assert path.read_text().splitlines()[0].split(",") == [f"component{k}" for k in range(images.shape[1])]
-    expected = cm.LargeMargin().fit(X, data.y).pair_distance(X.reshape(40, 2, 10))
+    expected = cm.NeighborMetric().fit(X, np.array(data.target_names)[data.y]).pair_distance(X.reshape(40, 2, 10))
     np.testing.assert_allclose(np.linalg.norm(images[::2] - images[1::2], axis=1), expected, rtol=1e-6)
 
 
@@ -523,7 +567,7 @@ def test_audit_brings_a_metric_that_fit_saved_to_the_columns_of_the_objective(co
     code, out, _ = command("audit", *stated, "--metric", saved, "--json", "--tol", "1e-4")
     assert json.loads(out)["suboptimality"] <= 2.1e-4
     code, out, _ = command("audit", *stated, "--metric", saved, "--plot", tmp_path / "a.png")
-    assert (code, "large-margin on" in out) == (0, True)
+    assert (code, "neighbors on" in out) == (0, True)
     code, _, err = command("audit", *stated, "--drop", "c1", "--metric", saved)
     assert (code, "learned from other columns than those of helpful: 'c1'" in err) == (2, True)
 
@@ -544,8 +588,8 @@ def test_audit_of_a_table_needs_its_labels(command, helpful, tmp_path):
 
 def test_a_saved_metric_says_what_was_set(learned):
     with np.load(learned, allow_pickle=False) as arrays:
-        assert json.loads(str(arrays["settings"])) == {}
-        assert str(arrays["method"]) == "large-margin"
+        assert set(json.loads(str(arrays["settings"]))) == {"scale", "strength"}
+        assert str(arrays["method"]) == "neighbors"
     assert Path(learned).suffix == ".npz"
     with pytest.raises(cm.errors.InputError):
         read_metric(learned)

@@ -1,5 +1,7 @@
 """The weight of an estimator is the one that its folds say, and the problem that it states is the one it solves."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -105,11 +107,38 @@ def test_held_out_scores_choose_within_each_fold():
 
 
 def test_the_limit_is_for_choice_and_fit_together():
-    search = cm.WeightSearch(cm.MLR(tol=1e-12), max_seconds=2.0)
+    search = cm.WeightSearch(cm.MLR(tol=1e-12), max_seconds=20.0)
     with pytest.warns(cm.errors.GapWarning):
         search.fit(X, Y)
-    assert search.path_.seconds < 1.5
-    assert search.estimator_.max_seconds < 2.0
+    assert search.path_.seconds < 15.0
+    assert search.estimator_.max_seconds < 20.0
+
+
+def test_values_that_were_not_solved_are_not_chosen():
+    search = cm.WeightSearch(cm.MLR(tol=1e-12), max_seconds=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search.fit(X, Y)
+    assert search.path_ is None
+    assert search.reason_.startswith("not enough time: the choice of C takes more than")
+    assert search.estimator_.C == cm.MLR().C
+    gaps = np.array([[0.1, 0.2], [0.1, 0.9]])
+    path = cm.WeightPath("C", np.array([1.0, 2.0]), np.array([[0.5, 0.6], [0.9, 0.9]]), gaps, 3, 10, 10, 0.0)
+    assert path.settings == {"C": 1.0}
+    assert path.cells()[1][1] == "not solved in time"
+
+
+def test_ctrl_c_in_the_choice_leaves_a_fitted_estimator(monkeypatch):
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("convexmetric.estimators.weight_search.solve_path", stop)
+    search = cm.WeightSearch(cm.MLR(measure="auc", C=3.0, tol=1e-1))
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
+    assert search.path_ is None
+    assert search.estimator_.C == 3.0
+    assert search.transform(X).shape[0] == len(X)
 
 
 @pytest.mark.parametrize(

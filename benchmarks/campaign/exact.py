@@ -199,10 +199,11 @@ class Statement:
                 known[a, b] = sum((v[i] * v[j] * M[i][j] for i in range(self.d) for j in range(self.d)), ZERO)
             return known[a, b]
 
-        low, high = (end + self.constant for end in self._risk_at(distance))
-        for term in self.omega:
-            ends = self._term_at(term, M)
-            low, high = low + ends[0], high + ends[1]
+        intervals = [self._risk_at(distance), *(self._term_at(term, M) for term in self.omega)]
+        # Fractions beyond floats cannot be added to an infinite one.
+        if any(INFINITE in ends for ends in intervals):
+            return INFINITE, INFINITE
+        low, high = (sum(ends, self.constant) for ends in zip(*intervals, strict=True))
         linear = ZERO if self.G is None else _inner(self._matrix(self.G), M)
         return low + linear, high + linear
 

@@ -390,4 +390,6 @@ def discriminant_scores(A: Array, y: np.ndarray, queries: Array, labels: np.ndar
         # Collinear columns change nothing here.
         warnings.simplefilter("ignore")
         analysis = LinearDiscriminantAnalysis().fit(A, y)
-    return row_scores(analysis.transform(A), y, analysis.transform(queries), labels, k)
+    Z = analysis.transform(A)
+    # Means of classes that coincide leave no direction.
+    return row_scores(Z, y, analysis.transform(queries), labels, k) if Z.shape[1] else np.zeros((2, len(labels)))

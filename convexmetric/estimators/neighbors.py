@@ -275,7 +275,7 @@ class NeighborMetric(NeighborEstimator):
         points, labels, _ = self._in_company(self._points(X, reset=True), y, None)
         if np.unique(labels).size < 2:
             raise InputError("y has one class only, so that there is nothing to tell apart")
-        return points, labels
+        return points, np.unique(labels, return_inverse=True)[1]
 
     def _candidates(self) -> list[tuple[float, float]]:
         """Scales and strengths to try, from the simplest metric on for every scale."""
@@ -319,7 +319,11 @@ class NeighborMetric(NeighborEstimator):
         with warnings.catch_warnings():
             # Gaps are in the path.
             warnings.simplefilter("ignore", GapWarning)
-            needed = folds.scored(clock, bool(self.verbose))
+            try:
+                needed = folds.scored(clock, bool(self.verbose))
+            except InputError as error:
+                self.reason_ = f"there are too few rows for folds: {error}"
+                return candidates[0]
         if needed:
             self.reason_ = f"not enough time: choosing scale and strength takes about {needed:.0f} s"
             return candidates[0]

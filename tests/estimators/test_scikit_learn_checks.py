@@ -54,6 +54,7 @@ def expected_failed_checks(estimator):
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
+        cm.NeighborMetric(),
         cm.LargeMargin(),
         cm.LargeMargin(n_neighbors=1, diagonal=True),
         cm.MLR(),

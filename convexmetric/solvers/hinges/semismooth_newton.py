@@ -260,7 +260,8 @@ class _Run:
         at, held, short = self._start(warm), warm is not None, 0
         while True:
             unsolved = self._look(at)
-            if self.stopped:
+            # Where the optimum is zero no relative gap closes, however narrow the width.
+            if self.stopped or self.width < np.finfo(float).tiny:
                 return
             kinks, Y = Kinks(self.risk, at.here.sample, at.here.curvature), at.Y
             if not held and unsolved < settings.subproblem_accuracy:

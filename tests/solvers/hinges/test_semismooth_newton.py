@@ -141,3 +141,14 @@ def test_what_it_is_not_for():
     for problem in (cm.RankingProblem.from_labels(X, y), cm.TripletProblem.from_labels(X, y, regularizer="trace")):
         with pytest.raises(cm.errors.UnsupportedProblemError):
             cm.solve(problem, solver="semismooth-newton")
+
+
+def test_margins_that_the_prior_keeps_end_a_path_without_an_error():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 10)
+    X = 0.01 * rng.normal(size=(30, 2)) + 10.0 * np.eye(3)[y][:, :2]
+    problem = cm.TripletProblem.from_labels(X, y, 3, 3, prior=np.eye(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solutions = cm.solve_path(problem, reg=[1.0, 1e-2], tol=1e-2)
+    assert all(solution.upper_bound <= 1e-12 and solution.lower_bound <= solution.upper_bound for solution in solutions)

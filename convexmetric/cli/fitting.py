@@ -186,7 +186,7 @@ def fit_table(
         return fitted
     if getattr(estimator, "held_out_", None) is not None:
         return replace(fitted, held_out=estimator.held_out_)
-    if estimator.gap_ > LARGEST_GAP:
+    if estimator.gap_ > LARGEST_GAP and fitted.solution.status != "optimal":
         return replace(fitted, unscored=f"the gap of {estimator.gap_:.1g} is too large; {MORE_TIME}")
     left = PATIENCE if max_seconds is None else max_seconds * SAFE_SHARE - clock.spent
     if left <= 0.0:

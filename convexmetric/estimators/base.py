@@ -62,6 +62,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     #: What makes the metric grow.
     _stronger: ClassVar[str] = "raise C"
+    #: Absolute gap at which to stop as well, in units of the objective.
+    _atol: ClassVar[float] = 0.0
     #: What an input without labels may have been meant for.
     _otherwise: ClassVar[str] = ""
 
@@ -107,6 +109,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.solution_ = solve(
             problem,
             tol=self.tol,
+            atol=self._atol,
             solver=_seeded(self.solver, rng),
             max_iter=self.max_iter,
             max_seconds=self._seconds_left(),

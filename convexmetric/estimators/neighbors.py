@@ -60,6 +60,8 @@ SCALES, STRENGTHS = (0.3, 1.0, 3.0), (10.0, 1.0, 0.1)
 EUCLIDEAN = 1.0, 1e12
 #: Certified relative gaps of the solves that choose, and of those that score what was chosen.
 CHOICE_TOL, SCORE_TOL = 0.2, 1e-2
+#: Objectives below this are zero.
+ZERO = 1e-9
 #: Features beyond which a metric is learned on so many principal components.
 MOST_FEATURES = 100
 #: Share of a limit on time for the folds; the last solve has the rest.
@@ -80,7 +82,8 @@ class NeighborPath:
     mean : (c,) array
         Score of the rows held out.
     gaps : (c,) array
-        Largest certified relative gap of the solves; a candidate with one above 0.5 is not chosen.
+        Largest certified relative gap of the solves that a limit ended, else 0; a candidate with one above 0.5 is not
+        chosen.
     index : int
         Place of the one chosen.
     scoring : str
@@ -186,6 +189,9 @@ class NeighborMetric(NeighborEstimator):
     >>> metric.kept_, metric.gap_ <= 1e-4
     (True, True)
     """
+
+    #: Margins are 1: where the prior keeps them all the optimum is zero, which has no relative gap.
+    _atol = ZERO
 
     def __init__(
         self,
@@ -373,7 +379,7 @@ class _Folds(NestedFolds):
                 for at, solution in self._path(learn, wanted, tol, clock, solves - done):
                     if clock.limit is not None and clock.spent > FOLDS_SHARE * clock.limit:
                         return clock.spent * solves / max(done, 1)
-                    self.gaps[at] = max(self.gaps[at], solution.gap)
+                    self.gaps[at] = max(self.gaps[at], solution.gap if solution.status != "optimal" else 0.0)
                     self._score(at, out, solution.components)
                     done += 1
                     bar.advance(shown)
@@ -393,7 +399,7 @@ class _Folds(NestedFolds):
             reg = [self.candidates[at][1] * base.reg for at in places]
             limit = clock.left(FOLDS_SHARE, left)
             left -= len(places)
-            found = solve_path(base.with_prior(_prior(base, scale)), reg=reg, tol=tol, max_seconds=limit)
+            found = solve_path(base.with_prior(_prior(base, scale)), reg=reg, tol=tol, atol=ZERO, max_seconds=limit)
             yield from zip(places, found, strict=True)
 
     def _score(self, at: int, out: tuple[int, ...], components: Array) -> None:

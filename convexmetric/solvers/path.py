@@ -38,6 +38,7 @@ def solve_path(
     max_seconds: float | None = None,
     callback: Callable[[Progress], Any] | None = None,
     reg: Iterable[float] | None = None,
+    atol: float = 0.0,
 ) -> list[Solution]:
     """Solve for every C, from the smallest on, or for every reg, from the largest on.
 
@@ -47,7 +48,7 @@ def solve_path(
         Its own C, or reg, does not matter.
     C : iterable of float, optional
         Weights of the risk.
-    tol, max_iter, max_seconds, callback
+    tol, atol, max_iter, max_seconds, callback
         As for :func:`solve`, for each weight.
     solver : Solver, optional
         For C, cutting planes with settings of your own reuse their cuts, and are the default but for listed
@@ -78,7 +79,7 @@ def solve_path(
     """
     if (C is None) == (reg is None):
         raise InputError("give either C, weights of the risk, or reg, weights of the regularizer")
-    limits = _Limits(tol, max_iter, max_seconds, callback)
+    limits = _Limits(tol, atol, max_iter, max_seconds, callback)
     if reg is not None:
         return _reg_path(problem, _weights(reg, "reg"), solver, limits)
     weights = _weights(() if C is None else C, "C")
@@ -134,18 +135,21 @@ class _Limits:
     """Tolerance, limits and callback of every solve."""
 
     tol: float
+    atol: float
     max_iter: int | None
     max_seconds: float | None
     callback: Callable[[Progress], Any] | None
 
     def monitor(self, problem: MetricProblem) -> Monitor:
         certifier = partial(certificate_of, problem)
-        return Monitor(self.tol, self.max_iter, self.max_seconds, self.callback, problem=problem, certifier=certifier)
+        limits = self.tol, self.max_iter, self.max_seconds, self.callback
+        return Monitor(*limits, problem=problem, atol=self.atol, certifier=certifier)
 
     def solve(self, problem: MetricProblem, solver: Solver | None, start: Solution | None) -> Solution:
         solution = solve(
             problem,
             tol=self.tol,
+            atol=self.atol,
             solver=solver,
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,

@@ -152,8 +152,9 @@ def test_learning_raises_the_score_above_that_of_the_features(name):
     if name == "cross-modal":
         # Without learning there is no way from one modality to the other: seven columns cut to six.
         untouched.components_x_, untouched.components_y_ = np.eye(6), np.eye(7)[:6]
-    # The default may find nothing better, and then is Euclidean.
-    assert estimator.score(X, Y) > untouched.score(X, Y) or not getattr(estimator, "kept_", True)
+    # The default is chosen by rows held out, and may be as good here.
+    least = 0.0 if name == "neighbors" else np.finfo(float).tiny
+    assert estimator.score(X, Y) - untouched.score(X, Y) >= least
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -24,6 +24,8 @@ __all__ = ["check_bounded"]
 
 #: The trace of metrics that stand for infinity, and how many directions are tried.
 FAR, STEPS = 1e100, 20
+#: Share of the identity in every direction: a logarithm has no slope at a singular metric.
+INSIDE = 1e-6
 
 
 def check_bounded(problem: MetricProblem) -> None:
@@ -56,4 +58,5 @@ def check_bounded(problem: MetricProblem) -> None:
             slope = slope if problem.G is None else slope + problem.G
             if not np.isfinite(slope).all() or cone.smallest(slope) >= 0.0:
                 return
-            D = D + 2.0 / (step + 2.0) * (cone.bottom(slope) - D)
+            steepest = (1.0 - INSIDE) * cone.bottom(slope) + INSIDE * cone.identity() / cone.d
+            D = D + 2.0 / (step + 2.0) * (steepest - D)

@@ -259,11 +259,8 @@ class NeighborMetric(NeighborEstimator):
                 self.reason_ = "interrupted while scale and strength were chosen"
         self.kept_ = best != EUCLIDEAN
         self._learn(_stated(points, labels, self.n_neighbors, *best), rng)
-        if not self.kept_ and len(self.components_) == points.shape[1]:
-            # The prior to the last digits, and in the features' own directions.
-            prior = self.solution_.problem.regularizer.base.prior
-            assert prior is not None
-            self.components_ = np.sqrt(prior)
+        if not self.kept_:
+            self._stay_euclidean(points)
         if interrupted:
             raise KeyboardInterrupt
         return self._finished()
@@ -276,6 +273,13 @@ class NeighborMetric(NeighborEstimator):
             raise InputError(f"fit chooses among {len(candidates)} scales and strengths: give one of each to state it")
         points, labels = self._labelled(X, y)
         return _stated(points, labels, self.n_neighbors, *candidates[0]), None
+
+    def _stay_euclidean(self, points: Array) -> None:
+        """Set the components to the prior, in the features' own directions; of more than are learned on, all."""
+        prior = self.solution_.problem.regularizer.base.prior
+        assert prior is not None
+        if self.n_components is None or len(self.components_) == points.shape[1]:
+            self.components_ = np.sqrt(prior.max()) * np.diag((np.ptp(points, axis=0) > 0.0).astype(np.float64))
 
     def _labelled(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
         points, labels, _ = self._in_company(self._points(X, reset=True), y, None)
@@ -442,19 +446,17 @@ class _Folds(NestedFolds):
         return HeldOut(accuracy, retrieval, self.k, len(known), self.folds, self.folds, seconds, lda, copies=copies)
 
 
-def _base(points: Array, labels: np.ndarray, k: int, reduce: bool = True) -> TripletProblem:
+def _base(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
     """The problem without a prior, with the lambda of strength 1."""
     n, d = points.shape
     r = min(MOST_FEATURES, n - 1)
-    projection = (
-        make_projection("pca", points, r, np.random.default_rng(0)) if reduce and r < d > MOST_FEATURES else None
-    )
+    projection = make_projection("pca", points, r, np.random.default_rng(0)) if r < d > MOST_FEATURES else None
     problem = TripletProblem.from_labels(Checked(points), labels, k, k, projection=projection)
     return problem.with_reg(0.01 * (problem.reg_max or 1.0))
 
 
 def _stated(points: Array, labels: np.ndarray, k: int, scale: float, strength: float) -> TripletProblem:
-    base = _base(points, labels, k, reduce=(scale, strength) != EUCLIDEAN)
+    base = _base(points, labels, k)
     return base.with_reg(strength * base.reg).with_prior(_prior(base, scale))
 
 

@@ -163,3 +163,14 @@ def test_one_class_and_several_candidates_are_refused():
     with pytest.raises(InputError, match="give one of each"):
         cm.NeighborMetric().problem(X, Y)
     assert cm.NeighborMetric(scale=1.0, strength=1.0).problem(X, Y).count == 9 * len(X)
+
+
+def test_euclidean_distance_of_many_features_is_of_all_of_them():
+    points = np.random.default_rng(0).normal(size=(60, 130))
+    points[:, 7] = 1.0
+    metric = cm.NeighborMetric(max_seconds=1e-3, tol=1e-2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        metric.fit(points, np.repeat([0, 1], 30))
+    assert not metric.kept_
+    np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.diag(np.arange(130) != 7))

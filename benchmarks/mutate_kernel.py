@@ -41,8 +41,9 @@ from kernel_mutants import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = Path("convexmetric/certificates/kernel")
-#: Quick tests that need the kernel and nothing else of the package, those of arithmetic and those of all else.
-ARITHMETIC, RULES = ("test_kernel_balls",), ("test_kernel_bounds", "test_kernel_rules")
+#: Quick tests that need the kernel and nothing else of the package: of arithmetic, of the reader, and of all else.
+OWN = {"balls.py": ("test_kernel_balls",), "reader.py": ("test_kernel_reader",)}
+RULES = ("test_kernel_bounds", "test_kernel_rules")
 #: Folders of what they import.
 FOLDERS = ("tests", "tests/certificates")
 SURVIVORS = ROOT / "tests" / "certificates" / "survivors.toml"
@@ -154,7 +155,7 @@ def attempt(kernel: Kernel, mutant: Mutant | None, order: Sequence[str], found: 
             del sys.modules[name]
         kernel.codes[name_of(mutant.path)] = compile(mutant.text, str(mutant.path), "exec")
     try:
-        chosen = ARITHMETIC + RULES if mutant is None else ARITHMETIC if mutant.path.name == "balls.py" else RULES
+        chosen = sum(OWN.values(), RULES) if mutant is None else OWN.get(mutant.path.name, RULES)
         tests = cases(chosen)
     except SyntaxError:
         raise

@@ -68,6 +68,14 @@ def wide(change=None, **lies):
     return one(packed=bytes(extra) + data, local=local, central={"packed": len(data)})
 
 
+def headless():
+    """An array of which only the directory tells."""
+    whole = archive(made({"points": ARRAYS["points"]}))
+    head, end = whole.rindex(b"PK\3\4"), len(whole) - 22
+    data, start = whole[head + 30 + len("points.npy") : end + 16], struct.unpack("<L", whole[end + 16 : end + 20])[0]
+    return whole[:head] + data + struct.pack("<L", start - 40) + whole[end + 20 :]
+
+
 def overlapping():
     """A member in the data of another: both in the directory."""
     first, points, _ = made()
@@ -107,7 +115,7 @@ LIES = [
     *[(one(local={key: 7}), PLACE) for key in ("version", "time", "date", "crc", "packed", "size", "name", "extra")],
     (one(local={"flags": 2}), PLACE), (one(local={"method": DEFLATED}), PLACE), (one(central={"offset": 7}), PLACE),
     (archive(made()).replace(b"PK\3\4", b"PK\3\5", 1), PLACE), (overlapping(), PLACE),
-    (archive(made()).replace(b"points.npy", b"pointz.npy", 1), PLACE),
+    (headless(), PLACE),    (archive(made()).replace(b"points.npy", b"pointz.npy", 1), PLACE),
     *[(wide(change), PLACE) for change in range(20)], (wide(crc=7), PLACE), (wide(packed=7), PLACE),
     (wide(size=7), PLACE), (wide(extra=21), PLACE), (wide(name=11), PLACE),
     # The data

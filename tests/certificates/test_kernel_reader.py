@@ -76,6 +76,15 @@ def headless():
     return whole[:head] + data + struct.pack("<L", start - 40) + whole[end + 20 :]
 
 
+def unlisted():
+    """An array that the directory leaves out."""
+    whole = archive(made())
+    start, names = whole.index(b"PK\1\2"), [member.name for member in made()]
+    first, last = (start + sum(46 + len(name) for name in names[:number]) for number in (1, 2))
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, len(whole) - 22 - start - (last - first), start, 0)
+    return whole[:first] + whole[last:-22] + end
+
+
 def overlapping():
     """A member in the data of another: both in the directory."""
     first, points, _ = made()
@@ -107,15 +116,18 @@ LIES = [
     (archive(made(), entries=4), END), (archive(made())[:-1], END), (with_gap(before=False), END),
     (archive(made()).replace(b"PK\5\6", b"PK\6\6"), END), (b"", "ends too early"), (b"PK\5\6" + bytes(17), "too early"),
     # The directory
-    (archive(made()).replace(b"PK\1\2", b"PK\1\3", 1), DAMAGED), (both(method=9), DAMAGED), (both(extra=4), DAMAGED),
+    (archive(made()).replace(b"PK\1\2", b"PK\1\3", 1), DAMAGED), (both(extra=4), DAMAGED),
+    *[(both(method=method), DAMAGED) for method in (1, 9, 12, 14)],
     (one(central={"comment": 4}), DAMAGED), (one(central={"disk": 1}), DAMAGED), (one(comment=b"note"), DAMAGED),
     (one(extra=b"UT\0\0"), DAMAGED), (archive([*made(), made()[1]]), DAMAGED), (with_gap(before=True), BETWEEN),
     (archive([*made()[:2], replace(made()[2], central={"name": 12}, local={"name": 12})]), DAMAGED),
     # Before the data
     *[(one(local={key: 7}), PLACE) for key in ("version", "time", "date", "crc", "packed", "size", "name", "extra")],
-    (one(local={"flags": 2}), PLACE), (one(local={"method": DEFLATED}), PLACE), (one(central={"offset": 7}), PLACE),
+    *[(one(local={"flags": flag}), PLACE) for flag in (1, 2, 8)],
+    (one(local={"method": DEFLATED}), PLACE), (one(central={"offset": 7}), PLACE),
     (archive(made()).replace(b"PK\3\4", b"PK\3\5", 1), PLACE), (overlapping(), PLACE),
-    (headless(), PLACE),    (archive(made()).replace(b"points.npy", b"pointz.npy", 1), PLACE),
+    (headless(), PLACE), (unlisted(), PLACE),
+    (archive(made()).replace(b"points.npy", b"pointz.npy", 1), PLACE),
     *[(wide(change), PLACE) for change in range(20)], (wide(crc=7), PLACE), (wide(packed=7), PLACE),
     (wide(size=7), PLACE), (wide(extra=21), PLACE), (wide(name=11), PLACE),
     # The data
@@ -163,7 +175,8 @@ def test_limits_on_bytes(tmp_path):
     small = archive([replace(member, method=DEFLATED) for member in made({"near": np.zeros(1000, dtype=np.uint8)})])
     unpacked = sum(len(member.data) for member in members)
     for file, most, why in (
-        (whole, len(whole), "is larger than"), (archive(members), unpacked, "unpacks to more"), (small, 8000, "8 a number"),
+        (whole, len(whole), "is larger than"), (archive(members), unpacked, "unpacks to more"),
+        (small, 8000, "8 a number"),
     ):  # fmt: skip
         assert read(tmp_path, file, max_bytes=most)[1]
         refuses(tmp_path, file, why, max_bytes=most - 1)
@@ -251,6 +264,7 @@ FALSE = [
     (b"", "no header"), (header((2,))[:-1], "no header"), (header((1, 1, 1, 1)) + bytes(8), "no header"),
     (header("(-1, -1)") + bytes(8), "no header"), (header("(1,)").replace(b"NUMPY", b"NUMPX") + bytes(8), "no header"),
     (header("(1,)").replace(b"\1\0", b"\3\0", 1) + bytes(8), "no header"),
+    (header((2**40, 2**40)), "no header"), (header("(1,), 'x': '''\n'") + bytes(8), "no header"),
     (header((1,), "[('a', '<f8')]") + bytes(8), "no header"), (header((1,), "'|O'") + bytes(8), r"has the type \|O"),
     (header((2,), "'<f4'") + bytes(8), "has the type <f4"), (header((1,), "'>f8'") + bytes(8), "has the type >f8"),
     # At a limit the size is wrong, or right as there is nothing; above it nothing else is said.
@@ -258,7 +272,8 @@ FALSE = [
     (header((2**13, 2**13)), "has not the size"), (header((2**13, 2**13 + 1)), "more than 67108864 numbers"),
     (header((2**24, 2**24)), "more than"), (header((2**24 + 1,)), "a side above 16777216"),
     (header((2,)) + bytes(15), "has not the size"), (header((2,)) + bytes(17), "has not the size"),
-    (header((2,), says=7) + bytes(16), "has not the size"), (header((2,), version=2, says=7) + bytes(16), "has not the size"),
+    (header((2,), says=7) + bytes(16), "has not the size"),
+    (header((2,), version=2, says=7) + bytes(16), "has not the size"),
     (header((2,), version=2, says=2**24) + bytes(16), "has not the size"),
 ]  # fmt: skip
 

@@ -41,8 +41,9 @@ from kernel_mutants import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = Path("convexmetric/certificates/kernel")
-#: Quick tests that need the kernel and nothing else of the package, those of arithmetic and those of all else.
-ARITHMETIC, RULES = ("test_kernel_balls",), ("test_kernel_bounds", "test_kernel_rules")
+#: Quick tests that need the kernel and nothing else of the package: of arithmetic, of the reader, and of all else.
+OWN = {"balls.py": ("test_kernel_balls",), "reader.py": ("test_kernel_reader",)}
+RULES = ("test_kernel_bounds", "test_kernel_rules")
 #: Folders of what they import.
 FOLDERS = ("tests", "tests/certificates")
 SURVIVORS = ROOT / "tests" / "certificates" / "survivors.toml"
@@ -154,7 +155,7 @@ def attempt(kernel: Kernel, mutant: Mutant | None, order: Sequence[str], found: 
             del sys.modules[name]
         kernel.codes[name_of(mutant.path)] = compile(mutant.text, str(mutant.path), "exec")
     try:
-        chosen = ARITHMETIC + RULES if mutant is None else ARITHMETIC if mutant.path.name == "balls.py" else RULES
+        chosen = sum(OWN.values(), RULES) if mutant is None else OWN.get(mutant.path.name, RULES)
         tests = cases(chosen)
     except SyntaxError:
         raise
@@ -240,7 +241,7 @@ def run(kernel: Kernel, chosen: list[Mutant], jobs: int, results: Path, known: d
                         os.kill(late, signal.SIGKILL)
 
 
-def report(all_of: list[Mutant], known: dict[str, str]) -> int:
+def report(all_of: list[Mutant], known: dict[str, str], only: str) -> int:
     """Print a table by file, and survivors that nothing explains; the number of them."""
     reasons, rows, open_ones = explained(), Counter[tuple[str, str]](), []
     keys = {mutant.key for mutant in all_of}
@@ -261,7 +262,7 @@ def report(all_of: list[Mutant], known: dict[str, str]) -> int:
         print(f"| {name} | {sum(counts)} | {' | '.join(map(str, counts))} |")
     for key in open_ones:
         print(f"no reason: {key}")
-    for key in reasons:
+    for key in (key for key in reasons if only in key):
         if key not in keys or known.get(key, "survived") != "survived":
             print(f"a reason for what is {'killed' if key in keys else 'not there'}: {key}")
     return len(open_ones)
@@ -295,7 +296,7 @@ def main() -> int:
     reasons = explained()
     again = {key for key, said in known.items() if given.again and said == "survived" and key not in reasons}
     run(kernel, [m for m in all_of if m.key not in known or m.key in again], given.jobs, given.results, known, tests)
-    return int(report(all_of, known) > 0)
+    return int(report(all_of, known, given.only) > 0)
 
 
 if __name__ == "__main__":

@@ -165,9 +165,8 @@ def archive(members: Sequence[Member], prefix: bytes = b"", suffix: bytes = b"",
         directory += b"PK\x01\x02" + struct.pack("<H", 20)
         said = _fields(true, member.central)
         directory += struct.pack("<5H3I2H", *said)
-        rest = {"comment": len(member.comment), "disk": 0, "internal": 0, "external": 0, "offset": at} | {
-            key: value for key, value in member.central.items() if key in ("disk", "internal", "external", "offset")
-        }
+        rest = {"comment": len(member.comment), "disk": 0, "internal": 0, "external": 0, "offset": at}
+        rest |= {key: value for key, value in member.central.items() if key in rest}
         directory += struct.pack(
             "<3H2I", *(value % (2**16 if i < 3 else 2**32) for i, value in enumerate(rest.values()))
         )

@@ -502,6 +502,23 @@ def test_semidefinite_matrices_are_found_to_be_so():
 
 
 @pytest.mark.parametrize(
+    ("mid", "rad", "at_once"),
+    [
+        # Radii of all entries together.
+        (np.eye(3), 0.25, True),
+        # A small part whose errors are those of a large one, by what is uncertain of them or by their rounding.
+        (np.diag([1.0, 1e-5]), np.diag([0.5, 1e-6]), False), (np.diag([1e30, 1.0]), 0.0, False),
+        ([[1.0, 0.99, 0.0], [0.99, 1.0, 0.0], [0.0, 0.0, 1.0]], np.diag([1e-9, 1e-9, 0.5]), False),
+        # One that scaling makes worse.
+        (np.eye(2), [[0.4, 0.4], [0.4, 0.0]], True),
+    ],
+)  # fmt: skip
+def test_large_and_small_parts_of_semidefinite_matrices(mid, rad, at_once):
+    kernel.semidefinite(Ball(mid, rad), "it")
+    assert balls.factored(Ball(mid, rad)) == at_once
+
+
+@pytest.mark.parametrize(
     ("mid", "rad"),
     [
         (np.zeros((2, 2)), 1e-300), ([[1.0, 2.0], [2.0, 1.0]], 0.0), (-np.eye(2), 0.0), (np.eye(2), 1.0),
@@ -512,6 +529,23 @@ def test_semidefinite_matrices_are_found_to_be_so():
 def test_what_is_not_proven_to_be_semidefinite(mid, rad):
     with pytest.raises(NotProven, match="it is not proven to be positive semidefinite"):
         kernel.semidefinite(Ball(mid, rad), "it")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_semidefinite_by_a_hair(seed):
+    """Singular matrices of integers, with a hair more or less on the diagonal, and rows of very different size."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(-3, 4, (6, 5)).astype(float)
+    D = np.ldexp(1.0, rng.integers(-60, 61, 6) * (seed % 2))
+    for hair in 2.0 ** np.arange(-45, -10):
+        # All of it is exact.
+        above, below = (D[:, None] * (A @ A.T + side * hair * np.eye(6)) * D for side in (1, -1))
+        with pytest.raises(NotProven):
+            kernel.semidefinite(Ball(below), "it")
+        with pytest.raises(NotProven):
+            kernel.semidefinite(Ball(above, 2.0 * hair * np.diag(D * D)), "it")
+        if hair >= 2.0**-35:
+            kernel.semidefinite(Ball(above), "it")
 
 
 def test_of_a_matrix_of_zeros_all_radii_are_zero():

@@ -656,6 +656,10 @@ def test_the_kernel_prints_what_it_proves():
         assert " <= optimum <= " in first
         assert second.startswith("statement: ")
         assert third.startswith(said)
+    with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(io.StringIO()) as errors:
+        assert kernel.main(str(corpus / "nowhere.npz")) == 2
+    assert not output.getvalue()
+    assert errors.getvalue().startswith("refused: cannot read ")
 
 
 def test_how_many_summands_and_terms_there_may_be():
@@ -727,6 +731,12 @@ def test_refusals_are_printed_as_one_short_line():
     said = str(CertificateError("a\n\x1b[2J\u00e9" + "b" * 600))
     assert said.startswith("a\\n\\x1b[2J\\xe9b")
     assert len(said) == 500
+    for error, said in (
+        (OSError(2, "No such file"), "^cannot read it: No such file$"), (OSError(), "^cannot read it: OSError$"),
+        (ValueError("a"), "^it cannot be evaluated: ValueError: a$"), (CertificateError("as it is"), "^as it is$"),
+    ):  # fmt: skip
+        with pytest.raises(CertificateError, match=said), kernel.refusals("it"):
+            raise error
     for check, error in ((kernel.errors.demand, CertificateError), (kernel.errors.show, NotProven)):
         check(True, "it")
         check(np.True_, "it")

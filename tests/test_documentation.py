@@ -7,11 +7,13 @@ import pkgutil
 import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import convexmetric as cm
+from convexmetric.measures import MEASURES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -28,6 +30,13 @@ PAGES = sorted(
 #: What a user calls by its name in the package, or imports from the packages below it.
 PACKAGES = ["", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures", ".methods"]
 PACKAGES += [".regularizers", ".risks", ".shards", ".solvers"]
+
+
+@pytest.fixture(autouse=True)
+def _own_measures():
+    """What an example registers ends with it."""
+    with patch.dict(MEASURES):
+        yield
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

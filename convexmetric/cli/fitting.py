@@ -56,8 +56,6 @@ FIT_SHARE = 0.75
 #: Share of a limit after which nothing new is begun: what is under way ends a little later.
 SAFE_SHARE = 0.9
 MORE_TIME = "raise --max-seconds"
-#: A metric with a larger certified gap is not scored.
-LARGEST_GAP = 0.5
 #: k of the nearest neighbours, where the method has none.
 NEIGHBOURS = 3
 
@@ -155,6 +153,7 @@ def fit_table(
     """
     from convexmetric.estimators import WeightSearch, held_out
     from convexmetric.estimators.choosing import Clock
+    from convexmetric.estimators.held_out import unsolved
     from convexmetric.estimators.weight_search import stratified_sample
 
     clock = Clock(max_seconds)
@@ -186,7 +185,7 @@ def fit_table(
         return fitted
     if getattr(estimator, "held_out_", None) is not None:
         return replace(fitted, held_out=estimator.held_out_)
-    if estimator.gap_ > LARGEST_GAP and fitted.solution.status != "optimal":
+    if unsolved(fitted.solution):
         return replace(fitted, unscored=f"the gap of {estimator.gap_:.1g} is too large; {MORE_TIME}")
     left = PATIENCE if max_seconds is None else max_seconds * SAFE_SHARE - clock.spent
     if left <= 0.0:

@@ -105,12 +105,10 @@ def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
 
 
 def _path_record(path: NeighborPath | WeightPath) -> dict[str, Any]:
-    names = list(path.settings)
-    tried = np.column_stack([path.values]) if hasattr(path, "values") else np.array(path.candidates)
     return {
-        "names": names,
+        "names": list(path.settings),
         "chosen": list(path.settings.values()),
-        "tried": tried.tolist(),
+        "tried": [list(one) for one in path.candidates],
         "mean": path.mean.tolist(),
         "gaps": [_finite(float(np.max(gaps))) for gaps in path.gaps],
         "rows": path.rows,

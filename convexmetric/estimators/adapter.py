@@ -53,7 +53,7 @@ from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators.choosing import Clock, NestedFolds, Rows
-from convexmetric.estimators.held_out import PairedScores
+from convexmetric.estimators.held_out import LARGEST_GAP, PairedScores
 from convexmetric.evaluation import rank_corpus, score_run
 from convexmetric.measures import MEASURES
 from convexmetric.methods import RankingProblem
@@ -73,8 +73,6 @@ REPORTED = ("nDCG@10", "AP", "RR@10", "R@100")
 DEPTH = 1000
 #: Probability with which a gain that the test is said to show is found.
 POWER = 0.8
-#: The certified gap above which a map says nothing of what its loss and weight can do.
-UNSOLVED = 0.5
 #: Share of a limit on time for the folds; the last solve has the rest.
 FOLDS_SHARE = 0.8
 #: Names of measures in reports, and of their exact losses.
@@ -416,11 +414,11 @@ class RetrievalAdapter(BaseEstimator):
         if self.kept_:
             return f"The adapter is kept: {tested}."
         note = held.power and f" {held.power}"
-        unsolved = int((self.path_.gaps > UNSOLVED).sum())
+        unsolved = int((self.path_.gaps > LARGEST_GAP).sum())
         if unsolved:
             note += (
                 f" Not enough time: {unsolved} of {len(self.path_.gaps) - 1} choices have maps with a gap above "
-                f"{UNSOLVED:g}; raise max_seconds (--max-seconds)."
+                f"{LARGEST_GAP:g}; raise max_seconds (--max-seconds)."
             )
         if self.path_.best[1] == 0.0:
             return (

@@ -305,6 +305,13 @@ class MetricEstimator(CertifiedEstimator):
         self._solve(problem, rng)
         self.embedding_ = embedding
 
+    def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """What the metric makes of the points that share their label with another one, and their labels."""
+        images = self._transformed(X)
+        labels = self._scored_labels(images, y)
+        kept = np.flatnonzero(in_company(labels))
+        return images[kept], labels[kept]
+
     def _transformed(self, X: Any) -> Array:
         """What :meth:`transform` gives before ``set_output`` makes a frame of it."""
         check_is_fitted(self)

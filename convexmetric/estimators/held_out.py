@@ -39,6 +39,7 @@ from convexmetric.errors import InputError
 from convexmetric.evaluation import knn_error, knn_right, query_scores
 from convexmetric.measures import measure_named
 from convexmetric.model_selection import progress_bar
+from convexmetric.solution import Solution
 
 __all__ = [
     "LARGEST_GAP",
@@ -50,6 +51,7 @@ __all__ = [
     "held_out",
     "knn_accuracy",
     "row_scores",
+    "unsolved",
 ]
 
 #: A difference counts where so large a one, or a larger one, would be rarer than this without any.
@@ -329,6 +331,11 @@ def dealt(
     return [(np.flatnonzero(~rest), np.flatnonzero(rest)) for rest in held]
 
 
+def unsolved(solution: Solution) -> bool:
+    """Whether a limit ended a solve with so large a gap that nothing is said of its metric."""
+    return solution.gap > LARGEST_GAP and solution.status != "optimal"
+
+
 def distinct_rows(points: Array) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the rows that differ from all before them, and for every row which of these is like it."""
     places: dict[bytes, int] = {}
@@ -356,11 +363,11 @@ def _scored(
     if not known.any():
         raise InputError("no row of a fold has a label that is learned from: let cv stratify by label")
     transformer = clone(estimator).fit(A, y)
-    fitted = getattr(transformer, "estimator_", transformer)
-    if getattr(fitted, "gap_", 0.0) > LARGEST_GAP and fitted.solution_.status != "optimal":
+    solution = getattr(getattr(transformer, "estimator_", transformer), "solution_", None)
+    if solution is not None and unsolved(solution):
         raise InputError(
-            f"not enough time: the metric of a fold ended {fitted.solution_.seconds:.0f} s later with a gap of "
-            f"{fitted.gap_:.1g}; raise max_seconds"
+            f"not enough time: the metric of a fold ended {solution.seconds:.0f} s later with a gap of "
+            f"{solution.gap:.1g}; raise max_seconds"
         )
     images = [as_points(transformer.transform(part), "transform(X)") for part in (A, B)]
     found = [row_scores(*pair, n_neighbors) for pair in ((A, y, B, asked), (images[0], y, images[1], asked))]

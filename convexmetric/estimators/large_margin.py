@@ -9,7 +9,7 @@ from scipy.stats import mode
 from sklearn.neighbors import NearestNeighbors
 
 from convexmetric.comparisons.pairs import label_codes
-from convexmetric.estimators.base import MetricEstimator, in_company
+from convexmetric.estimators.base import MetricEstimator
 from convexmetric.methods import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
@@ -32,11 +32,9 @@ class NeighborEstimator(MetricEstimator):
         y : (n,) array
             Labels.
         """
-        images = self._transformed(X)
-        labels = self._scored_labels(images, y)
-        kept = np.flatnonzero(in_company(labels))
-        images, codes = images[kept], label_codes(labels[kept], kept.size)
-        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, kept.size - 1)).fit(images)
+        images, labels = self._scored_images(X, y)
+        codes = label_codes(labels, labels.size)
+        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, labels.size - 1)).fit(images)
         votes = codes[nearest.kneighbors(return_distance=False)]
         return float(np.mean(mode(votes, axis=1).mode == codes))
 

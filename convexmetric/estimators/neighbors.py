@@ -373,7 +373,7 @@ class _Folds(NestedFolds):
             shown = bar.add_task("held-out rows", total=solves)
             for out in self.left_out:
                 learn = self.without(out)
-                self._score(0, out, np.eye(self.points.shape[1]))
+                self._score(0, out, self.points)
                 wanted = list(range(1, len(self.candidates)))
                 if len(out) == 1:
                     self.able = self.gaps <= LARGEST_GAP
@@ -384,7 +384,7 @@ class _Folds(NestedFolds):
                     if clock.limit is not None and clock.spent > FOLDS_SHARE * clock.limit:
                         return clock.spent * solves / max(done, 1)
                     self.gaps[at] = max(self.gaps[at], solution.gap if solution.status != "optimal" else 0.0)
-                    self._score(at, out, solution.components)
+                    self._score(at, out, self.points @ solution.components.T)
                     done += 1
                     bar.advance(shown)
         return 0.0
@@ -406,9 +406,8 @@ class _Folds(NestedFolds):
             found = solve_path(base.with_prior(_prior(base, scale)), reg=reg, tol=tol, atol=ZERO, max_seconds=limit)
             yield from zip(places, found, strict=True)
 
-    def _score(self, at: int, out: tuple[int, ...], components: Array) -> None:
+    def _score(self, at: int, out: tuple[int, ...], Z: Array) -> None:
         learn = self.without(out)
-        Z = self.points @ components.T
         # Average precision of all candidates only where it decides: sorting takes more than a solve.
         retrieval = self.by_map or len(out) == 1
 

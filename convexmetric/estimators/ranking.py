@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.estimators.base import MetricEstimator, in_company
+from convexmetric.estimators.base import MetricEstimator
 from convexmetric.evaluation import mean_scores
 from convexmetric.features import Embedding
 from convexmetric.measures import measure_named
@@ -239,11 +239,9 @@ class MLR(MetricEstimator):
         y : (n,) array
             Labels.
         """
-        images = self._transformed(X)
-        labels = self._scored_labels(images, y)
-        kept = np.flatnonzero(in_company(labels))
-        images, rank = images[kept], images.shape[1]
-        rankings = Rankings(images, images, Relevance.from_labels(labels[kept]), NonnegativeDiagonal(rank))
+        images, labels = self._scored_images(X, y)
+        rank = images.shape[1]
+        rankings = Rankings(images, images, Relevance.from_labels(labels), NonnegativeDiagonal(rank))
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:

@@ -87,6 +87,11 @@ class WeightPath:
         return int(np.argmax(means >= means.max() - 1e-12))
 
     @property
+    def candidates(self) -> tuple[tuple[float], ...]:
+        """The values, each as the parameters that it sets."""
+        return tuple((float(value),) for value in self.values)
+
+    @property
     def settings(self) -> dict[str, float]:
         """The parameter that was chosen."""
         return {self.name: self.best}

@@ -583,6 +583,8 @@ def fit(
 
 def _print_fit(fitted: Fitted) -> None:
     console, solution = _console(), fitted.solution
+    if fitted.held_out is not None or fitted.unscored:
+        console.print(f"{fitted.recommendation}\n")
     head = f"{fitted.data.summary.split('; extras')[0]}\n\n{solution.problem}\n"
     console.print(head)
     console.print(solution_table(solution))
@@ -592,8 +594,6 @@ def _print_fit(fitted: Fitted) -> None:
         console.print(f"\n{fitted.unchosen[0].upper()}{fitted.unchosen[1:]}.")
     if fitted.held_out is not None:
         console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
-    if fitted.held_out is not None or fitted.unscored:
-        console.print(fitted.recommendation)
 
 
 @app.command()

@@ -34,7 +34,7 @@ class MLR(MetricEstimator):
     k : int, optional
         Places that count, for precision, ndcg and knn; 10 by default.
     C : float
-        Weight of the mean loss against the regularizer.
+        Weight of the mean loss against the regularizer; :class:`WeightSearch` chooses it by held-out rows.
     regularizer : str
         ``"trace"``, the paper's, or ``"squared-frobenius"``.
     diagonal : bool

@@ -583,7 +583,7 @@ def _projection(wanted: Mapping[str, Any] | None, X: Any) -> Projection | None:
 
 
 def _sha256(numbers: NDArray[Any]) -> str:
-    """Of the numbers as little-endian int64, in C order."""
+    """Hash the numbers as little-endian int64, in C order."""
     return hashlib.sha256(numbers.astype("<i8").tobytes()).hexdigest()
 
 

@@ -306,7 +306,7 @@ def _check_cone(cone: Cone, rng: np.random.Generator) -> None:
 
 
 def _check_projection(block: _Block, cone: Cone, S: Array, N: Array) -> None:
-    """Of an element S of the space; N is a metric."""
+    """Check the projection of an element S of the space; N is a metric."""
     P = block.numbers("project(S)", cone.project(S), cone.shape)
     spectrum = block.numbers("spectrum(S)", cone.spectrum(S), (len(cone.spectrum(S)),))
     size = _size(spectrum)

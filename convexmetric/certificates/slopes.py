@@ -155,16 +155,16 @@ class _Search:
 
     @property
     def weight(self) -> float:
-        """That of the last summand, or just below it."""
+        """Weight of the last summand, or just below it."""
         return 0.0 if self.base is None else _below(self.base.weight.lower())
 
     @property
     def prior(self) -> Any:
-        """That of the last summand, or zero."""
+        """Prior of the last summand, or zero."""
         return 0.0 if self.base.prior is None else self.inside(self.base.prior)
 
     def size(self, values: Array) -> float:
-        """Of eigenvalues, or of a diagonal, what must be at most the weight."""
+        """Size that must be at most the weight, from eigenvalues or a diagonal."""
         return float(np.linalg.norm(np.maximum(values, 0.0)) if self.kind == "frobenius" else values.max())
 
     def found(self) -> tuple[float, Table, Arrays]:

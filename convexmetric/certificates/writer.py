@@ -265,7 +265,7 @@ def small(array: np.ndarray) -> np.ndarray:
 
 
 def _factor(stated: kernel.Problem, problem: MetricProblem, M: Array) -> Arrays:
-    """Of a metric; a triangle where it must be definite."""
+    """Arrays of a metric's factor; a triangle where it must be definite."""
     if problem.cone.diagonal:
         return {"weights_of_metric": plain(np.maximum(M, 0.0))}
     if not stated.omega.definite:

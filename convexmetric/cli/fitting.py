@@ -219,7 +219,7 @@ def labels_of(data: Dataset) -> np.ndarray:
 
 
 def deviations(data: Dataset) -> Array:
-    """Of the columns; ones of those that do not vary."""
+    """Standard deviations of the columns; ones of those that do not vary."""
     constant = data.X.min(axis=0) == data.X.max(axis=0)
     return np.where(constant, 1.0, data.X.std(axis=0))
 

@@ -66,7 +66,7 @@ class PairDistances(Comparisons):
         return Described(arrays={**described_points(self.X), "pairs": self.pairs})
 
     def signs_of_each(self) -> Array:
-        """Those of the distances."""
+        """Signs of the distances."""
         return self.signs
 
     @property

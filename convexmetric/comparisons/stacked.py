@@ -16,7 +16,7 @@ __all__ = ["StackedComparisons"]
 
 
 class StackedComparisons(Comparisons):
-    """Those of the first kind, then those of the second, and so on.
+    """Comparisons of the first kind, then those of the second, and so on.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class StackedComparisons(Comparisons):
         return int(self.ends[-1])
 
     def signs_of_each(self) -> Array:
-        """Those of each kind."""
+        """Signs of each kind, one after the other."""
         return np.concatenate([kind.signs_of_each() for kind in self.kinds])
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Those of each kind; empty where one has none."""
+        """Points of each kind; empty where one has none."""
         sets = [kind.points for kind in self.kinds]
         return tuple(points for one in sets for points in one) if all(sets) else ()
 

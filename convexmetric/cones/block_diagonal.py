@@ -132,7 +132,7 @@ class BlockDiagonal(Cone):
         return max(cone.largest(block) for cone, block in zip(self._cones, self.blocks(S), strict=True))
 
     def bottom(self, S: Array) -> Array:
-        """Of the block with the smallest eigenvalue."""
+        """Eigenvector of the block with the smallest eigenvalue."""
         blocks = self.blocks(S)
         least = int(np.argmin([cone.smallest(block) for cone, block in zip(self._cones, blocks, strict=True)]))
         found = [np.zeros_like(block) for block in blocks]
@@ -250,7 +250,7 @@ class BlockDiagonal(Cone):
 
 
 class BlockScaling(Scaling):
-    """Of block-diagonal matrices: each block has a scaling of its own, and coordinates follow one another."""
+    """Scaling of block-diagonal matrices: each block has its own, and coordinates follow one another."""
 
     def __init__(self, cone: BlockDiagonal, cones: list[PSDCone], U: Array, Z: Array, L: float | Array) -> None:
         self.cone = cone

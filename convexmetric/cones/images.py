@@ -24,7 +24,7 @@ class Images(PSDCone):
         self.B = B
 
     def zeros(self) -> Array:
-        """Of the factor's shape."""
+        """Zeros of the factor's shape."""
         return np.zeros_like(self.B)
 
     def quadratic_forms(self, V: Any, M: Array) -> Array:

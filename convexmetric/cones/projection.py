@@ -95,7 +95,7 @@ class Projection(ABC):
 
 
 class DiagonalProjection(Projection):
-    """Of a vector; coordinates are its positive entries."""
+    """Projection of a vector; coordinates are its positive entries."""
 
     def __init__(self, W: Array) -> None:
         self.W = W
@@ -131,7 +131,7 @@ class DiagonalProjection(Projection):
 
 
 class MatrixProjection(Projection):
-    """Of a symmetric matrix, by its eigenvalues in descending order and its eigenvectors.
+    """Projection of a symmetric matrix, by its eigenvalues in descending order and its eigenvectors.
 
     Coordinates are the entries, in the eigenbasis, of the block of positive eigenvalues and its border (svec). A matrix
     of several blocks, whose sizes are given, has eigenvalues and eigenvectors block after block, and coordinates within

@@ -141,7 +141,7 @@ class PSDCone(Cone):
         return np.asarray(np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1])
 
     def thin_factor(self, M: Array) -> Array | None:
-        """Of a metric of at most half the full rank, negative eigenvalues at rounding."""
+        """Factor a metric of at most half the full rank, negative eigenvalues at rounding."""
         values, vectors = np.linalg.eigh(M)
         negligible = max(0.0, values[-1]) * values.size * np.finfo(float).eps
         kept = values > negligible

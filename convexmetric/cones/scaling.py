@@ -77,7 +77,7 @@ class Scaling(ABC):
 
 
 class DiagonalScaling(Scaling):
-    """Of positive vectors: ``G^2 = u / z`` entrywise."""
+    """Scaling of positive vectors: ``G^2 = u / z`` entrywise."""
 
     def __init__(self, u: Array, z: Array, L: float | Array) -> None:
         self.v = np.sqrt(u * z)
@@ -131,7 +131,7 @@ class DiagonalScaling(Scaling):
 
 
 class MatrixScaling(Scaling):
-    """Of positive definite matrices: both become ``diag(v)``; the Newton system has a frame turned by a rotation.
+    """Scaling of positive definite matrices: both become ``diag(v)``; the Newton system's frame is rotated.
 
     Raises
     ------
@@ -167,7 +167,7 @@ class MatrixScaling(Scaling):
         return self.cone.coordinates(np.matmul(self.basis.T, half))
 
     def outer_rows(self, V: Array) -> Array:
-        """Of ``V B``."""
+        """Outer rows of ``V B``."""
         return np.asarray(self.cone.outer_rows(V @ self.basis))
 
     def into(self, V: Array) -> Array:

@@ -78,7 +78,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_components: Any = None
 
     def __getstate__(self) -> Any:
-        """Of a live backend what can go to a file: the address of a cluster, nothing of an executor."""
+        """Drop what cannot go to a file: of a live backend the address of a cluster stays, of an executor nothing."""
         state = dict(super().__getstate__())
         if "backend" in state:
             state["backend"] = picklable(self.backend)

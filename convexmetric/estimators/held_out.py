@@ -83,7 +83,7 @@ class PairedScores:
 
     @property
     def standard_error(self) -> float:
-        """Of the difference, corrected for what folds share (module's formula); not a number for one fold."""
+        """Standard error of the difference, corrected for what folds share (module's formula); NaN for one fold."""
         J = len(self.before)
         if J < 2:
             return float("nan")
@@ -91,7 +91,7 @@ class PairedScores:
 
     @property
     def p_value(self) -> float:
-        """Of the corrected t-test, two-sided; 1 where all folds are equal before and after."""
+        """P-value of the corrected t-test, two-sided; 1 where all folds are equal before and after."""
         if self.difference == 0.0:
             return 1.0
         error = self.standard_error

@@ -92,7 +92,7 @@ class _Own:
     exponential: bool = False
 
     def score(self, found: NDArray[np.int64], judged: NDArray[np.int64]) -> float:
-        """Of degrees from the top of the list, and of all judged degrees."""
+        """Score degrees from the top of the list, given all judged degrees."""
         if self.name == "nDCG":
             best = self._gained(np.sort(judged)[::-1])
             return self._gained(found) / best if best > 0.0 else 0.0

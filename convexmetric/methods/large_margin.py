@@ -162,7 +162,7 @@ class LargeMarginProblem(MetricProblem):
 
     @property
     def coordinates(self) -> str:
-        """Those of the module's formula, in which the pull term is a trace."""
+        """Coordinates of the module's formula, in which the pull term is a trace."""
         return "M' = K^T M K on the points K^+ x, where K = problem.unwhitening and K^+ = problem.whitening"
 
     def from_features(self, M: ArrayLike) -> Array:

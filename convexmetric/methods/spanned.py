@@ -58,7 +58,7 @@ class SpannedProblem(MetricProblem):
 
     @cached_property
     def _basis(self) -> Array | None:
-        """Of a linear span, ``(r, d)``."""
+        """Basis of a linear span, ``(r, d)``."""
         if self.span is None or self.embedding is not None:
             return None
         return np.asarray(self.span.coefficients.T @ self.span.points)
@@ -93,7 +93,7 @@ class SpannedProblem(MetricProblem):
 
     @property
     def coordinates(self) -> str:
-        """Those of the span, where there is one."""
+        """Coordinates of the span, where there is one."""
         return "" if self.span is None else f"{self.letter} on coordinates of the points' span, problem.span"
 
     def from_features(self, M: ArrayLike) -> Array:

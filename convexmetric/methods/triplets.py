@@ -371,7 +371,7 @@ class TripletProblem(MetricProblem):
 
     @property
     def coordinates(self) -> str:
-        """Those of projected points, where there is a projection."""
+        """Coordinates of the projected points, where there is a projection."""
         return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
 
     def from_features(self, M: ArrayLike) -> Array:

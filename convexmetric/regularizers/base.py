@@ -35,7 +35,7 @@ SHARES, NEARLY = 40, 1e-12
 
 @dataclass(frozen=True)
 class NormWeights:
-    r"""Of :math:`\Omega(M) = a \, \mathrm{tr} M + \tfrac{\lambda}{2} \|M\|_F^2 + \nu \|M\|_F`.
+    r"""Weights a, lambda and nu of :math:`\Omega(M) = a \, \mathrm{tr} M + \tfrac{\lambda}{2} \|M\|_F^2 + \nu \|M\|_F`.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Regularizer(ABC):
         return self
 
     def restricted(self, columns: np.ndarray) -> Regularizer:
-        """Of a linear or quadratic one for diagonal metrics: as a function of some weights, the others being zero."""
+        """Restrict a linear or quadratic one of diagonal metrics to some weights, the others being zero."""
         return self
 
     @abstractmethod
@@ -225,7 +225,7 @@ class Regularizer(ABC):
         """The formula in plain text."""
 
     def weights(self) -> NormWeights | None:
-        """Of a trace, a squared Frobenius norm and a Frobenius norm, where it is a sum of these; else None."""
+        """Weights of trace, squared Frobenius norm and Frobenius norm, where it is a sum of these; else None."""
         return None
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:

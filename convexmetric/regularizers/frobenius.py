@@ -93,5 +93,5 @@ class Frobenius(WeightedRegularizer):
         return f"{self.reg:g} ||{M}||_F"
 
     def weights(self) -> NormWeights:
-        """Of the norm alone."""
+        """Weight of the norm alone."""
         return NormWeights(norm=float(self.reg))

@@ -97,7 +97,7 @@ class NormTerm(Regularizer):
 
     @property
     def grade(self) -> Grade:  # type: ignore[override]
-        """That of the other one."""
+        """Grade of the other regularizer."""
         return self.rest.grade
 
     def contents(self) -> tuple[Any, ...]:
@@ -135,7 +135,7 @@ class NormTerm(Regularizer):
         return self.rest.value(M, cone) + self.norm(self._away(M), cone)
 
     def size(self, M: Array, cone: Cone) -> float:
-        """Those of the metric and of the prior."""
+        """Size of the metric and of the prior."""
         prior = 0.0 if self.centre is None else self.norm(self.centre, cone)
         return self.rest.size(M, cone) + self.norm(M, cone) + prior
 
@@ -253,7 +253,7 @@ class NormTerm(Regularizer):
         return self.rest.expression(M, cone) + self.norm_expression(self._away(M), cone)
 
     def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
-        """Those of the other one."""
+        """Constraints of the other regularizer."""
         return self.rest.constraints(M, cone)
 
     def latex(self, M: str) -> str:
@@ -297,7 +297,7 @@ class Distance(NormTerm):
         return Y if size <= self.reg else self.reg / size * Y
 
     def inside(self, cone: Cone) -> Array:
-        """Of the norm ``reg``."""
+        """Point inside the ball of the norm ``reg``."""
         return self.reg / np.sqrt(cone.d) * cone.identity()
 
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:

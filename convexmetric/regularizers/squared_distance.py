@@ -129,7 +129,7 @@ class SquaredDistance(Regularizer):
         return SquaredDistance(self.reg, linear(self.prior))
 
     def restricted(self, columns: np.ndarray) -> SquaredDistance:
-        """Of the weights inside, and what those outside cost."""
+        """Restrict to some weights, with what the others cost."""
         part = SquaredDistance(self.reg, self.prior[columns])
         part.outside = self.outside + 0.5 * self.reg * norm_of(np.delete(self.prior, columns)) ** 2
         return part

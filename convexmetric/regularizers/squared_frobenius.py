@@ -58,5 +58,5 @@ class SquaredFrobenius(WeightedRegularizer):
         return f"{self.reg / 2:.6g} ||{M}||_F^2"
 
     def weights(self) -> NormWeights:
-        """Of the squared norm alone."""
+        """Weight of the squared norm alone."""
         return NormWeights(squared=float(self.reg))

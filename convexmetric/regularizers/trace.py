@@ -58,7 +58,7 @@ class Trace(WeightedRegularizer):
         return f"{_factor(self.reg)}tr({M})"
 
     def weights(self) -> NormWeights:
-        """Of the trace alone."""
+        """Weight of the trace alone."""
         return NormWeights(trace=float(self.reg))
 
 

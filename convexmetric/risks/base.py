@@ -309,7 +309,7 @@ class Risk(ABC):
 
     @abstractmethod
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """Of each of some parts, the comparison whose loss at ``M`` exceeds most that at ``other`` (or zero)."""
+        """Find for each of some parts the comparison whose loss at ``M`` exceeds most that at ``other`` (or zero)."""
 
     @abstractmethod
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:

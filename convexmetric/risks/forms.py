@@ -57,7 +57,7 @@ class ListedHinges:
 
     @cached_property
     def size(self) -> float:
-        """Of margins, the largest: what widths of smoothing are relative to."""
+        """Largest size of the margins: what widths of smoothing are relative to."""
         return float(np.abs(self.margins).max())
 
     @cached_property

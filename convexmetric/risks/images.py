@@ -84,7 +84,7 @@ class ImagePass:
         return np.asarray(self._degrees * H - self.weights @ H)
 
     def gradient(self) -> Array:
-        """Of the smoothed risk in the images."""
+        """Gradient of the smoothed risk in the images."""
         return -2.0 * self.laplacian(self.G)
 
     def product(self, H: Any) -> Any:

@@ -55,7 +55,7 @@ class PairHinge:
 
     @property
     def sign(self) -> float:
-        """Of the squared distance in s."""
+        """Sign of the squared distance in s."""
         return -1.0 if self.similar else 1.0
 
     @property

@@ -193,7 +193,7 @@ class RankingRisk(QueryRisk):
         return worst
 
     def own_duals(self, M: Array) -> list[Any]:
-        """Of pairwise measures also the slopes of smoothed hinges."""
+        """Dual points of its own; for pairwise measures also the slopes of smoothed hinges."""
         return self.pairs.own_duals(M) if self.measure.pairwise else super().own_duals(M)
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:

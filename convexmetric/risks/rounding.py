@@ -63,7 +63,7 @@ class Extent:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of a matrix of these points."""
+        """Shape of a matrix of these points."""
         return self.count, self.reaches.shape[1]
 
 

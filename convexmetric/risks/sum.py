@@ -104,11 +104,11 @@ class SumRisk(Risk):
         return tuple(self.risks)
 
     def described(self) -> Described:
-        """Those of all."""
+        """Describe every summand."""
         return Described({"kind": "sum"}, summands=tuple(description(risk) for risk in self.risks))
 
     def hints(self, dual: Any) -> Described:
-        """Those of all: each has its own dual point, its multipliers, or the weighted cuts of its parts."""
+        """Hints of every summand: its own dual point, its multipliers, or the weighted cuts of its parts."""
         if isinstance(dual, JoinedDual):
             duals = list(dual.duals)
         elif isinstance(dual, np.ndarray):
@@ -160,7 +160,7 @@ class SumRisk(Risk):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Those of all."""
+        """Points of every summand."""
         return tuple(points for risk in self.risks for points in risk.points)
 
     @property
@@ -180,12 +180,12 @@ class SumRisk(Risk):
 
     @property
     def parts(self) -> int:
-        """Those of all."""
+        """Number of parts of all summands."""
         return int(self.ends[-1])
 
     @property
     def part_kind(self) -> str:
-        """That of all where it is the same."""
+        """Kind of part of all summands where it is the same."""
         kinds = {risk.part_kind for risk in self.risks}
         return kinds.pop() if len(kinds) == 1 else "part"
 
@@ -194,7 +194,7 @@ class SumRisk(Risk):
         return float(sum(risk.value(M) for risk in self.risks))
 
     def part_values(self, M: Array) -> Array:
-        """Those of the first, then of the second, and so on."""
+        """Values of the parts of the first summand, then of the second, and so on."""
         return np.concatenate([risk.part_values(M) for risk in self.risks])
 
     def _of_each(self, parts: np.ndarray) -> list[tuple[int, np.ndarray]]:
@@ -212,7 +212,7 @@ class SumRisk(Risk):
         return SumRisk(*risks) if len(risks) == len(some) else None
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """Of each of some parts, by its own risk."""
+        """Find for each of some parts its worst comparison, by its own risk."""
         return [
             found
             for k, own in self._of_each(np.asarray(parts))

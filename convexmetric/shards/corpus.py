@@ -28,7 +28,7 @@ __all__ = ["Once", "SharedRankings", "StreamedRankings"]
 FLOAT = np.dtype(np.float64)
 
 Once = Callable[[Array, Callable[[], Array]], Array]
-"""Of a metric and a function: what the function gives at that metric, made once in a process."""
+"""Cache what a function gives at a metric, made once in a process."""
 
 
 class SharedRankings(Rankings):

@@ -172,7 +172,7 @@ class StoredArray:
 
     @property
     def row_bytes(self) -> int:
-        """Of one row."""
+        """Bytes of one row."""
         return int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
 
     def rows(self, start: int, stop: int) -> np.ndarray:
@@ -213,7 +213,7 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 def reach_of(folder: Path, table: dict[str, Any]) -> Array:
-    """Of every piece the largest size of every coordinate, ``(pieces, d)``.
+    """Largest size of every coordinate in every piece, ``(pieces, d)``.
 
     Raises
     ------

@@ -162,7 +162,7 @@ class ShardedRisk(Risk):
 
     @property
     def parts(self) -> int:
-        """Those of all pieces."""
+        """Number of parts of all pieces."""
         return self._parts
 
     @property
@@ -219,7 +219,7 @@ class ShardedRisk(Risk):
         return Cuts(values, offsets, normals, weights if np.isfinite(weights).all() else None)
 
     def dual_point(self, dual: Any) -> DualPoint | None:
-        """Of weighted cuts, the sum of what they say of every shard; a lost shard says that it is not negative."""
+        """Sum what weighted cuts say of every shard; a lost shard says that it is not negative."""
         if isinstance(dual, SmoothedPairs):
             return self._slopes_say(dual)
         checked = self.checked_cuts(dual)
@@ -275,7 +275,7 @@ class ShardedRisk(Risk):
         return smoothed.near, smoothed.far
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """Of each of some parts, by the shards that hold them; rows are those of the part's piece."""
+        """Find the worst comparison of each of some parts, by the shards that hold them; with rows of its piece."""
         found = self._total(_worst, (np.asarray(parts), M, other))
         self._all_there(found)
         return [found.terms[int(part)][0] for part in parts]

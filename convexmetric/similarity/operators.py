@@ -142,7 +142,7 @@ class SimilarityOperator:
 
     @cached_property
     def singular_values(self) -> Array:
-        """Of T*T, largest first: the eigenvalues of the metric that are not zero for want of rank."""
+        """Singular values of T*T, largest first: the eigenvalues of the metric that are not zero for want of rank."""
         if not len(self.components):
             return np.zeros(0)
         return np.asarray(np.linalg.svd(self.components, compute_uv=False) ** 2)

@@ -77,7 +77,7 @@ class Conic(Solver):
         return partial(self._run, problem)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of the entries of all rows, eighteen times with those of factorisations, and three squares of coordinates."""
+        """Bytes of all rows' entries, eighteen times with those of factorisations, and three squares of coordinates."""
         entries = stated_entries(problem)
         return None if entries is None else FLOAT * (18.0 * entries + 3.0 * problem.cone.size**2)
 

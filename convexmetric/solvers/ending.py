@@ -148,7 +148,7 @@ def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
-    """Of what nobody has evaluated the metric that may be best, if it may be better than what the solver left.
+    """Best simple metric that was not evaluated yet, if it may be better than what the solver left.
 
     Zero, multiples of the Euclidean metric, and what a sample was solved to, where nothing else is known. Some of the
     parts tell which: no pass is spent on one that they say is worse.

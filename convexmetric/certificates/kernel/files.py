@@ -95,7 +95,7 @@ class Arrays:
         self.arrays, self.used, self.prefix = arrays, set[str](), ""
 
     def of(self, start: str, number: int) -> Arrays:
-        """Those of a risk or a regularizer of a sum, by names without their beginning."""
+        """Arrays of one risk or regularizer of a sum, by names without their beginning."""
         made = copy.copy(self)
         made.prefix = start.format(number)
         return made

@@ -121,7 +121,7 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
 
 @dataclass
 class Rest(Sequence[Array]):
-    """Of every query all N rows but the near ones and perhaps one more, in ascending order; made when asked for."""
+    """For every query all N rows but the near ones and perhaps one more, ascending; made when asked for."""
 
     near: list[Array]
     itself: Array
@@ -237,7 +237,7 @@ class ListRisk:
         return Says((Ball(mids, rads) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
-        """Of every query the sums of the slopes of its near and far items, and what they are worth (theorem 5)."""
+        """Yield the sums of the slopes of every query's near and far items, and what they are worth (theorem 5)."""
         sizes = (self.p * self.n).tolist()
         slopes = np.split(arrays("slopes", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
         for p, own in zip(self.p, slopes, strict=True):

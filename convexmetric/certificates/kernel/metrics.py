@@ -39,7 +39,7 @@ class Cone:
         return found
 
     def factor(self, arrays: Arrays, definite: bool) -> Array:
-        """Of the metric of a file, a triangle where that must be definite; or its weights."""
+        """Read the factor of a file's metric, a triangle where that must be definite; or its weights."""
         name = "weights_of_metric" if self.diagonal else "factor"
         found = self.triangle(arrays, name) if definite else arrays(name, *((None, self.d)[-len(self.shape) :]))
         demand(not self.diagonal or (found >= 0.0).all(), f"{name} must not be negative")
@@ -57,7 +57,7 @@ class Cone:
         return (M if self.diagonal else M[np.diag_indices(self.d)]).sum()
 
     def multiple(self, weight: Ball) -> Ball:
-        """Of the identity."""
+        """Give the multiple of the identity."""
         return Ball(np.ones(self.d) if self.diagonal else np.eye(self.d)) * weight
 
     def dual(self, K: Ball, what: str) -> None:

@@ -78,7 +78,7 @@ class LogDet(Trace):
         return [P * self.weight], (self._log_det(self.prior_root) - self._log_det(given)) * self.weight
 
     def _log_det(self, root: Array) -> Ball:
-        """Of the metric of a root."""
+        """Enclose the log-determinant of the metric of a root."""
         return log(Ball(root)).sum() if self.cone.diagonal else log(Ball(root.diagonal())).sum() * 2.0
 
 
@@ -249,7 +249,7 @@ class SumRegularizer(Zero):
         self.definite, self.parameters = any(part.definite for part in self.parts), "summands"
 
     def read(self, table: Table, arrays: Arrays) -> list[Any]:
-        """Of each."""
+        """Read every summand."""
         tables = table["summands"]
         demand(isinstance(tables, list) and len(tables) == len(self.parts), "dual: other summands than the regularizer")
         for part, own in zip(self.parts, tables, strict=True):
@@ -258,11 +258,11 @@ class SumRegularizer(Zero):
         return [part.read(own, arrays.of(TERM, number)) for number, (part, own) in each]
 
     def value(self, factor: Array, M: Ball, given: list[Any]) -> Ball:
-        """Those of all, added up."""
+        """Add up the values of all summands."""
         return reduce(add, (part.value(factor, M, own) for part, own in zip(self.parts, given, strict=True)))
 
     def slopes(self, given: list[Any], most: Fraction | None) -> tuple[list[Ball], Ball]:
-        """Those of all."""
+        """Collect the slopes of all summands."""
         found = [part.slopes(own, None) for part, own in zip(self.parts, given, strict=True)]
         return [P for slopes, _ in found for P in slopes], reduce(add, (e for _, e in found))
 

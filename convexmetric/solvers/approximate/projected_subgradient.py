@@ -211,7 +211,7 @@ class _Course:
             )
 
     def gradient(self, u: Array, normal: Array) -> Array:
-        """Of penalty and plane, in coordinates."""
+        """Gradient of penalty and plane, in coordinates."""
         return np.asarray(self.linear + times(self.quadratic, u) - normal)
 
 

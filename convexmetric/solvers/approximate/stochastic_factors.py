@@ -191,7 +191,7 @@ class _Source(Protocol):
 
     @property
     def signs(self) -> Array:
-        """Of the squared distances, in the order of multipliers."""
+        """Signs of the squared distances, in the order of multipliers."""
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
         """``(size, 2)`` points and ``(size, 5)`` numbers."""

@@ -150,7 +150,7 @@ class CuttingPlanes(Solver):
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of the cuts, twice, and of a pass or the master's rows, whichever is more.
+        """Bytes of the cuts, twice, and of a pass or the master's rows, whichever is more.
 
         About twelve cuts a group are alive while dead ones are dropped; without that fifty are counted.
         """
@@ -462,7 +462,7 @@ class Pool:
 
 
 class _Above(MetricProblem):
-    """Of a risk less its cuts at zero, which is nonnegative whatever the risk says of itself."""
+    """Risk less its cuts at zero, which is nonnegative whatever the risk says of itself."""
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """As of any nonnegative risk."""

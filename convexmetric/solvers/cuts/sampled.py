@@ -223,7 +223,7 @@ class _Rounds:
             self.rho = self.settings.proximity * value / norm_of(metric) ** 2
 
     def _gradient(self, metric: Array) -> Array:
-        """Of the sample's risk, with its sign turned."""
+        """Gradient of the sample's risk, with its sign turned."""
         cuts = self.sample.separate(metric, np.zeros(len(self.queries), dtype=np.int64))
         return self.cone.from_coordinates(cuts.normals[0])
 

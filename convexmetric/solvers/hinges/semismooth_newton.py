@@ -155,7 +155,7 @@ class SemismoothNewton(Solver):
         return reg if isinstance(reg, Reason) else partial(self._follow, problem, risk, reg)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of a pass or the rows of kinks that are factorised, whichever is more, and the sampled kinks.
+        """Bytes of a pass or of the rows of factorised kinks, whichever is more, and of the sampled kinks.
 
         Full metrics: also ten metrics, and the points six times; their rows are as many as are factorised at once.
         Diagonal metrics: all rows four times, and two Newton matrices.

@@ -117,7 +117,7 @@ class SmoothedLowRank(Solver):
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of a pass, of six metrics, and of the sample with images of the points for a rank of a tenth of d."""
+        """Bytes of a pass, of six metrics, and of the sample with images of the points for a rank of a tenth of d."""
         d, rank = float(problem.cone.d), 0.1 * problem.cone.d
         sample = min(self.most_sample, max(self.least_sample, self.sample_per_entry * d * rank))
         points = sum(points.shape[0] for points in problem.risk.points)

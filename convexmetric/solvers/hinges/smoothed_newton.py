@@ -135,7 +135,7 @@ class SmoothedNewton(Solver):
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of a pass, or of the sample's rows in coordinates, three times, and two Newton matrices.
+        """Bytes of a pass, or of the sample's rows in coordinates, three times, and two Newton matrices.
 
         The sample may be twice as long as it is meant to be.
         """

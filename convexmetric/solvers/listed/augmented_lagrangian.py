@@ -104,7 +104,7 @@ class AugmentedLagrangian(Solver):
         return hinges if isinstance(hinges, Reason) else partial(self._solve, problem, hinges, reg)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of the sample's rows, three times, ten vectors of multipliers and as many of weights."""
+        """Bytes of the sample's rows, three times, ten vectors of multipliers and as many of weights."""
         hinges = soft_hinges(problem)
         if isinstance(hinges, Reason):
             return None

@@ -140,7 +140,7 @@ class ColumnGeneration(Solver):
         return partial(self._solve, problem, hinges, quadratic)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of the working set's rows, four times, the second derivative in 500 columns, and 45 vectors of multipliers.
+        """Bytes of the working set's rows, four times, 500 columns of second derivatives, 45 vectors of multipliers.
 
         Features that have weights are frequent ones: sparse rows shrink with the root of the number of columns.
         """

@@ -77,7 +77,7 @@ class DualAscent(Solver):
         return partial(self._ascend, problem, risk, box)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of a pass, the quasi-Newton method's fifty vectors of multipliers, and five metrics."""
+        """Bytes of a pass, the quasi-Newton method's fifty vectors of multipliers, and five metrics."""
         return pass_memory(problem) + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
 
     def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> None:

@@ -60,7 +60,7 @@ class InteriorPoint(Solver):
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of the rows, as coordinates and as elements of the cone, in copies, and two squares of the smaller side."""
+        """Bytes of the rows, as coordinates and as elements of the cone, twice, and two squares of the smaller side."""
         hinges, cone = problem.risk.form(ListedHinges), problem.cone
         if isinstance(hinges, Reason):
             return None

@@ -108,7 +108,7 @@ class FactorPoint:
 
     @property
     def gradient(self) -> Array:
-        """Of the objective."""
+        """Gradient of the objective."""
         return 2.0 * (self.C - self.C @ self.S)
 
 

@@ -117,7 +117,7 @@ class DualNewton(Solver):
         return lambda monitor: _Run(self, problem, listed, norm, monitor).follow()
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of four metrics, and of differences of pairs three times, or of free pairs or points four times."""
+        """Bytes of four metrics, and of differences of pairs three times, or of free pairs or points four times."""
         listed, d = problem.risk.form(ListedPairs), problem.cone.d
         if isinstance(listed, Reason):
             return None
@@ -351,7 +351,7 @@ class _System:
         self.ridge, self.accuracy = 0.0, settings.finest_cg_accuracy
 
     def _diagonal(self) -> Array:
-        """Of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
+        """Diagonal of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
         diagonal, size = np.empty(len(self.i)), self.settings.block_pairs
         for first in looking(range(0, len(self.i), size)):
             rows = slice(first, first + size)

@@ -134,7 +134,7 @@ class FactoredLagrangian(Solver):
         return partial(self._rounds, problem, images, norms)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of eight metrics, the points four times, and differences of images thrice, or six weights of all pairs."""
+        """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
         images, listed, d = problem.risk.form(ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
         if isinstance(images, Reason):
             return None
@@ -236,7 +236,7 @@ class _Run:
         self.radius = max(self.radius, 1e-3 * self.size(B))
 
     def size(self, B: Array) -> float:
-        """Of a factor; not below that of the start, as the factor may be zero on the way."""
+        """Size of a factor; not below that of the start, as the factor may be zero on the way."""
         return max(float(np.linalg.norm(B)), self.least_size)
 
     def complementarity_gap(self, at: _Point) -> float:
@@ -287,7 +287,7 @@ class _Run:
         return np.ascontiguousarray(B * min(scales, key=lambda scale: self.at(scale * B).value))
 
     def gradient(self, at: _Point) -> Array:
-        """Of the smoothed objective in the factor."""
+        """Gradient of the smoothed objective in the factor."""
         omega = _regularizer_gradient(self.norms, at.gram)
         return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2
 

@@ -34,7 +34,7 @@ def row_width(data: Comparisons | Risk) -> float:
 
 
 def pass_memory(problem: MetricProblem) -> float:
-    """Of one evaluation of the risk with a subgradient.
+    """Bytes of one evaluation of the risk with a subgradient.
 
     Lists of queries: two blocks of distances, and two images of the points. Listed comparisons of diagonal metrics:
     their rows, three times while they are made; of full metrics: differences of their points. All pairs of labelled
@@ -60,14 +60,14 @@ def pass_memory(problem: MetricProblem) -> float:
 
 
 def _rankings_memory(rankings: Rankings) -> float:
-    """Of a pass over lists of queries."""
+    """Bytes of a pass over lists of queries."""
     points = sum(points.shape[0] for points in rankings.sets)
     numbers = float(len(rankings)) * rankings.X.shape[0] if rankings.dense else float(rankings.sizes.sum())
     return 2.0 * min(FLOAT * numbers, float(BLOCK_BYTES)) + 2.0 * FLOAT * points * rankings.cone.d
 
 
 def metric_memory(problem: MetricProblem) -> float:
-    """Of one metric."""
+    """Bytes of one metric."""
     return FLOAT * float(problem.cone.size if problem.cone.diagonal else problem.cone.d**2)
 
 

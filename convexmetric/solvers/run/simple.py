@@ -27,13 +27,13 @@ def some_parts(problem: MetricProblem, count: int) -> MetricProblem | None:
 
 
 def best_simple(problem: MetricProblem, plain: list[Array]) -> tuple[float, Array]:
-    """Of zero and multiples of plain metrics the best one, with its objective."""
+    """Find the best of zero and multiples of plain metrics, with its objective."""
     found = [_best_multiple(problem, M) for M in plain]
     return min(found, key=lambda pair: pair[0])
 
 
 def _best_multiple(problem: MetricProblem, M: Array) -> tuple[float, Array]:
-    """Of zero and a grid of multiples of a metric the best one, with its objective."""
+    """Find the best of zero and a grid of multiples of a metric, with its objective."""
     values = {t: problem.value(t * M) for t in (0.0, *SIMPLE_GRID)}
     t = SIMPLE_GRID[-1]
     while values[t] == min(values.values()) and t < LARGEST_MULTIPLE:

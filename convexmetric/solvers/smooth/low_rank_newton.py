@@ -77,7 +77,7 @@ class LowRankNewton(Solver):
         return partial(self._descend_and_grow, problem, objective)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of a pass, and of six metrics."""
+        """Bytes of a pass, and of six metrics."""
         return pass_memory(problem) + 6.0 * metric_memory(problem)
 
     def _descend_and_grow(self, problem: MetricProblem, objective: _SmoothObjective, monitor: Monitor) -> None:

@@ -66,7 +66,7 @@ class ProximalGradient(Solver):
         return partial(self._steps, problem, risk, quadratic)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Of a pass, and of eight metrics."""
+        """Bytes of a pass, and of eight metrics."""
         return pass_memory(problem) + 8.0 * metric_memory(problem)
 
     @staticmethod

@@ -1,5 +1,6 @@
 """What the documentation shows is run, and the reference names everything that is public."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -44,6 +45,16 @@ def test_examples_of_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_docstrings_begin_with_the_thing_or_a_verb():
+    anaphora = re.compile(r"(Of|That of|Those of|That|Those)\b")
+    found = []
+    for path in sorted(Path(cm.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+                found += [f"{path}: {text.splitlines()[0]}"] if anaphora.match(text) else []
+    assert not found, "\n".join(found)
 
 
 def run(page, name):

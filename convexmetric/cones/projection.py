@@ -75,7 +75,7 @@ class Projection(ABC):
 
     @abstractmethod
     def scaled(self, factor: float) -> Projection:
-        """That at ``factor [W]_+ - [-W]_+``."""
+        """Projection at ``factor [W]_+ - [-W]_+``."""
 
     @abstractmethod
     def into(self, S: Array) -> Array:

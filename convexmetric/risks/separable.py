@@ -130,7 +130,7 @@ class SeparableRisk(Risk):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Those that are compared."""
+        """Points that are compared."""
         return self.comparisons.points
 
     @property

@@ -279,6 +279,6 @@ class ListRisk:
 
 
 class Rankings(ListRisk):
-    """Those with a measure."""
+    """Lists with a measure."""
 
     wanted, optional = "kind measure C", "k short queries"

@@ -11,9 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
+from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["OutOfTime", "deadline", "look", "looking", "seconds_left"]
+__all__ = ["BEGUN", "OutOfTime", "deadline", "look", "looking", "seconds_left"]
+
+#: When the import of the package began: the rest of it takes a second or more, which counts of a command's limit.
+BEGUN = perf_counter()
 
 Block = TypeVar("Block")
 

@@ -104,6 +104,8 @@ USES = {
 }
 #: Other names of methods, in small letters.
 ALIASES = {"lmnn": "large-margin"}
+#: Seconds of a limit on time that the page of a report has.
+REPORT_SECONDS = 3.0
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -499,6 +501,7 @@ def _deviating(deviation: float | None) -> str:
 
 @app.command()
 def fit(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -520,7 +523,7 @@ def fit(
     ] = True,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-4,
     max_seconds: Annotated[
-        float | None, typer.Option(help="Limit on wall time, of reading, choosing, solving and scoring together.")
+        float | None, typer.Option(help="Limit on wall time, from the start of the command to its end.")
     ] = None,
     score: Annotated[
         bool,
@@ -545,7 +548,6 @@ def fit(
     What --set does not give is chosen by cross-validation. Ctrl-C ends what is under way, the choice, the solve or the
     scores, and what is there is kept.
     """
-    begun = time.perf_counter()
     if save is not None:
         check_solution_path(save)
     if report is not None:
@@ -554,24 +556,27 @@ def fit(
     chosen = _settings(settings, method)
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
-    with _noted():
+    with _noted(), _interruptible("there is no metric yet, and nothing is saved"):
         data = _labelled(file, label, drop, header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
-        left = None if max_seconds is None else max(max_seconds - (time.perf_counter() - begun), 0.1)
+        spent = time.perf_counter() - context.obj + (0.0 if report is None else REPORT_SECONDS)
+        left = None if max_seconds is None else max(max_seconds - spent, 0.1)
         fitted = fit_table(data, method, chosen, scale, tol, left, score, not quiet)
     solution = fitted.solution
+    if save is not None:
+        save_components(save, fitted)
     if as_json:
         _print_json(fit_record(str(file), fitted))
     else:
         _print_fit(fitted)
     if save is not None:
-        save_components(save, fitted)
         _say(f"components: {save}")
     if report is not None:
         from convexmetric.cli.html_report import write_report
 
-        write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]))
+        with _interruptible(f"{report} is not written"):
+            write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]))
         _say(f"report: {report}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
@@ -767,6 +772,16 @@ def _noted() -> Iterator[None]:
                 _say(f"note: {message}")
 
 
+@contextmanager
+def _interruptible(left: str) -> Iterator[None]:
+    """Let Ctrl-C end the command, and say what is left behind."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say(f"interrupted: {left}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
 @app.command()
 def apply(
     metric: Annotated[
@@ -859,18 +874,18 @@ def bench(
         runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
         _write_benchmark(runs, tol, output, as_json)
         return
-    try:
+    with _interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
         runs = benchmark(solver or ["exact"], instances, tol, max_seconds, jobs, threads, output, progress=not quiet)
-    except KeyboardInterrupt:
-        _say(f"interrupted: {output / RUNS_FILE} has what is known, and the same command goes on from there")
-        raise typer.Exit(INTERRUPTED) from None
     _write_benchmark(runs, tol, output, as_json)
 
 
-def main() -> None:
-    """Run the command; errors a user can cause are one line on standard error."""
+def main(begun: float | None = None) -> None:
+    """Run the command; errors a user can cause are one line on standard error.
+
+    ``begun`` is when its time began, by ``perf_counter``; by default now.
+    """
     try:
-        app()
+        app(obj=begun or time.perf_counter())
     except ConvexMetricError as error:
         _say(f"error: {' '.join(str(error).split())}")
         sys.exit(WRONG_INPUT)

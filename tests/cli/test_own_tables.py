@@ -287,7 +287,8 @@ def test_a_sample_is_learned_from_where_there_is_no_time_to_state_all(command, h
     assert json.loads(out)["held_out"]["rows"] == 24
     # Rows are called by their lines in the file.
     lines = set(map(int, re.findall(r"line (\d+)", report.read_text())))
-    assert lines and lines <= {2 + row for row in stratified_sample(LABELS, 24, 0)}
+    assert lines
+    assert lines <= {2 + row for row in stratified_sample(LABELS, 24, 0)}
 
 
 def test_with_scale_and_strength_given_the_default_is_scored_as_other_methods_are(command, helpful, quick):

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.text import Text
 
 from convexmetric import __version__
-from convexmetric.arguments import OTHER_METHODS, not_one_of
+from convexmetric.arguments import OTHER_METHODS, check_seconds, not_one_of
 from convexmetric.audit import (
     Audit,
     AuditTrail,
@@ -76,6 +76,7 @@ from convexmetric.cli.reports import (
     worst_table,
 )
 from convexmetric.datasets import Dataset, flattened, read_csv, read_table
+from convexmetric.deadline import Clock
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.export import write as write_export
@@ -552,6 +553,10 @@ def fit(
         check_solution_path(save)
     if report is not None:
         _check_report_path(report)
+    check_seconds(max_seconds, "max_seconds")
+    # What a report takes is left to it.
+    limit = max_seconds if report is None or max_seconds is None else max(max_seconds - REPORT_SECONDS, 0.1)
+    clock = Clock(limit, context.obj)
     method = _known(method)
     chosen = _settings(settings, method)
     if save is not None and chosen.get("kernel") is not None:
@@ -560,9 +565,7 @@ def fit(
         data = _labelled(file, label, drop, header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
-        spent = time.perf_counter() - context.obj + (0.0 if report is None else REPORT_SECONDS)
-        left = None if max_seconds is None else max(max_seconds - spent, 0.1)
-        fitted = fit_table(data, method, chosen, scale, tol, left, score, not quiet)
+        fitted = fit_table(data, method, chosen, scale, tol, clock.left(), score, not quiet)
     solution = fitted.solution
     if save is not None:
         save_components(save, fitted)
@@ -576,7 +579,7 @@ def fit(
         from convexmetric.cli.html_report import write_report
 
         with _interruptible(f"{report} is not written"):
-            write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]))
+            write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]), clock)
         _say(f"report: {report}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")

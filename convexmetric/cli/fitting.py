@@ -12,7 +12,7 @@ import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.datasets import Dataset, preprocess
-from convexmetric.deadline import OutOfTime
+from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.errors import ConvexMetricError
 from convexmetric.solution import Solution
 
@@ -154,7 +154,6 @@ def fit_table(
         At Ctrl-C before there is a metric.
     """
     from convexmetric.estimators import WeightSearch, held_out
-    from convexmetric.estimators.choosing import Clock
     from convexmetric.estimators.held_out import unsolved
     from convexmetric.estimators.weight_search import stratified_sample
 

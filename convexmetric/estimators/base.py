@@ -18,8 +18,8 @@ from convexmetric.arguments import check_count, check_seconds, checked_part_weig
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
+from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
-from convexmetric.estimators.choosing import Clock
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
 from convexmetric.evaluation import listed_squared_distances

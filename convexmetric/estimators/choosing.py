@@ -8,18 +8,15 @@ chosen for j, and the choice for all items.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric.cones.base import Array
-from convexmetric.deadline import deadline
 
-__all__ = ["Clock", "NestedFolds"]
+__all__ = ["NestedFolds"]
 
 Rows = NDArray[np.int64]
 
@@ -93,30 +90,3 @@ class NestedFolds:
         """``(m, n)`` scores of every item by the first candidate, and by the choice for its fold."""
         by_fold = np.array(self.choices())[self.fold]
         return self.alone[0], self.alone[by_fold, :, np.arange(len(self.fold))].T
-
-
-#: Share of a limit on time that the last part of the work has however late it begins, for a solve to end in good order.
-SHORTEST = 0.01
-
-
-class Clock:
-    """What is left of a limit on time, in seconds of wall time; None for no limit."""
-
-    def __init__(self, limit: float | None) -> None:
-        self.limit, self.begun = limit, time.perf_counter()
-
-    @property
-    def spent(self) -> float:
-        """Seconds since it began."""
-        return time.perf_counter() - self.begun
-
-    def left(self, share: float = 1.0, parts: int = 1) -> float | None:
-        """An equal part of what is left of a share; a moment at least."""
-        if self.limit is None:
-            return None
-        return max((share * self.limit - self.spent) / parts, SHORTEST * self.limit)
-
-    def until(self, share: float) -> AbstractContextManager[None]:
-        """Let work end by :class:`~convexmetric.deadline.OutOfTime` when a share of the limit is spent."""
-        limit = self.limit
-        return nullcontext() if limit is None else deadline(lambda: share * limit - self.spent)

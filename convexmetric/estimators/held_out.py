@@ -34,9 +34,8 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
-from convexmetric.deadline import OutOfTime
+from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.errors import InputError
-from convexmetric.estimators.choosing import Clock
 from convexmetric.evaluation import knn_error, knn_right, query_scores
 from convexmetric.measures import measure_named
 from convexmetric.model_selection import progress_bar

@@ -30,10 +30,10 @@ import numpy as np
 from convexmetric.arguments import check_count, check_share, not_one_of
 from convexmetric.comparisons.points import Checked
 from convexmetric.cones.base import Array
-from convexmetric.deadline import OutOfTime, look
+from convexmetric.deadline import Clock, OutOfTime, look
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators.base import in_company
-from convexmetric.estimators.choosing import Clock, NestedFolds, Rows
+from convexmetric.estimators.choosing import NestedFolds, Rows
 from convexmetric.estimators.held_out import (
     LARGEST_GAP,
     HeldOut,

@@ -18,10 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import check_count, check_seconds
 from convexmetric.cones.base import Array
-from convexmetric.deadline import OutOfTime, looking
+from convexmetric.deadline import Clock, OutOfTime, looking
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
-from convexmetric.estimators.choosing import Clock
 from convexmetric.estimators.held_out import LARGEST_GAP, dealt, knn_accuracy
 from convexmetric.model_selection import progress_bar
 from convexmetric.notebooks import facts_table

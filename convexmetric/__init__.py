@@ -11,6 +11,8 @@ True
 import typing as _typing
 from importlib import import_module as _import_module
 
+# First: it notes when the process began.
+import convexmetric.deadline as _deadline  # noqa: F401
 from convexmetric import datasets, errors, export, shards
 from convexmetric.audit import Audit, AuditTrail, Reference, audit, audit_iterates, trace
 from convexmetric.benchmark import Instance, Run, benchmark, list_problems, load_instance, load_problem, read_runs

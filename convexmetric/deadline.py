@@ -8,12 +8,16 @@ up to the ``with deadline(...)`` that set the limit. A pass that was ended gives
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from math import inf
+from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["OutOfTime", "deadline", "look", "looking", "seconds_left"]
+__all__ = ["BEGUN", "Clock", "OutOfTime", "deadline", "look", "looking", "seconds_left"]
+
+#: When the import of the package began: the rest of it takes a second or more, which counts of a command's limit.
+BEGUN = perf_counter()
 
 Block = TypeVar("Block")
 
@@ -62,3 +66,30 @@ def looking(blocks: Iterable[Block]) -> Iterator[Block]:
     for block in blocks:
         look()
         yield block
+
+
+#: Share of a limit on time that the last part of the work has however late it begins, for a solve to end in good order.
+SHORTEST = 0.01
+
+
+class Clock:
+    """What is left of a limit on time, in seconds of wall time; None for no limit."""
+
+    def __init__(self, limit: float | None, begun: float | None = None) -> None:
+        self.limit, self.begun = limit, perf_counter() if begun is None else begun
+
+    @property
+    def spent(self) -> float:
+        """Seconds since it began."""
+        return perf_counter() - self.begun
+
+    def left(self, share: float = 1.0, parts: int = 1) -> float | None:
+        """An equal part of what is left of a share; a moment at least."""
+        if self.limit is None:
+            return None
+        return max((share * self.limit - self.spent) / parts, SHORTEST * self.limit)
+
+    def until(self, share: float) -> AbstractContextManager[None]:
+        """Let work end by :class:`OutOfTime` when a share of the limit is spent."""
+        limit = self.limit
+        return nullcontext() if limit is None else deadline(lambda: share * limit - self.spent)

@@ -11,7 +11,7 @@ from convexmetric.audit.optimality import (
     optimality_conditions,
 )
 from convexmetric.audit.traces import AuditTrail, Recorder, audit_iterates, trace
-from convexmetric.audit.verdict import Audit, Reference, WorstPart, audit, placed, reference_of
+from convexmetric.audit.verdict import Audit, Reference, WorstPart, audit, placed, reference_of, worst_parts
 
 __all__ = [
     "RANK_SHARE",
@@ -35,5 +35,6 @@ __all__ = [
     "read_metric",
     "reference_of",
     "trace",
+    "worst_parts",
     "write_solution",
 ]

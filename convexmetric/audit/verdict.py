@@ -28,7 +28,7 @@ from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 from convexmetric.threads import shared_cores
 
-__all__ = ["Audit", "Reference", "WorstPart", "audit", "placed", "reference_of"]
+__all__ = ["Audit", "Reference", "WorstPart", "audit", "placed", "reference_of", "worst_parts"]
 
 #: A metric counts as in the cone when its smallest eigenvalue is above minus this share of the largest one.
 FEASIBILITY = 1e-9
@@ -371,7 +371,7 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
         conditions=optimality_conditions(problem, judged) if margins and omega.grade == "float" else None,
         subspace=_subspace(problem, judged, scale, against),
         comparisons_share=_comparisons_share(problem, judged, risk, projected, against),
-        worst=_worst_parts(problem, judged, against.M, worst),
+        worst=worst_parts(problem, judged, against.M, worst),
         M=judged,
     )
 
@@ -501,7 +501,8 @@ def _comparisons_share(problem: MetricProblem, M: Array, risk: float, value: flo
     return min(1.0, max(0.0, (risk - point.value + problem.cone.inner(point.S, M)) / missing))
 
 
-def _worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count: int) -> tuple[WorstPart, ...]:
+def worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count: int) -> tuple[WorstPart, ...]:
+    """The parts of the risk that cost most under a metric of the cone beyond a reference, or nothing; worst first."""
     if count == 0:
         return ()
     risk = problem.risk

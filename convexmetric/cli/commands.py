@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.text import Text
 
 from convexmetric import __version__
-from convexmetric.arguments import OTHER_METHODS, not_one_of
+from convexmetric.arguments import OTHER_METHODS, check_seconds, not_one_of
 from convexmetric.audit import (
     Audit,
     AuditTrail,
@@ -76,6 +76,7 @@ from convexmetric.cli.reports import (
     worst_table,
 )
 from convexmetric.datasets import Dataset, flattened, read_csv, read_table
+from convexmetric.deadline import Clock
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.export import write as write_export
@@ -104,6 +105,8 @@ USES = {
 }
 #: Other names of methods, in small letters.
 ALIASES = {"lmnn": "large-margin"}
+#: Seconds of a limit on time that the page of a report has.
+REPORT_SECONDS = 3.0
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -499,6 +502,7 @@ def _deviating(deviation: float | None) -> str:
 
 @app.command()
 def fit(
+    context: typer.Context,
     file: Annotated[
         Path,
         typer.Argument(
@@ -520,7 +524,7 @@ def fit(
     ] = True,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-4,
     max_seconds: Annotated[
-        float | None, typer.Option(help="Limit on wall time, of reading, choosing, solving and scoring together.")
+        float | None, typer.Option(help="Limit on wall time, from the start of the command to its end.")
     ] = None,
     score: Annotated[
         bool,
@@ -545,33 +549,37 @@ def fit(
     What --set does not give is chosen by cross-validation. Ctrl-C ends what is under way, the choice, the solve or the
     scores, and what is there is kept.
     """
-    begun = time.perf_counter()
     if save is not None:
         check_solution_path(save)
     if report is not None:
         _check_report_path(report)
+    check_seconds(max_seconds, "max_seconds")
+    # What a report takes is left to it.
+    limit = max_seconds if report is None or max_seconds is None else max(max_seconds - REPORT_SECONDS, 0.1)
+    clock = Clock(limit, context.obj)
     method = _known(method)
     chosen = _settings(settings, method)
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
-    with _noted():
+    with _noted(), _interruptible("there is no metric yet, and nothing is saved"):
         data = _labelled(file, label, drop, header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
-        left = None if max_seconds is None else max(max_seconds - (time.perf_counter() - begun), 0.1)
-        fitted = fit_table(data, method, chosen, scale, tol, left, score, not quiet)
+        fitted = fit_table(data, method, chosen, scale, tol, clock.left(), score, not quiet)
     solution = fitted.solution
+    if save is not None:
+        save_components(save, fitted)
     if as_json:
         _print_json(fit_record(str(file), fitted))
     else:
         _print_fit(fitted)
     if save is not None:
-        save_components(save, fitted)
         _say(f"components: {save}")
     if report is not None:
         from convexmetric.cli.html_report import write_report
 
-        write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]))
+        with _interruptible(f"{report} is not written"):
+            write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]), clock)
         _say(f"report: {report}")
     if solution.status != "optimal":
         _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
@@ -767,6 +775,16 @@ def _noted() -> Iterator[None]:
                 _say(f"note: {message}")
 
 
+@contextmanager
+def _interruptible(left: str) -> Iterator[None]:
+    """Let Ctrl-C end the command, and say what is left behind."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _say(f"interrupted: {left}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
 @app.command()
 def apply(
     metric: Annotated[
@@ -859,18 +877,18 @@ def bench(
         runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
         _write_benchmark(runs, tol, output, as_json)
         return
-    try:
+    with _interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
         runs = benchmark(solver or ["exact"], instances, tol, max_seconds, jobs, threads, output, progress=not quiet)
-    except KeyboardInterrupt:
-        _say(f"interrupted: {output / RUNS_FILE} has what is known, and the same command goes on from there")
-        raise typer.Exit(INTERRUPTED) from None
     _write_benchmark(runs, tol, output, as_json)
 
 
-def main() -> None:
-    """Run the command; errors a user can cause are one line on standard error."""
+def main(begun: float | None = None) -> None:
+    """Run the command; errors a user can cause are one line on standard error.
+
+    ``begun`` is when its time began, by ``perf_counter``; by default now.
+    """
     try:
-        app()
+        app(obj=begun or time.perf_counter())
     except ConvexMetricError as error:
         _say(f"error: {' '.join(str(error).split())}")
         sys.exit(WRONG_INPUT)

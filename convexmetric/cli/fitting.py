@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.datasets import Dataset, preprocess
+from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.errors import ConvexMetricError
 from convexmetric.solution import Solution
 
@@ -51,10 +53,9 @@ ROWS, ROWS_WITH_LIMIT = 2000, 500
 FOLDS, REPEATS = 5, 2
 #: Seconds after which no fold is begun where no limit is given.
 PATIENCE = 60.0
-#: Share of a limit for choice and fit, of which the choice has a fifth; the folds have what is left of it all.
-FIT_SHARE = 0.75
-#: Share of a limit after which nothing new is begun: what is under way ends a little later.
-SAFE_SHARE = 0.9
+#: Shares of a limit: when the problem must be stated, if it is to be of all rows; for choice and fit where folds are
+#: scored after them, and where not, as a solve may take a fifth longer than its limit; and when folds end.
+STATED_SHARE, FIT_SHARE, ALONE_SHARE, SAFE_SHARE = 0.5, 0.6, 0.75, 0.9
 MORE_TIME = "raise --max-seconds"
 #: k of the nearest neighbours, where the method has none.
 NEIGHBOURS = 3
@@ -142,7 +143,8 @@ def fit_table(
 ) -> Fitted:
     """Choose the weight of a method that has one, unless it is given, learn from all rows, and score held-out rows.
 
-    Ctrl-C in the fit or in the folds keeps what is there.
+    Ctrl-C in the fit or in the folds keeps what is there. Where the limit leaves no time to state the problem of all
+    rows, a sample of them is learned from, with a warning.
 
     Raises
     ------
@@ -152,7 +154,6 @@ def fit_table(
         At Ctrl-C before there is a metric.
     """
     from convexmetric.estimators import WeightSearch, held_out
-    from convexmetric.estimators.choosing import Clock
     from convexmetric.estimators.held_out import unsolved
     from convexmetric.estimators.weight_search import stratified_sample
 
@@ -168,11 +169,22 @@ def fit_table(
         return WeightSearch(estimator, n_neighbors=k, max_rows=rows, max_seconds=limit, progress=shown)
 
     # What scores itself has it all.
-    scores_itself = method == DEFAULT_METHOD
-    whole = learner(clock.left(FIT_SHARE if score and not scores_itself else SAFE_SHARE), progress)
+    scored_after = score and not getattr(estimator_of(method, settings), "chooses", False)
+    whole = learner(clock.left(FIT_SHARE if scored_after else ALONE_SHARE), progress)
     interrupted = False
     try:
-        whole.fit(scaled(data) if scale else data.X, labels)
+        with clock.until(STATED_SHARE if len(labels) > rows else inf):
+            whole.fit(scaled(data) if scale else data.X, labels)
+    except OutOfTime:
+        kept = stratified_sample(labels, rows, 0)
+        warnings.warn(
+            f"not enough time to state the problem of all {len(labels)} rows, which takes more than "
+            f"{clock.spent:.0f} s: a stratified sample of {len(kept)} is learned from; {MORE_TIME}",
+            stacklevel=2,
+        )
+        extras = {**data.extras, "lines": data.extras["lines"][kept]}
+        part = replace(data, X=data.X[kept], y=np.asarray(data.y)[kept], extras=extras)
+        return fit_table(part, method, settings, scale, tol, clock.left(), score, progress)
     except KeyboardInterrupt:
         # Fitted all the same, if there was anything to keep.
         interrupted = True
@@ -187,19 +199,18 @@ def fit_table(
         return replace(fitted, held_out=estimator.held_out_)
     if unsolved(fitted.solution):
         return replace(fitted, unscored=f"the gap of {estimator.gap_:.1g} is too large; {MORE_TIME}")
-    left = PATIENCE if max_seconds is None else max_seconds * SAFE_SHARE - clock.spent
-    if left <= 0.0:
-        return replace(fitted, unscored=f"the limit left no time for scores; {MORE_TIME}")
-    part = learner(None if max_seconds is None else left / (FOLDS * REPEATS), False)
-    sample = stratified_sample(labels, rows, 0)
+    part = learner(clock.left(SAFE_SHARE, FOLDS * REPEATS), False)
+    sample, left = stratified_sample(labels, rows, 0), clock.left(SAFE_SHARE) or PATIENCE
     try:
-        with warnings.catch_warnings():
+        with clock.until(SAFE_SHARE), warnings.catch_warnings():
             # What folds leave out, or do not certify in their time, was said of the fit.
             warnings.simplefilter("ignore")
             k = getattr(estimator, "n_neighbors", NEIGHBOURS)
             scores = held_out(part, data.X[sample], labels[sample], FOLDS, REPEATS, k, scale, left, progress)
     except KeyboardInterrupt:
         return replace(fitted, unscored="interrupted before a fold was scored", interrupted=True)
+    except OutOfTime:
+        return replace(fitted, unscored=f"the limit left {left:.1f} s for scores, too little for a fold; {MORE_TIME}")
     except ConvexMetricError as error:
         return replace(fitted, unscored=str(error))
     return replace(fitted, held_out=scores, interrupted=scores.keyboard_interrupt)

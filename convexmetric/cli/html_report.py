@@ -20,10 +20,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convexmetric import __version__
-from convexmetric.audit import Reference, WorstPart, audit
+from convexmetric.audit import WorstPart, worst_parts
 from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
 from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
+from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.estimators import RetrievalAdapter
 from convexmetric.estimators.adapter import COLUMNS as QUERY_COLUMNS
 from convexmetric.estimators.held_out import COLUMNS
@@ -86,15 +87,15 @@ dt { color: var(--soft); } dd { margin: 0; }
 """
 
 
-def write_report(path: Path, fitted: Fitted, command: str) -> None:
-    """Write the page, all or nothing.
+def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None:
+    """Write the page, all or nothing; without the costliest comparisons where there is no time for them.
 
     Raises
     ------
     InputError
         If it cannot be written.
     """
-    _write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command))
+    _write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command, clock))
 
 
 def write_adapter_report(path: Path, adapter: RetrievalAdapter, command: str) -> None:
@@ -121,7 +122,7 @@ def _write_page(path: Path, title: str, sections: Iterator[str]) -> None:
         unfinished.write_text(printable(page), encoding="utf-8")
 
 
-def _sections(fitted: Fitted, command: str) -> Iterator[str]:
+def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
     data = fitted.data
     yield _text(f"{data.X.shape[0]} rows, {data.X.shape[1]} columns, {len(data.target_names)} labels.", "soft")
     yield _text(fitted.recommendation, "claim")
@@ -132,7 +133,7 @@ def _sections(fitted: Fitted, command: str) -> Iterator[str]:
         yield _choice(fitted)
     yield _metric(fitted)
     yield _map(fitted)
-    yield _worst(fitted)
+    yield _worst(fitted, clock)
     yield _reproduce(fitted, command)
 
 
@@ -263,9 +264,13 @@ def _map(fitted: Fitted) -> str:
     return _section("The rows before and after", _text(what, "soft") + _side_by_side(*pictures))
 
 
-def _worst(fitted: Fitted) -> str:
+def _worst(fitted: Fitted, clock: Clock) -> str:
     solution = fitted.solution
-    found = audit(solution.problem, solution, Reference(solution.lower_bound, solution.upper_bound), WORST).worst
+    try:
+        with clock.until(1.0):
+            found = worst_parts(solution.problem, solution.certificate.M, None, WORST)
+    except OutOfTime:
+        return _section("Costliest comparisons", _text("There was not enough time for them."))
     if not found:
         return _section("Costliest comparisons", _text("No comparison costs anything."))
     rows = [(part.kind, _in_words(part, fitted), f"{part.loss:.4g}") for part in found]

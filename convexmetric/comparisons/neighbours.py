@@ -10,12 +10,15 @@ import scipy.sparse as sp
 from convexmetric.arguments import check_count
 from convexmetric.comparisons.points import translated
 from convexmetric.comparisons.relevance import Relevance
+from convexmetric.deadline import looking
 from convexmetric.errors import InputError
 
 __all__ = ["as_adjacency", "grouped_triplets", "linked_triplets", "nearest_by_label"]
 
 #: Distances held at a time.
 BLOCK = 2**22
+#: Items of which the nearest bound how far the nearest of all are.
+SOME = 1000
 
 
 def grouped_triplets(
@@ -65,7 +68,7 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
     norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
     near: list[np.ndarray] = []
     far: list[np.ndarray] = []
-    for rows in np.array_split(np.arange(len(every)), -(-len(every) * len(every) // BLOCK)):
+    for rows in looking(np.array_split(np.arange(len(every)), -(-len(every) * len(every) // BLOCK))):
         product = X[rows] @ X.T
         distances = norms - 2.0 * (product.toarray() if sp.issparse(product) else product)
         relevant, start, stop, irrelevant, begin, end = every.lists(rows)
@@ -88,12 +91,13 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
 def _nearest(distances: np.ndarray, items: np.ndarray, number: int | None) -> np.ndarray:
     if number is None:
         return items[:0]
+    # What some of the items leave is few: a partition of all would take most of the time.
+    for some in (number + SOME, len(items)):
+        if number < len(items):
+            values = distances[items]
+            items = items[values <= np.partition(values[:some], number - 1)[number - 1]]
     items = np.sort(items)
-    values = distances[items]
-    if number < len(items):
-        within = values <= np.partition(values, number - 1)[number - 1]
-        items, values = items[within], values[within]
-    return items[np.argsort(values, kind="stable")[:number]]
+    return items[np.argsort(distances[items], kind="stable")[:number]]
 
 
 def as_adjacency(adjacency: Any, n: int) -> sp.csr_array:

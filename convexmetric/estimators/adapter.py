@@ -51,8 +51,9 @@ from convexmetric.comparisons.judgements import Qrels, identifiers_of, named, ro
 from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import Array
+from convexmetric.deadline import Clock
 from convexmetric.errors import GapWarning, InputError
-from convexmetric.estimators.choosing import Clock, NestedFolds, Rows
+from convexmetric.estimators.choosing import NestedFolds, Rows
 from convexmetric.estimators.held_out import LARGEST_GAP, PairedScores
 from convexmetric.evaluation import rank_corpus, score_run
 from convexmetric.measures import MEASURES

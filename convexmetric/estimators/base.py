@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import is_dataclass, replace
-from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from convexmetric.arguments import check_count, check_seconds, checked_part_weig
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
+from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
@@ -31,10 +31,6 @@ from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
 
 __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]
-
-
-#: Share of a limit on time that a solve has however long it took to state its problem.
-SHORTEST_SOLVE = 0.01
 
 
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -94,14 +90,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _begin(self) -> np.random.Generator:
         """At the start of every ``fit``: its clock, and what its draws come from."""
         check_seconds(self.max_seconds, "max_seconds")
-        self._begun = perf_counter()
+        self._clock = Clock(self.max_seconds)
         return generator(self.random_state)
-
-    def _seconds_left(self) -> float | None:
-        """What stating the problem left of the limit; a moment at least, for a solve to end in good order."""
-        if self.max_seconds is None:
-            return None
-        return max(self.max_seconds - (perf_counter() - self._begun), SHORTEST_SOLVE * self.max_seconds)
 
     def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         """Solve, and set everything that is learned."""
@@ -112,7 +102,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             atol=self._atol,
             solver=_seeded(self.solver, rng),
             max_iter=self.max_iter,
-            max_seconds=self._seconds_left(),
+            max_seconds=self._clock.left(),
             progress=bool(self.verbose),
             backend=self.backend,
         )

@@ -8,7 +8,6 @@ chosen for j, and the choice for all items.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from itertools import combinations
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from convexmetric.cones.base import Array
 
-__all__ = ["Clock", "NestedFolds"]
+__all__ = ["NestedFolds"]
 
 Rows = NDArray[np.int64]
 
@@ -91,21 +90,3 @@ class NestedFolds:
         """``(m, n)`` scores of every item by the first candidate, and by the choice for its fold."""
         by_fold = np.array(self.choices())[self.fold]
         return self.alone[0], self.alone[by_fold, :, np.arange(len(self.fold))].T
-
-
-class Clock:
-    """What is left of a limit on time."""
-
-    def __init__(self, limit: float | None) -> None:
-        self.limit, self.begun = limit, time.perf_counter()
-
-    @property
-    def spent(self) -> float:
-        """Seconds since it began."""
-        return time.perf_counter() - self.begun
-
-    def left(self, share: float = 1.0, parts: int = 1) -> float | None:
-        """An equal part of what is left of a share; a moment at least, so that a solve ends in good order."""
-        if self.limit is None:
-            return None
-        return max((share * self.limit - self.spent) / parts, 1e-3 * self.limit)

@@ -15,7 +15,6 @@ one.
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, field
 from html import escape
@@ -35,6 +34,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
+from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.errors import InputError
 from convexmetric.evaluation import knn_error, knn_right, query_scores
 from convexmetric.measures import measure_named
@@ -272,30 +272,28 @@ def held_out(
     check_flag(scale, "scale")
     check_seconds(max_seconds, "max_seconds")
     folds = dealt(points, labels, cv, repeats, random_state)
-    start, interrupted = time.perf_counter(), False
+    clock, interrupted = Clock(max_seconds), False
     scored: list[Array] = []
     with progress_bar(progress) as bar:
         task = bar.add_task("held-out folds", total=len(folds))
         try:
             for learn, rest in folds:
-                spent = time.perf_counter() - start
-                if scored and max_seconds is not None and spent * (1.0 + 1.0 / len(scored)) > max_seconds:
+                if scored and max_seconds is not None and clock.spent * (1.0 + 1.0 / len(scored)) > max_seconds:
                     break
                 scored.append(_scored(estimator, points, labels, learn, rest, n_neighbors, scale))
                 bar.advance(task)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OutOfTime) as end:
             if not scored:
                 raise
-            interrupted = True
+            interrupted = isinstance(end, KeyboardInterrupt)
     ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
     # Fold; before, after or discriminant analysis; score.
     table = np.array(scored)
     accuracy, retrieval = (PairedScores(table[:, 0, s], table[:, 1, s], ratio) for s in (0, 1))
     lda = float(table[:, 2, 0].mean()), float(table[:, 2, 1].mean())
-    spent = time.perf_counter() - start
     copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
     folds_of = len(scored), len(folds)
-    return HeldOut(accuracy, retrieval, n_neighbors, len(points), *folds_of, spent, lda, interrupted, copies)
+    return HeldOut(accuracy, retrieval, n_neighbors, len(points), *folds_of, clock.spent, lda, interrupted, copies)
 
 
 def knn_accuracy(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int) -> float:

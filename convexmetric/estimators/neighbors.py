@@ -30,9 +30,10 @@ import numpy as np
 from convexmetric.arguments import check_count, check_share, not_one_of
 from convexmetric.comparisons.points import Checked
 from convexmetric.cones.base import Array
+from convexmetric.deadline import Clock, OutOfTime, look
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators.base import in_company
-from convexmetric.estimators.choosing import Clock, NestedFolds, Rows
+from convexmetric.estimators.choosing import NestedFolds, Rows
 from convexmetric.estimators.held_out import (
     LARGEST_GAP,
     HeldOut,
@@ -225,6 +226,11 @@ class NeighborMetric(NeighborEstimator):
         self.preprocessor = preprocessor
         self.n_components = n_components
 
+    @property
+    def chooses(self) -> bool:
+        """Whether :meth:`fit` has several candidates to choose from, and scores the choice."""
+        return len(self._candidates()) > 1
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose, test, and learn from all rows.
 
@@ -244,21 +250,22 @@ class NeighborMetric(NeighborEstimator):
             At Ctrl-C. In the last solve the estimator is fitted all the same, with the best metric so far.
         """
         rng = self._begin()
-        clock = Clock(self.max_seconds)
         candidates = self._candidates()
         points, labels = self._labelled(X, y)
         self.path_: NeighborPath | None = None
         self.held_out_: HeldOut | None = None
         self.reason_ = ""
         best, interrupted = candidates[0], False
+        # First, so that the choice has no time that the last solve needs to begin.
+        base = _base(points, labels, self.n_neighbors)
         if len(candidates) > 1:
             try:
-                best = self._chosen(points, labels, rng, clock, [EUCLIDEAN, *candidates])
+                best = self._chosen(points, labels, rng, [EUCLIDEAN, *candidates])
             except KeyboardInterrupt:
                 best, interrupted = EUCLIDEAN, True
                 self.reason_ = "interrupted while scale and strength were chosen"
         self.kept_ = best != EUCLIDEAN
-        self._learn(_stated(points, labels, self.n_neighbors, *best), rng)
+        self._learn(_with(base, *best), rng)
         if not self.kept_:
             self._stay_euclidean(points)
         if interrupted:
@@ -272,7 +279,7 @@ class NeighborMetric(NeighborEstimator):
         if len(candidates) > 1:
             raise InputError(f"fit chooses among {len(candidates)} scales and strengths: give one of each to state it")
         points, labels = self._labelled(X, y)
-        return _stated(points, labels, self.n_neighbors, *candidates[0]), None
+        return _with(_base(points, labels, self.n_neighbors), *candidates[0]), None
 
     def _stay_euclidean(self, points: Array) -> None:
         """Set the components to the prior, in the features' own directions; of more than are learned on, all."""
@@ -307,11 +314,10 @@ class NeighborMetric(NeighborEstimator):
         points: Array,
         labels: np.ndarray,
         rng: np.random.Generator,
-        clock: Clock,
         candidates: list[tuple[float, float]],
     ) -> tuple[float, float]:
         """The best candidate; sets what is known of it."""
-        seed = int(rng.integers(2**31))
+        clock, begun, seed = self._clock, self._clock.spent, int(rng.integers(2**31))
         kept = stratified_sample(labels, self.max_rows, seed)
         A, y = points[kept], labels[kept]
         fold = np.empty(len(y), dtype=np.int64)
@@ -330,13 +336,15 @@ class NeighborMetric(NeighborEstimator):
             # Gaps are in the path.
             warnings.simplefilter("ignore", GapWarning)
             try:
-                needed = folds.scored(clock, bool(self.verbose))
+                with clock.until(FOLDS_SHARE):
+                    folds.scored(clock, bool(self.verbose))
+            except OutOfTime:
+                needed = (clock.spent - begun) * folds.solves / max(folds.done, 1)
+                self.reason_ = f"not enough time: choosing scale and strength takes about {needed:.0f} s"
+                return candidates[0]
             except InputError as error:
                 self.reason_ = f"there are too few rows for folds: {error}"
                 return candidates[0]
-        if needed:
-            self.reason_ = f"not enough time: choosing scale and strength takes about {needed:.0f} s"
-            return candidates[0]
         index, means = folds.best_of_pairs()
         scoring = "MAP" if self.scoring == "map" else f"{self.n_neighbors}-NN accuracy"
         tried = tuple(candidates), means, folds.gaps, index, scoring, len(y), len(labels)
@@ -362,15 +370,18 @@ class _Folds(NestedFolds):
         #: Scores of discriminant analysis, learned without the rows' fold.
         self.discriminant = np.zeros((2, len(labels)))
 
-    def scored(self, clock: Clock, verbose: bool) -> float:
+    def scored(self, clock: Clock, verbose: bool) -> None:
         """Learn every candidate without two folds, and without one what was chosen for it.
 
-        Returns the seconds that it would have taken where there was no time for all, else 0.
+        Raises
+        ------
+        OutOfTime
+            If there is no time for all; of :attr:`solves` some are :attr:`done`.
         """
         pairs, alone = [out for out in self.left_out if len(out) == 2], len(self.candidates) - 1
-        solves, done = len(pairs) * alone + self.folds, 0
+        self.solves, self.done = len(pairs) * alone + self.folds, 0
         with progress_bar(verbose) as bar:
-            shown = bar.add_task("held-out rows", total=solves)
+            shown = bar.add_task("held-out rows", total=self.solves)
             for out in self.left_out:
                 learn = self.without(out)
                 self._score(0, out, self.points)
@@ -380,14 +391,14 @@ class _Folds(NestedFolds):
                     wanted = [at for at in [self.choices()[out[0]]] if at]
                     self._analysed(learn, out[0])
                 tol = CHOICE_TOL if len(out) == 2 else SCORE_TOL
-                for at, solution in self._path(learn, wanted, tol, clock, solves - done):
-                    if clock.limit is not None and clock.spent > FOLDS_SHARE * clock.limit:
-                        return clock.spent * solves / max(done, 1)
+                for at, solution in self._path(learn, wanted, tol, clock, self.solves - self.done):
+                    look()
                     self.gaps[at] = max(self.gaps[at], solution.gap if solution.status != "optimal" else 0.0)
-                    self._score(at, out, self.points @ solution.components.T)
-                    done += 1
+                    # The metric zero has no components.
+                    L = solution.components if solution.rank else np.zeros((1, solution.components.shape[1]))
+                    self._score(at, out, self.points @ L.T)
+                    self.done += 1
                     bar.advance(shown)
-        return 0.0
 
     def _path(
         self, learn: Rows, wanted: Sequence[int], tol: float, clock: Clock, left: int
@@ -454,8 +465,8 @@ def _base(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
     return problem.with_reg(0.01 * (problem.reg_max or 1.0))
 
 
-def _stated(points: Array, labels: np.ndarray, k: int, scale: float, strength: float) -> TripletProblem:
-    base = _base(points, labels, k)
+def _with(base: TripletProblem, scale: float, strength: float) -> TripletProblem:
+    """The problem of a candidate."""
     return base.with_reg(strength * base.reg).with_prior(_prior(base, scale))
 
 

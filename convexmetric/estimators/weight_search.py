@@ -6,7 +6,6 @@ before found; the estimator is then fitted to all rows with the best value.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import check_count, check_seconds
 from convexmetric.cones.base import Array
+from convexmetric.deadline import Clock, OutOfTime, looking
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
 from convexmetric.estimators.held_out import LARGEST_GAP, dealt, knn_accuracy
@@ -30,7 +30,7 @@ from convexmetric.solvers import solve_path
 __all__ = ["WeightPath", "WeightSearch", "stratified_sample"]
 
 #: Share of the time limit for the choice; the fit has the rest.
-CHOICE = 0.2
+CHOICE = 0.3
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,7 +153,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     tol : float
         Certified relative gap of the solves of the choice; the fit has the estimator's own.
     max_seconds : float, optional
-        Limit for all of it, a fifth of it for the choice at most.
+        Limit for all of it, three tenths of it for the choice at most.
     progress : bool
         Show a progress bar of the choice on standard error.
     random_state : int
@@ -214,25 +214,26 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         KeyboardInterrupt
             At Ctrl-C; during the choice once the estimator is fitted with its own weight, which another one cuts short.
         """
-        start = time.perf_counter()
         name = self._weight()
         check_seconds(self.max_seconds, "max_seconds")
+        clock = Clock(self.max_seconds)
         points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
         self.path_: WeightPath | None = None
         self.reason_, interrupted = "", False
         try:
-            path = self._chosen(name, points, labels)
-            if path.solved.any():
-                self.path_ = path
-            else:
-                self.reason_ = f"not enough time: the choice of {name} takes more than {path.seconds:.0f} s"
+            with clock.until(CHOICE):
+                path = self._chosen(name, points, labels, clock)
+            if not path.solved.any():
+                raise OutOfTime
+            self.path_ = path
+        except OutOfTime:
+            self.reason_ = f"not enough time: the choice of {name} takes more than {clock.spent:.0f} s"
         except KeyboardInterrupt:
             self.reason_, interrupted = f"interrupted while {name} was chosen", True
         # Set before it is fitted: after Ctrl-C it holds the best metric so far.
         self.estimator_ = clone(self.estimator).set_params(**(self.path_.settings if self.path_ else {}))
         if self.max_seconds is not None:
-            left = max(self.max_seconds - (time.perf_counter() - start), 1e-3)
-            self.estimator_.set_params(max_seconds=left)
+            self.estimator_.set_params(max_seconds=clock.left())
         self.estimator_.fit(points, labels)
         if interrupted:
             raise KeyboardInterrupt
@@ -250,8 +251,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             raise InputError(f"{type(self.estimator).__name__} has no weight to choose: fit it as it is")
         return self.estimator.weight
 
-    def _chosen(self, name: str, points: Array, labels: np.ndarray) -> WeightPath:
-        start = time.perf_counter()
+    def _chosen(self, name: str, points: Array, labels: np.ndarray, clock: Clock) -> WeightPath:
         n = len(points)
         kept = np.arange(n)
         if self.max_rows is not None:
@@ -260,17 +260,16 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         folds = dealt(points[kept], labels[kept], self.cv, 1, self.random_state)
         values = self._values(points, labels)
         accuracy, gaps = np.empty((2, len(values), len(folds)))
-        limit = None if self.max_seconds is None else CHOICE * self.max_seconds / accuracy.size
         with progress_bar(self.progress) as bar, warnings.catch_warnings():
             # What a fold leaves out the fit does not, or says itself; gaps are in the path.
             warnings.simplefilter("ignore", UserWarning)
             task = bar.add_task(f"choice of {name}", total=len(folds))
-            for fold, (learn, rest) in enumerate(folds):
+            for fold, (learn, rest) in enumerate(looking(folds)):
+                limit = clock.left(CHOICE, len(values) * (len(folds) - fold))
                 for place, scores in enumerate(self._path(name, points, labels, kept[learn], kept[rest], limit)):
                     accuracy[place, fold], gaps[place, fold] = scores
                 bar.advance(task)
-        spent = time.perf_counter() - start
-        return WeightPath(name, np.array(values), accuracy, gaps, self.n_neighbors, len(kept), n, spent)
+        return WeightPath(name, np.array(values), accuracy, gaps, self.n_neighbors, len(kept), n, clock.spent)
 
     def _path(
         self, name: str, points: Array, labels: np.ndarray, learn: np.ndarray, rest: np.ndarray, limit: float | None

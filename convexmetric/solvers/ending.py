@@ -126,6 +126,8 @@ def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Cert
             return monitor.certificate()
     except OutOfTime:
         pass
+    except KeyboardInterrupt:
+        monitor.keyboard_interrupt = True
     return _certified_in_haste(problem, monitor, simple)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from convexmetric.deadline import looking
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem, checked_weight
 from convexmetric.risks import Reason
@@ -88,7 +89,7 @@ def solve_path(
     pool: Pool | None = None
     before: tuple[float, Solution] | None = None
     last: Solution | None = None
-    for weight in sorted(set(weights)):
+    for weight in looking(sorted(set(weights))):
         this = problem.with_C(weight)
         if planes is None:
             last = solutions[weight] = limits.solve(this, solver, last)
@@ -114,7 +115,7 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
     solutions: dict[float, Solution] = {}
     warm: Warm | None = None
     last: Solution | None = None
-    for weight in sorted(set(weights), reverse=True):
+    for weight in looking(sorted(set(weights), reverse=True)):
         this = problem.with_reg(weight)
         bare = this.without_constant()
         follow = newton.prepare(bare) if isinstance(newton, SemismoothNewton) else None

@@ -13,9 +13,9 @@ import pytest
 from scipy.io import savemat
 
 import convexmetric as cm
+from convexmetric.__main__ import run
 from convexmetric.audit import read_certificate, read_metric
 from convexmetric.benchmark import list_problems, load_instance
-from convexmetric.cli import main
 from convexmetric.cli.demo import mean_score
 from convexmetric.risks import RankingRisk
 from convexmetric.solvers import forecast
@@ -33,7 +33,7 @@ def wine():
 
 def test_the_command_of_the_package_is_this_one():
     pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert EntryPoint("", pyproject["project"]["scripts"]["convexmetric"], "").load() is main
+    assert EntryPoint("", pyproject["project"]["scripts"]["convexmetric"], "").load() is run
 
 
 def test_as_a_process_results_and_progress_go_separate_ways():

@@ -14,10 +14,11 @@ from matplotlib.text import Text
 
 import convexmetric as cm
 from convexmetric.audit import read_metric
-from convexmetric.cli import fitting, html_report
+from convexmetric.cli import fitting, html_report, main
 from convexmetric.cli.fitting import Fitted
 from convexmetric.cli.metric_tables import read_components
 from convexmetric.estimators.held_out import knn_accuracy
+from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.plotting import plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
 from convexmetric.solvers.run import Monitor
@@ -278,9 +279,60 @@ def test_a_fit_that_takes_all_the_time_leaves_none_for_scores(command, helpful, 
     monkeypatch.setattr(fitting, "SAFE_SHARE", 0.0)
     code, out, _ = command("fit", helpful, "--label", "kind", *LMNN, "--max-seconds", "10", "--quiet")
     assert code == 0
-    assert "Nothing is known of new rows: the limit left no time for scores; raise --max-seconds." in " ".join(
-        out.split()
+    assert "of new rows: the limit left 0.1 s for scores, too little for a fold; raise --max-seconds." in out
+
+
+def test_a_limit_counts_from_when_the_process_began(helpful, monkeypatch, capsys):
+    monkeypatch.setattr(
+        "sys.argv", ["convexmetric", "fit", str(helpful), "--label", "kind", "--max-seconds", "60", "-q"]
     )
+    with pytest.raises(SystemExit):
+        main(time.perf_counter() - 60.0)
+    assert "not enough time: choosing scale and strength takes about" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_sample_is_learned_from_where_there_is_no_time_to_state_all(command, helpful, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "ROWS_WITH_LIMIT", 24)
+    monkeypatch.setattr(fitting, "STATED_SHARE", 0.0)
+    report = tmp_path / "page.html"
+    arguments = ["--label", "kind", *LMNN, "--max-seconds", "60", "--quiet", "--json", "--report", report]
+    code, out, err = command("fit", helpful, *arguments)
+    assert code == 0
+    assert "not enough time to state the problem of all 80 rows" in err
+    assert "a stratified sample of 24 is learned from" in err
+    assert json.loads(out)["held_out"]["rows"] == 24
+    # Rows are called by their lines in the file.
+    lines = set(map(int, re.findall(r"line (\d+)", report.read_text())))
+    assert lines
+    assert lines <= {2 + row for row in stratified_sample(LABELS, 24, 0)}
+
+
+def test_with_scale_and_strength_given_the_default_is_scored_as_other_methods_are(command, helpful, quick):
+    given = ["--set", "scale=1", "--set", "strength=1", "--max-seconds", "60"]
+    code, out, _ = command("fit", helpful, "--label", "kind", *given, "--quiet", "--json")
+    assert code == 0
+    assert json.loads(out)["held_out"]["folds"] == 3
+
+
+def test_ctrl_c_before_there_is_a_metric_says_so(command, helpful, monkeypatch):
+    monkeypatch.setattr(fitting, "scaled", _interrupted)
+    code, out, err = command("fit", helpful, "--label", "kind", "--quiet")
+    assert (code, out) == (130, "")
+    assert "interrupted: there is no metric yet" in err
+
+
+def test_ctrl_c_in_the_report_leaves_what_was_saved(command, helpful, tmp_path, monkeypatch):
+    monkeypatch.setattr(html_report, "_worst", _interrupted)
+    saved, report = tmp_path / "metric.npz", tmp_path / "page.html"
+    options = ["--no-held-out", "--save", saved, "--report", report]
+    code, _, err = command("fit", helpful, "--label", "kind", *LMNN, *options, "--quiet")
+    assert code == 130
+    assert f"interrupted: {report} is not written" in err
+    assert set(tmp_path.iterdir()) == {helpful, saved}
+
+
+def _interrupted(*_, **__):
+    raise KeyboardInterrupt
 
 
 def test_folds_that_cannot_be_are_said_and_the_metric_stays(command, tmp_path):

@@ -135,6 +135,20 @@ def test_an_interrupted_estimator_is_fitted_and_passes_the_interrupt_on(interrup
         assert estimator.predict(X[:4].reshape(2, 2, 13)).shape == (2,)
 
 
+def test_a_second_interrupt_while_the_first_is_certified_keeps_what_was_evaluated(interrupt_at, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    problem = cm.RankingProblem.from_labels(X, y, measure="auc")
+    interrupt_at(2)
+    monkeypatch.setattr("convexmetric.solvers.ending._simple", interrupted)
+    with pytest.warns(GapWarning, match="interrupted"):
+        solution = cm.solve(problem, tol=1e-9)
+    assert solution.keyboard_interrupt
+    assert 0.0 <= solution.lower_bound <= solution.upper_bound < np.inf
+    assert problem.value(solution.M) <= solution.upper_bound * (1.0 + 1e-9)
+
+
 def test_an_interrupt_as_the_gap_closes_is_not_forgotten(interrupt_at):
     interrupt_at("last")
     solution = cm.solve(cm.RankingProblem.from_labels(X, y, measure="auc"), tol=1e-2)

@@ -72,6 +72,12 @@ def test_the_innermost_deadline_counts_and_ends_with_its_block():
     assert not isinstance(OutOfTime(), Exception)
 
 
+def test_a_path_begins_no_solve_after_a_deadline_around_it():
+    problem = cm.TripletProblem.from_labels(X, WINE.y, n_same=2, n_other=2)
+    with deadline(lambda: 0.0), pytest.raises(OutOfTime):
+        cm.solve_path(problem, reg=[1.0, 0.1], max_seconds=10.0)
+
+
 @pytest.mark.parametrize("limit", [0.5, 2.5, 7.5, 20.5, 60.5])
 @pytest.mark.parametrize("name", NAMES)
 def test_bounds_hold_the_optimum_wherever_a_solve_is_ended(clock, name, limit):

@@ -162,10 +162,10 @@ class MetricProblem:
     def _without(self, weight: str) -> str:
         """The message that the problem has no such weight, and which one it has."""
         words, other = f"{type(self).__name__} has no weight {weight}", "reg" if weight == "C" else "C"
-        if getattr(type(self), f"with_{other}") is not getattr(MetricProblem, f"with_{other}"):
-            return f"{words}; did you mean {other!r}? solve_path(problem, {other}=...), problem.with_{other}(...)"
         if self.fixed_weights:
             return f"{words}: its weight is {' or '.join(self.fixed_weights)}; make and solve a problem for every value"
+        if getattr(type(self), f"with_{other}") is not getattr(MetricProblem, f"with_{other}"):
+            return f"{words}; did you mean {other!r}? solve_path(problem, {other}=...), problem.with_{other}(...)"
         return words
 
     def subject_to(self, constraints: Constraints | None = None, extra_objective: ExtraObjective | None = None) -> Self:

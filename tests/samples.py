@@ -27,6 +27,9 @@ from convexmetric.risks import (
     SmoothSeparableRisk,
 )
 
+#: A metric of rank two, as a prior.
+SINGULAR = np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+
 
 def random_triplets(rng: np.random.Generator, n: int, count: int) -> np.ndarray:
     """Rows of three different indices."""
@@ -152,13 +155,15 @@ def _triplets(form: str, diagonal: bool) -> Callable[[np.random.Generator], Metr
     return make
 
 
-def _pairs(listed: bool, norm: str, kernel: str | None, margin: Any) -> Callable[[np.random.Generator], MetricProblem]:
-    """Paper 4: a list with repeated pairs, or all pairs of labels."""
+def _pairs(
+    listed: bool, norm: str, kernel: str | None, margin: Any, prior: Any = None
+) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 4: a list with repeated pairs, or all pairs of labels; perhaps near a prior."""
 
     def make(rng: np.random.Generator) -> MetricProblem:
         n, y = 9, np.arange(9) % 3
         X = rng.standard_normal((n, 3)) + 0.7 * y[:, None]
-        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "norm": norm, "kernel": kernel}
+        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "norm": norm, "kernel": kernel, "prior": prior}
         if not listed:
             return cm.PairMarginProblem.from_labels(X, y, **options)
         pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(14)])
@@ -214,12 +219,12 @@ def _cross_modal(form: str) -> Callable[[np.random.Generator], MetricProblem]:
     return make
 
 
-def _large_margin(diagonal: bool) -> Callable[[np.random.Generator], MetricProblem]:
+def _large_margin(diagonal: bool, **options: Any) -> Callable[[np.random.Generator], MetricProblem]:
     """Large margin nearest neighbours of three classes that overlap."""
 
     def make(rng: np.random.Generator) -> MetricProblem:
         y = np.arange(15) % 3
-        return cm.LargeMarginProblem(rng.standard_normal((15, 3)) + 0.5 * y[:, None], y, 2, 0.6, diagonal)
+        return cm.LargeMarginProblem(rng.standard_normal((15, 3)) + 0.5 * y[:, None], y, 2, 0.6, diagonal, **options)
 
     return make
 
@@ -290,7 +295,13 @@ PAIRS = {
     for norm in ("frobenius", "trace")
     for kernel in (None, "unit-rbf")
     for margin in (1.0, (0.5, 1.5))
-} | {f"weighted, {norm}": _weighted(norm) for norm in ("frobenius", "trace")}
+}
+PAIRS |= {f"weighted, {norm}": _weighted(norm) for norm in ("frobenius", "trace")}
+PAIRS |= {
+    "pairs, listed, near the identity": _pairs(True, "frobenius", None, (0.5, 1.5), "identity"),
+    "pairs, all, near a metric": _pairs(False, "frobenius", None, 1.0, np.diag([2.0, 1.0, 0.5])),
+    "pairs, all, near the identity of a kernel": _pairs(False, "frobenius", "unit-rbf", 1.0, "identity"),
+}
 SIMILARITY = {
     f"similarity, {loss}, {norm}": _similarity(loss, norm)
     for loss in ("squared", "absolute", "weighted")
@@ -298,6 +309,11 @@ SIMILARITY = {
 } | {"weighted, similarity": _weighted("similarity")}
 LARGE_MARGIN = {
     f"large margin{', diagonal' if diagonal else ''}": _large_margin(diagonal) for diagonal in (False, True)
+}
+LARGE_MARGIN |= {
+    "large margin, near the identity": _large_margin(False, prior="identity", reg=0.3),
+    "large margin, near a metric": _large_margin(False, prior=SINGULAR, ridge=0.1),
+    "large margin, diagonal, near weights": _large_margin(True, prior=SINGULAR.diagonal(), weights=np.arange(15)),
 }
 WEIGHTED = {
     f"weighted, {form}": _weighted(form)

@@ -92,6 +92,7 @@ PROBLEMS |= {
 PROBLEMS |= {
     "large-margin": lambda: cm.LargeMarginProblem(FEW, Y, 2),
     "large-margin-diagonal": lambda: cm.LargeMarginProblem(FEW, Y, 3, push=0.8, diagonal=True),
+    "large-margin-prior": lambda: cm.LargeMarginProblem(FEW, Y, 2, prior="identity", reg=0.1),
 }
 PROBLEMS |= {
     "cross-modal": lambda: two_modalities(2, 0.05),
@@ -137,6 +138,7 @@ PROBLEMS |= {
     for kernel in (None, "unit-rbf")
     for margin in (1.0, (0.5, 1.5))
 }
+PROBLEMS["pairs-prior"] = lambda: cm.PairMarginProblem.from_labels(FEW, Y, reg=0.1, prior="identity")
 PROBLEMS |= {
     f"similarity-{loss}-{norm}": partial(similarity, loss, norm)
     for loss in ("squared", "absolute", "weighted")

@@ -282,7 +282,7 @@ def test_what_stating_a_problem_takes_is_part_of_the_limit(monkeypatch):
 
     times = iter([10.0, 13.0, 20.0, 90.0])
     monkeypatch.setattr("convexmetric.estimators.base.solve", solved)
-    monkeypatch.setattr("convexmetric.estimators.base.perf_counter", lambda: next(times))
+    monkeypatch.setattr("convexmetric.deadline.perf_counter", lambda: next(times))
     cm.MLR(max_seconds=5.0).fit(X, WINE.y)
     cm.MLR(max_seconds=5.0).fit(X, WINE.y)
     assert given == [2.0, 0.05]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
-from convexmetric.solvers.forecast import legs_within
+from convexmetric.solvers.costs import legs_within
 from convexmetric.solvers.routes import Leg, legs, refusal
 from convexmetric.solvers.run import Monitor, Run, Solver
 
@@ -24,8 +24,8 @@ class Exact(Solver):
     ----------
     stages : tuple of Solver, optional
         Take these, in this order. Default: those of the table in ``convexmetric/solvers/routes.py``;
-        :func:`~convexmetric.explain` says which they are for a problem, and why. Before them, where recorded solves
-        say that the first has no certificate to show within the time limit, sampled cutting planes.
+        :func:`~convexmetric.explain` says which they are for a problem, and why. Before them, where the time
+        limit is too short for the passes that a solve takes, sampled cutting planes.
     """
 
     name: ClassVar[str] = "exact"

@@ -38,7 +38,7 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason
 from convexmetric.solvers.approximate.base import generator_at, resumed
-from convexmetric.solvers.approximate.batches import BatchSolver, is_due, offered
+from convexmetric.solvers.approximate.batches import BOUND_WIDTH, BatchSolver, is_due, offered
 from convexmetric.solvers.run import Monitor, Run, check_flags
 from convexmetric.solvers.run.needs import squared_norm
 from convexmetric.threads import blas_threads_for
@@ -66,8 +66,6 @@ class StochasticBatch(BatchSolver):
         Take the signs and the sums that the procedure prints.
     random_state : int, numpy.random.Generator or None
         Of the draws: the same seed makes the same iterates, also through a checkpoint.
-    bound_width : float
-        Smoothing, in margins, of the hinges whose slopes give the lower bound.
     epoch_draws : int
         Draws of an epoch where there are more comparisons than that.
     """
@@ -111,7 +109,7 @@ class StochasticBatch(BatchSolver):
 
     def _look(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
         """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
-        width = self.bound_width * risk.margin
+        width = BOUND_WIDTH * risk.margin
         return offered(problem, risk, monitor, problem.cone.project(metric), width, passes=passes)
 
     def metrics(

@@ -8,7 +8,7 @@ coordinates of the metric; memory is the square of the smaller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -18,35 +18,24 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges, Reason
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.program import ConicQP
-from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.numerics.starts import heavy_start
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, row_width
 from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["InteriorPoint"]
 
+#: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
+MAX_BYTES = 2 * 2**30
+#: Its iterations at most, from each of two starts.
+MAX_STEPS = 200
+
 
 @dataclass(frozen=True)
 class InteriorPoint(Solver):
-    """Mehrotra's method on the problem as it stands; exact, for some ten thousand comparisons.
-
-    Parameters
-    ----------
-    max_bytes : int
-        Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
-    interior_point : InteriorPointSettings
-        Settings of the method.
-    """
+    """Mehrotra's method on the problem as it stands; exact, for some ten thousand comparisons."""
 
     name: ClassVar[str] = "interior-point"
-
-    _: KW_ONLY
-    max_bytes: int = 2 * 2**30
-    interior_point: InteriorPointSettings = field(default=InteriorPointSettings(max_steps=200))
-
-    def __post_init__(self) -> None:
-        check_counts(self, "max_bytes")
 
     def prepare(self, problem: MetricProblem) -> Run | Reason:
         """Needs hinges of listed comparisons and a linear or quadratic penalty."""
@@ -55,8 +44,8 @@ class InteriorPoint(Solver):
             return hinges
         if isinstance(quadratic, Reason):
             return quadratic
-        if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > self.max_bytes:
-            return Reason(f"the rows of its comparisons take more than {self.max_bytes / 2**30:.3g} GiB")
+        if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > MAX_BYTES:
+            return Reason(f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -89,6 +78,6 @@ class InteriorPoint(Solver):
             stopped = monitor.iterate()
             return stopped
 
-        interior_point(qp, 0.0, settings=self.interior_point, watch=watch)
+        interior_point(qp, 0.0, max_steps=MAX_STEPS, watch=watch)
         if not stopped:
-            interior_point(qp, 0.0, start=heavy_start(qp), settings=self.interior_point, watch=watch)
+            interior_point(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS, watch=watch)

@@ -12,7 +12,7 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes, SampledCuttingPlanes
+from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explain import Explanation, Step, explain
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
@@ -30,7 +30,6 @@ __all__ = [
     "AugmentedLagrangian",
     "ColumnGeneration",
     "Conic",
-    "ConicCuttingPlanes",
     "CuttingPlanes",
     "DualAscent",
     "DualNewton",

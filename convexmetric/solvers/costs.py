@@ -139,7 +139,7 @@ def legs_within(problem: MetricProblem, max_seconds: float | None, found: list[L
     found = legs(problem) if found is None else found
     if max_seconds is None or problem.cone.size > LONG_PASS_COORDINATES:
         return found
-    run = COARSE.solver.prepare(problem)
+    run = COARSE.solver.prepared(problem)
     if isinstance(run, Reason) or all(isinstance(leg.run, Reason) for leg in found):
         return found
     seconds = pass_seconds(problem, min(LONG_ENOUGH, MEASURING_SHARE * max_seconds))

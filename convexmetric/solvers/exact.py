@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from convexmetric.errors import SolverError
+from convexmetric.errors import SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
 from convexmetric.solvers.costs import legs_within
@@ -32,24 +32,24 @@ class Exact(Solver):
 
     stages: tuple[Solver, ...] | None = None
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs one solver that fits.
 
         The run begins with the one that left a checkpoint.
         """
         if self.stages is not None:
-            prepared = [(stage.name, stage.prepare(problem)) for stage in self.stages]
-            return _refused(prepared) or partial(_run_in_order, prepared)
-        found = legs(problem)
-        return _refused(_named(found)) or partial(_run_in_time, problem, found)
+            prepared = [(stage.name, stage.prepared(problem)) for stage in self.stages]
+            run: Run = partial(_run_in_order, prepared)
+        else:
+            found = legs(problem)
+            prepared, run = _named(found), partial(_run_in_time, problem, found)
+        if all(isinstance(one, Reason) for _, one in prepared):
+            raise UnsupportedProblemError(refusal(prepared))
+        return run
 
 
 def _named(found: list[Leg]) -> list[tuple[str, Run | Reason]]:
     return [(leg.route.solver.name, leg.run) for leg in found]
-
-
-def _refused(prepared: list[tuple[str, Run | Reason]]) -> Reason | None:
-    return refusal(prepared) if all(isinstance(run, Reason) for _, run in prepared) else None
 
 
 def _run_in_time(problem: MetricProblem, found: list[Leg], monitor: Monitor) -> None:

@@ -265,7 +265,7 @@ def _run(
 ) -> None:
     """All of a solve but its end, on the problem without its constant."""
     with memory_limit(max_memory):
-        run = chosen.prepare(bare)
+        run = chosen.prepared(bare)
         run = run if isinstance(run, Reason) else too_large(bare, chosen) or run
     if isinstance(run, Reason):
         raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")

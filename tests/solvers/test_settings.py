@@ -13,7 +13,7 @@ FAMILIES = tuple(f"convexmetric.solvers.{name}." for name in NAMES)
 CLASSES = [getattr(solvers, name) for name in solvers.__all__ if isinstance(getattr(solvers, name), type)]
 SOLVERS = [kind for kind in CLASSES if issubclass(kind, solvers.Solver) and kind.__module__.startswith(FAMILIES)]
 #: Their settings are described with those of the solvers that they are bases of, or derived from.
-OTHERS = (solvers.ApproximateSolver, solvers.RandomisedSolver, solvers.ConicCuttingPlanes)
+OTHERS = (solvers.ApproximateSolver, solvers.RandomisedSolver)
 KINDS = [kind for kind in SOLVERS if kind not in OTHERS and fields(kind)]
 #: What is wrong for a setting of this type.
 WRONG = {

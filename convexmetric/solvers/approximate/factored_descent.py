@@ -26,12 +26,12 @@ import numpy as np
 from convexmetric.arguments import is_real
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array, real_array
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, LogisticRankingRisk, Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.approximate.base import RandomisedSolver, resumed
 from convexmetric.solvers.run import Monitor, Run, check_counts
-from convexmetric.solvers.run.needs import full_metrics, linear_part, trace_weight
+from convexmetric.solvers.run.needs import linear_part, need_full_metrics, risk_as, trace_weight
 
 __all__ = ["FactoredDescent"]
 
@@ -88,20 +88,16 @@ class FactoredDescent(RandomisedSolver):
         if isinstance(self.start, str) and self.start not in ("own", "random"):
             raise InputError(f"start must be 'own', 'random' or a factor, got {self.start!r}")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics and a trace."""
-        risk, reg, full = problem.risk.form(SmoothRisk), trace_weight(problem), full_metrics(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if full is not None:
-            return full
-        if isinstance(reg, Reason):
-            return reg
+        risk = risk_as(problem, SmoothRisk)
+        need_full_metrics(problem)
+        trace_weight(problem)
         if not self.as_printed:
             return partial(self._descend, problem, risk, risk)
         logistic = problem.risk.form(LogisticRankingRisk)
         if isinstance(logistic, Reason):
-            return Reason(
+            raise UnsupportedProblemError(
                 "as_printed is about a sign in the logistic loss over near and far items, which it does not have"
             )
         return partial(self._descend, problem, risk, logistic.exchanged())

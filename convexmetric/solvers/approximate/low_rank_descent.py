@@ -25,7 +25,7 @@ import scipy
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
 from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
 from convexmetric.solvers.run import Monitor, Run, check_counts
@@ -80,10 +80,9 @@ class LowRankDescent(RandomisedSolver):
         check_counts(self, "rank", "starts", "widths", "steps")
         check_not_printed(self)
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a pairwise risk, full metrics and a trace."""
-        found = factored(problem)
-        return found if isinstance(found, Reason) else partial(self._descents, problem, *found)
+        return partial(self._descents, problem, *factored(problem))
 
     def _descents(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Descend from every start."""

@@ -33,8 +33,9 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts, Reason
+from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.approximate.base import ApproximateSolver, resumed
 from convexmetric.solvers.numerics.program import times
 from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
@@ -90,16 +91,12 @@ class ProjectedSubgradient(ApproximateSolver):
         if self.step is not None:
             check_positive(self, "step")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a finite risk and a linear or quadratic regularizer."""
         quadratic = quadratic_part(problem)
-        if isinstance(quadratic, Reason):
-            return quadratic
-        return (
-            Reason("its margins are hard constraints")
-            if problem.risk.hard
-            else partial(self._steps, problem, quadratic)
-        )
+        if problem.risk.hard:
+            raise UnsupportedProblemError("its margins are hard constraints")
+        return partial(self._steps, problem, quadratic)
 
     def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:
         """A pass and a step, until told to stop or through all epochs."""

@@ -51,6 +51,7 @@ import scipy
 
 from convexmetric.comparisons.pairs import LabelledPairs
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, ListedPairs, Reason
@@ -61,7 +62,7 @@ from convexmetric.solvers.approximate.base import (
     resumed,
 )
 from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
-from convexmetric.solvers.run.needs import full_metrics
+from convexmetric.solvers.run.needs import need_full_metrics
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]
@@ -136,24 +137,23 @@ class StochasticFactors(RandomisedSolver):
         check_positive(self, "start", *(["learning_rate"] if self.learning_rate is not None else []))
         check_flags(self, "average")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs losses of pairs, full metrics, and a Frobenius norm or a trace.
 
         The run steps until told to stop, through all steps, or until the vectors overflow.
         """
         labelled, listed = problem.risk.form(LabelledPairRisk), problem.risk.form(ListedPairs)
-        full, norms = full_metrics(problem), problem.regularizer.weights()
+        norms = problem.regularizer.weights()
         source: Callable[[], _Source]
         if not isinstance(labelled, Reason):
             source = partial(_Labelled, labelled)
         elif not isinstance(listed, Reason):
             source = partial(_Listed, listed)
         else:
-            return Reason("its risk is not a sum of hinges or of absolute or squared errors of pairs")
-        if full is not None:
-            return full
+            raise UnsupportedProblemError("its risk is not a sum of hinges or of absolute or squared errors of pairs")
+        need_full_metrics(problem)
         if norms is None or norms.squared or (norms.trace and norms.norm):
-            return Reason("its regularizer is neither a Frobenius norm nor a trace")
+            raise UnsupportedProblemError("its regularizer is neither a Frobenius norm nor a trace")
         return lambda monitor: _Run(self, problem, source(), norms, monitor).follow()
 
 

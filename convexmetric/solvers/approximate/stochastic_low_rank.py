@@ -31,7 +31,7 @@ from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.approximate.base import generator_at, resumed
 from convexmetric.solvers.approximate.batches import BOUND_WIDTH, BatchSolver, is_due
 from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
@@ -90,10 +90,9 @@ class StochasticLowRank(BatchSolver):
         check_flags(self, "uniform")
         check_not_printed(self)
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a pairwise risk, full metrics and a trace."""
-        found = factored(problem)
-        return found if isinstance(found, Reason) else partial(self._descend, problem, *found)
+        return partial(self._descend, problem, *factored(problem))
 
     def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, through all epochs, or until the factor overflows."""

@@ -32,8 +32,9 @@ import numpy as np
 import scipy
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import ListedHinges
 from convexmetric.solvers.approximate.base import (
     RandomisedSolver,
     generator_at,
@@ -42,7 +43,7 @@ from convexmetric.solvers.approximate.base import (
 )
 from convexmetric.solvers.numerics.program import times
 from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
-from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
+from convexmetric.solvers.run.needs import need_diagonal_metrics, soft_hinges
 
 __all__ = ["StochasticTriplets"]
 
@@ -88,15 +89,12 @@ class StochasticTriplets(RandomisedSolver):
         check_positive(self, "learning_rate")
         check_flags(self, "pegasos", "average")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics, and a quadratic regularizer."""
-        hinges, diagonal, quadratic = soft_hinges(problem), diagonal_metrics(problem), quadratic_part(problem)
-        if isinstance(hinges, Reason):
-            return hinges
-        if diagonal is not None:
-            return diagonal
-        if isinstance(quadratic, Reason) or (not isinstance(quadratic, np.ndarray) and quadratic == 0.0):
-            return Reason("its regularizer is not quadratic")
+        hinges, quadratic = soft_hinges(problem), problem.quadratic()
+        need_diagonal_metrics(problem)
+        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic == 0.0):
+            raise UnsupportedProblemError("its regularizer is not quadratic")
         return lambda monitor: _Run(self, problem, hinges, quadratic, monitor).follow()
 
 

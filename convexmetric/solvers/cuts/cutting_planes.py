@@ -40,9 +40,9 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
+from convexmetric.risks import CutDual, Cuts, DualPoint
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
@@ -51,7 +51,7 @@ from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_f
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import quadratic_part
 
-__all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
+__all__ = ["CuttingPlanes", "Pool"]
 
 #: Steps towards a metric at which a barrier is finite.
 HALVINGS = 60
@@ -124,21 +124,20 @@ class CuttingPlanes(Solver):
         """One slack, no stabilisation, all cuts kept: the algorithm as printed, with its accuracy threshold."""
         return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None, epsilon=epsilon)
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a risk that is finite, or infinite behind a barrier.
 
         Of the interior-point master also a linear or quadratic regularizer.
 
         The run alternates separation and master until the certified gap closes.
         """
-        quadratic = quadratic_part(problem)
-        if isinstance(quadratic, Reason) and (self.master == "interior-point" or problem.quadratic() is not None):
-            return quadratic
+        if self.master == "interior-point" or problem.quadratic() is not None:
+            quadratic_part(problem)
         if problem.risk.hard and not problem.risk.barrier:
-            return Reason("its margins are hard constraints")
+            raise UnsupportedProblemError("its margins are hard constraints")
         if problem.risk.hard and not problem.risk.nonnegative:
             # Cuts would be counted from those at zero, which there are none of.
-            return Reason("its losses are infinite at zero and without a lower bound")
+            raise UnsupportedProblemError("its losses are infinite at zero and without a lower bound")
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -254,15 +253,6 @@ def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
             break
         metric = 0.5 * (metric + best)
     return metric
-
-
-@dataclass(frozen=True)
-class ConicCuttingPlanes(CuttingPlanes):
-    """:class:`CuttingPlanes` whose master is solved by CLARABEL, whatever the penalty is."""
-
-    name: ClassVar[str] = "conic-cutting-planes"
-
-    master: Literal["interior-point", "conic"] | None = "conic"
 
 
 class Pool:

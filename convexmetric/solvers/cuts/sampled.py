@@ -36,6 +36,7 @@ import numpy as np
 import scipy.linalg as la
 
 from convexmetric.cones.base import Array, norm_of
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import CutDual, Reason, Risk
@@ -44,7 +45,7 @@ from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.cuts.master import Master
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.run.needs import linear_part, quadratic_part
+from convexmetric.solvers.run.needs import linear_part, quadratic_part, risk_as
 from convexmetric.solvers.run.simple import SIMPLE_PARTS, best_simple, some_parts
 
 __all__ = ["SampledCuttingPlanes"]
@@ -88,19 +89,15 @@ class SampledCuttingPlanes(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "least", "pieces")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs the queries of rankings, more than the first sample has, and a linear or quadratic penalty."""
         quadratic = quadratic_part(problem)
-        if isinstance(quadratic, Reason):
-            return quadratic
         if isinstance(quadratic, np.ndarray):
-            return Reason("its penalty is a full quadratic form")
+            raise UnsupportedProblemError("its penalty is a full quadratic form")
         if problem.risk.parts < self.pieces or self._first(problem.risk) > LARGEST_SHARE * self.pieces:
-            return Reason(f"it has too few queries for a sample of {self.least:,}")
+            raise UnsupportedProblemError(f"it has too few queries for a sample of {self.least:,}")
         sharded = problem.risk.form(ShardedRisk)
-        risk = problem.risk.form(QueryRisk) if isinstance(sharded, Reason) else sharded.here()
-        if isinstance(risk, Reason):
-            return risk
+        risk = risk_as(problem, QueryRisk) if isinstance(sharded, Reason) else sharded.here()
         whole = risk if isinstance(sharded, Reason) else sharded
         return lambda monitor: _Rounds(self, problem, whole, risk, quadratic, monitor).follow()
 

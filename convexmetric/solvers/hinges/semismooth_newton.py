@@ -39,12 +39,12 @@ from convexmetric.cones.projection import Projection
 from convexmetric.cones.scaling import longest_step
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
+from convexmetric.risks import DualPoint, PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.hinges.newton_system import DIRECT_WORK, Factorised, solve_newton
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.memory import FLOAT, pass_memory, row_width
-from convexmetric.solvers.run.needs import linear_part, squared_norm
+from convexmetric.solvers.run.needs import linear_part, risk_as, squared_norm
 
 __all__ = ["SemismoothNewton"]
 
@@ -102,16 +102,13 @@ class SemismoothNewton(Solver):
 
     name: ClassVar[str] = "semismooth-newton"
 
-    def prepare(self, problem: MetricProblem) -> WarmRun | Reason:
+    def prepare(self, problem: MetricProblem) -> WarmRun:
         """Needs hinges over pairs of near and far items and a squared Frobenius norm, with a linear term or without.
 
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
         that is given; it returns where to go on for the next.
         """
-        risk, reg = problem.risk.form(PairwiseRisk), squared_norm(problem)
-        if isinstance(risk, Reason):
-            return risk
-        return reg if isinstance(reg, Reason) else partial(self._follow, problem, risk, reg)
+        return partial(self._follow, problem, risk_as(problem, PairwiseRisk), squared_norm(problem))
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass or of the rows of factorised kinks, whichever is more, and of the sampled kinks.
@@ -119,9 +116,7 @@ class SemismoothNewton(Solver):
         Full metrics: also ten metrics, and the points six times; their rows are as many as are factorised at once.
         Diagonal metrics: all rows four times, and two Newton matrices.
         """
-        risk, cone = problem.risk.form(PairwiseRisk), problem.cone
-        if isinstance(risk, Reason):
-            return None
+        risk, cone = risk_as(problem, PairwiseRisk), problem.cone
         d, coordinates = float(cone.d), float(cone.size)
         sample = min(3.0 * SAMPLE_SIZE, float(risk.pairs.sum()))
         if cone.diagonal:

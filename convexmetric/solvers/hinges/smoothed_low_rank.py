@@ -27,8 +27,9 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.hinges.nearby import NearbyPairs
@@ -36,7 +37,12 @@ from convexmetric.solvers.hinges.starts import samples_of, unit_of
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
-from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
+from convexmetric.solvers.run.needs import (
+    linear_part,
+    need_full_metrics,
+    need_linear_penalty,
+    risk_as,
+)
 
 __all__ = ["SmoothedLowRank"]
 
@@ -70,19 +76,15 @@ class SmoothedLowRank(Solver):
 
     name: ClassVar[str] = "smoothed-low-rank"
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges over pairs of near and far items, full metrics, and a trace that outweighs the linear term."""
-        risk, full, linear = problem.risk.form(PairwiseRisk), full_metrics(problem), linear_penalty(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if full is not None:
-            return full
-        if linear is not None:
-            return linear
+        risk = risk_as(problem, PairwiseRisk)
+        need_full_metrics(problem)
+        need_linear_penalty(problem)
         try:
             np.linalg.cholesky(linear_part(problem))
-        except np.linalg.LinAlgError:
-            return Reason("its penalty does not grow with every metric")
+        except np.linalg.LinAlgError as error:
+            raise UnsupportedProblemError("its penalty does not grow with every metric") from error
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:

@@ -29,15 +29,15 @@ import scipy.linalg as la
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.scaling import Scaling
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, Risk, Smoothed, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.hinges.nearby import NearbyPairs
 from convexmetric.solvers.hinges.starts import samples_of, unit_of
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
-from convexmetric.solvers.run.needs import linear_part, linear_penalty
+from convexmetric.solvers.run.needs import linear_part, need_linear_penalty, risk_as
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["SmoothedNewton"]
@@ -98,17 +98,14 @@ class SmoothedNewton(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "most")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
-        risk, linear = _pairs(problem.risk), linear_penalty(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if linear is not None:
-            return linear
+        risk = _pairs(problem)
+        need_linear_penalty(problem)
         if problem.cone.smallest(linear_part(problem)) <= 0.0:
-            return Reason("its penalty does not grow with every metric")
+            raise UnsupportedProblemError("its penalty does not grow with every metric")
         if problem.cone.size > self.most:
-            return Reason(f"its metric has more than {self.most} coordinates")
+            raise UnsupportedProblemError(f"its metric has more than {self.most} coordinates")
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -284,12 +281,15 @@ class _Path:
         return rows
 
 
-def _pairs(risk: Risk) -> Pairs | Reason:
+def _pairs(problem: MetricProblem) -> Pairs:
     """Hinges over pairs, here or in shards."""
-    sharded = risk.form(ShardedRisk)
+    sharded = problem.risk.form(ShardedRisk)
     if isinstance(sharded, Reason):
-        return risk.form(PairwiseRisk)
-    return sharded.in_pairs or sharded
+        return risk_as(problem, PairwiseRisk)
+    reason = sharded.in_pairs
+    if reason is not None:
+        raise UnsupportedProblemError(reason)
+    return sharded
 
 
 def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:

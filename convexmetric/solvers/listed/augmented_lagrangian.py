@@ -31,12 +31,17 @@ import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.numerics.newton_system import scaled_rows
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, row_width
-from convexmetric.solvers.run.needs import diagonal_metrics, linear_part, soft_hinges, squared_norm
+from convexmetric.solvers.run.needs import (
+    linear_part,
+    need_diagonal_metrics,
+    soft_hinges,
+    squared_norm,
+)
 
 __all__ = ["AugmentedLagrangian"]
 
@@ -72,20 +77,15 @@ class AugmentedLagrangian(Solver):
 
     name: ClassVar[str] = "augmented-lagrangian"
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics and a squared Frobenius norm."""
-        diagonal, hinges, reg = diagonal_metrics(problem), soft_hinges(problem), squared_norm(problem)
-        if diagonal is not None:
-            return diagonal
-        if isinstance(reg, Reason):
-            return reg
-        return hinges if isinstance(hinges, Reason) else partial(self._solve, problem, hinges, reg)
+        need_diagonal_metrics(problem)
+        reg = squared_norm(problem)
+        return partial(self._solve, problem, soft_hinges(problem), reg)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the sample's rows, three times, ten vectors of multipliers and as many of weights."""
         hinges = soft_hinges(problem)
-        if isinstance(hinges, Reason):
-            return None
         count = len(hinges.comparisons)
         rows = min(SAMPLE, count) * row_width(hinges.comparisons)
         return FLOAT * (3.0 * rows + 10.0 * (count + problem.cone.size))

@@ -32,9 +32,10 @@ from scipy.linalg.blas import dsymv
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.newton_system import scaled_rows
@@ -43,7 +44,7 @@ from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 from convexmetric.solvers.numerics.starts import warm_start
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.run.memory import FLOAT, row_width
-from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
+from convexmetric.solvers.run.needs import need_diagonal_metrics, soft_hinges
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["ColumnGeneration"]
@@ -101,15 +102,12 @@ class ColumnGeneration(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "rows")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
-        diagonal, hinges, quadratic = diagonal_metrics(problem), soft_hinges(problem), quadratic_part(problem)
-        if diagonal is not None:
-            return diagonal
-        if isinstance(hinges, Reason):
-            return hinges
-        if isinstance(quadratic, Reason) or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
-            return Reason("its regularizer is not quadratic")
+        need_diagonal_metrics(problem)
+        hinges, quadratic = soft_hinges(problem), problem.quadratic()
+        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
+            raise UnsupportedProblemError("its regularizer is not quadratic")
         return partial(self._solve, problem, hinges, quadratic)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -118,8 +116,6 @@ class ColumnGeneration(Solver):
         Features that have weights are frequent ones: sparse rows shrink with the root of the number of columns.
         """
         hinges = soft_hinges(problem)
-        if isinstance(hinges, Reason):
-            return None
         count, features = len(hinges.comparisons), float(problem.cone.size)
         columns = min(500.0, features)
         width = row_width(hinges.comparisons) * (columns / features) ** 0.5

@@ -22,10 +22,12 @@ import numpy as np
 import scipy
 
 from convexmetric.cones.base import Array, norm_of
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason, SeparableRisk
+from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
+from convexmetric.solvers.run.needs import risk_as
 
 __all__ = ["DualAscent"]
 
@@ -58,16 +60,16 @@ class DualAscent(Solver):
     def __post_init__(self) -> None:
         check_counts(self, "max_steps")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs listed comparisons, a loss with dual slopes, and a regularizer whose conjugate has a derivative."""
-        risk = problem.risk.form(SeparableRisk)
-        if isinstance(risk, Reason):
-            return risk
+        risk = risk_as(problem, SeparableRisk)
         box = risk.loss.dual_box(risk.parts)
         if box is None:
-            return Reason("its margins are hard constraints" if risk.hard else "its loss says no dual slopes")
+            raise UnsupportedProblemError(
+                "its margins are hard constraints" if risk.hard else "its loss says no dual slopes"
+            )
         if not problem.regularizer.smooth_conjugate:
-            return Reason("the conjugate of its regularizer has no derivative")
+            raise UnsupportedProblemError("the conjugate of its regularizer has no derivative")
         return partial(self._ascend, problem, risk, box)
 
     def memory(self, problem: MetricProblem) -> float | None:

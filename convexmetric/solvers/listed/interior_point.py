@@ -14,14 +14,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.program import ConicQP
 from convexmetric.solvers.numerics.starts import heavy_start
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, row_width
-from convexmetric.solvers.run.needs import quadratic_part
+from convexmetric.solvers.run.needs import quadratic_part, risk_as
 
 __all__ = ["InteriorPoint"]
 
@@ -37,22 +38,17 @@ class InteriorPoint(Solver):
 
     name: ClassVar[str] = "interior-point"
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges of listed comparisons and a linear or quadratic penalty."""
-        hinges, quadratic = problem.risk.form(ListedHinges), quadratic_part(problem)
-        if isinstance(hinges, Reason):
-            return hinges
-        if isinstance(quadratic, Reason):
-            return quadratic
+        hinges = risk_as(problem, ListedHinges)
+        quadratic_part(problem)
         if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > MAX_BYTES:
-            return Reason(f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
+            raise UnsupportedProblemError(f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the rows, as coordinates and as elements of the cone, twice, and two squares of the smaller side."""
-        hinges, cone = problem.risk.form(ListedHinges), problem.cone
-        if isinstance(hinges, Reason):
-            return None
+        hinges, cone = risk_as(problem, ListedHinges), problem.cone
         count, width = len(hinges.comparisons), row_width(hinges.comparisons)
         rows = 4.0 * width if cone.diagonal else 3.0 * width + 3.0 * cone.d**2
         return FLOAT * (count * (rows + 40.0) + 2.0 * min(count, cone.size) ** 2)

@@ -29,13 +29,14 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.cones.base import Array
 from convexmetric.deadline import looking
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import DualPoint, ListedPairs, Reason
+from convexmetric.risks import DualPoint, ListedPairs
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT
-from convexmetric.solvers.run.needs import full_metrics
+from convexmetric.solvers.run.needs import need_full_metrics, risk_as
 from convexmetric.threads import over_rows
 
 __all__ = ["DualNewton"]
@@ -77,22 +78,17 @@ class DualNewton(Solver):
 
     name: ClassVar[str] = "dual-newton"
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm, squared or not."""
-        listed, full, norm = problem.risk.form(ListedPairs), full_metrics(problem), problem.regularizer.weights()
-        if isinstance(listed, Reason):
-            return listed
-        if full is not None:
-            return full
+        listed, norm = risk_as(problem, ListedPairs), problem.regularizer.weights()
+        need_full_metrics(problem)
         if norm is None or norm.trace or (norm.squared and norm.norm):
-            return Reason("its regularizer is not a Frobenius norm")
+            raise UnsupportedProblemError("its regularizer is not a Frobenius norm")
         return lambda monitor: _Run(problem, listed, norm, monitor).follow()
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of four metrics, and of differences of pairs three times, or of free pairs or points four times."""
-        listed, d = problem.risk.form(ListedPairs), problem.cone.d
-        if isinstance(listed, Reason):
-            return None
+        listed, d = risk_as(problem, ListedPairs), problem.cone.d
         count, points = len(listed.pairs), len(listed.pairs.X)
         return FLOAT * d * (4.0 * d + max(3.0 * count, 4.0 * min(count, points)))
 
@@ -320,7 +316,7 @@ class _System:
         self.ridge, self.accuracy = 0.0, FINEST_CG_ACCURACY
 
     def _diagonal(self) -> Array:
-        """Of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
+        """Diagonal of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
         diagonal, size = np.empty(len(self.i)), BLOCK_PAIRS
         for first in looking(range(0, len(self.i), size)):
             rows = slice(first, first + size)

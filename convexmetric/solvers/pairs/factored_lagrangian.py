@@ -25,14 +25,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImagePass, ImageRisk, ListedPairs, Reason
 from convexmetric.solvers.numerics.trust_region import new_radius, steihaug
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT
-from convexmetric.solvers.run.needs import full_metrics
+from convexmetric.solvers.run.needs import need_full_metrics, risk_as
 
 __all__ = ["FactoredLagrangian"]
 
@@ -83,24 +83,19 @@ class FactoredLagrangian(Solver):
 
     name: ClassVar[str] = "factored-lagrangian"
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs losses of pairs, full metrics, and a Frobenius norm, its square with a trace or without, or a trace."""
-        images, full, norms = problem.risk.form(ImageRisk), full_metrics(problem), problem.regularizer.weights()
-        if isinstance(images, Reason):
-            return images
-        if full is not None:
-            return full
+        images, norms = risk_as(problem, ImageRisk), problem.regularizer.weights()
+        need_full_metrics(problem)
         if norms is None or (norms.norm and (norms.trace or norms.squared)):
-            return Reason("its regularizer is neither a Frobenius norm nor a trace")
+            raise UnsupportedProblemError("its regularizer is neither a Frobenius norm nor a trace")
         if problem.G is not None:
-            return Reason("it has a linear term")
+            raise UnsupportedProblemError("it has a linear term")
         return partial(self._rounds, problem, images, norms)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
-        images, listed, d = problem.risk.form(ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
-        if isinstance(images, Reason):
-            return None
+        images, listed, d = risk_as(problem, ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
         n = float(len(images.X))
         pairs = 6.0 * n * n if isinstance(listed, Reason) else 3.0 * len(listed.pairs) * min(RANK, d)
         return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)

@@ -12,13 +12,19 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason, SmoothRisk, tangent_dual
+from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import metric_memory, pass_memory
-from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
+from convexmetric.solvers.run.needs import (
+    linear_part,
+    need_full_metrics,
+    need_linear_penalty,
+    risk_as,
+)
 
 __all__ = ["LowRankNewton"]
 
@@ -45,19 +51,15 @@ class LowRankNewton(Solver):
 
     name: ClassVar[str] = "low-rank-newton"
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
-        risk, full, linear = problem.risk.form(SmoothRisk), full_metrics(problem), linear_penalty(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if full is not None:
-            return full
-        if linear is not None:
-            return linear
+        risk = risk_as(problem, SmoothRisk)
+        need_full_metrics(problem)
+        need_linear_penalty(problem)
         try:
             objective = _SmoothObjective(linear_part(problem), risk)
-        except np.linalg.LinAlgError:
-            return Reason("its penalty does not grow with every metric")
+        except np.linalg.LinAlgError as error:
+            raise UnsupportedProblemError("its penalty does not grow with every metric") from error
         return partial(self._descend_and_grow, problem, objective)
 
     def memory(self, problem: MetricProblem) -> float | None:

@@ -18,11 +18,12 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason, SmoothRisk, tangent_dual
+from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import metric_memory, pass_memory
-from convexmetric.solvers.run.needs import linear_part
+from convexmetric.solvers.run.needs import linear_part, risk_as
 
 __all__ = ["ProximalGradient"]
 
@@ -42,13 +43,11 @@ class ProximalGradient(Solver):
 
     name: ClassVar[str] = "proximal-gradient"
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
-        risk, quadratic = problem.risk.form(SmoothRisk), problem.quadratic()
-        if isinstance(risk, Reason):
-            return risk
+        risk, quadratic = risk_as(problem, SmoothRisk), problem.quadratic()
         if quadratic is None or isinstance(quadratic, np.ndarray):
-            return Reason("its regularizer is neither linear, nor a squared Frobenius norm, nor their sum")
+            raise UnsupportedProblemError("its regularizer is not linear, a squared Frobenius norm, or their sum")
         return partial(self._steps, problem, risk, quadratic)
 
     def memory(self, problem: MetricProblem) -> float | None:

@@ -90,7 +90,7 @@ class GapWarning(UserWarning):
 
 
 class LongSolveWarning(UserWarning):
-    """A solve without a limit is forecast to take minutes or more; the message says how long, and how to limit it."""
+    """A solve without a limit will take minutes or more; the message says how long, and how to limit it."""
 
 
 class LostShardsWarning(UserWarning):

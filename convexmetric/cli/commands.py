@@ -288,9 +288,7 @@ def solve(
 @app.command()
 def explain(
     name: Stated,
-    measure: Annotated[
-        bool, typer.Option(help="Measure an evaluation of the objective, and forecast how long a solve takes.")
-    ] = True,
+    measure: Annotated[bool, typer.Option(help="Measure an evaluation of the objective.")] = True,
     max_seconds: Annotated[
         float | None, typer.Option(help="Say what a solve with this limit begins with.", show_default=False)
     ] = None,

@@ -176,10 +176,6 @@ def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
         "others": others,
         "pass_seconds": explanation.pass_seconds,
         "memory": explanation.memory,
-        "forecast": [
-            {"gap": gap, "least_seconds": least, "most_seconds": _finite(most)}
-            for gap, (least, most) in explanation.forecast.items()
-        ],
     }
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
-from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning
+from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning, UnsupportedProblemError
 from convexmetric.measures import measure_named
 from convexmetric.risks import (
     CutDual,
@@ -104,24 +104,30 @@ class ShardedRisk(Risk):
         other.backend = as_backend(engine)
         return other
 
-    def here(self) -> QueryRisk | Reason:
-        """The same risk in the memory of this process, for samples of its queries; or why it cannot be.
+    def here(self) -> QueryRisk:
+        """The same risk in the memory of this process, for samples of its queries.
 
         Raises
         ------
         InputError
             If the files are damaged.
+        UnsupportedProblemError
+            If it cannot be there; the message is a clause.
         """
         if len(self.pieces) > 1:
-            return Reason("its queries rank several sets of points")
+            raise UnsupportedProblemError("its queries rank several sets of points")
         size = sum(size for size, _ in self.pieces[0].files.values())
         if size > self.cache:
-            return Reason(f"its data are {size:,} bytes, and a process may keep {self.cache:,}: raise cache")
+            reason = f"its data are {size:,} bytes, and a process may keep {self.cache:,}: raise cache"
+            raise UnsupportedProblemError(reason)
         try:
             risk = load(_cut(self, 1, self.cache)[0]).risk
         except OSError as error:
-            return Reason(f"its data cannot be read here ({error})")
-        return risk.form(QueryRisk)
+            raise UnsupportedProblemError(f"its data cannot be read here ({error})") from error
+        found = risk.form(QueryRisk)
+        if isinstance(found, Reason):
+            raise UnsupportedProblemError(found)
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the engine, which lives where it was made."""

@@ -12,7 +12,6 @@ seen by their projection on that span; T ignores the rest, so that ``T x`` is th
 from __future__ import annotations
 
 import os
-import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -134,11 +133,6 @@ class SimilarityOperator:
         Distances are computed in float64, so that "undecided" means equal to 1 after rounding.
         """
         return verdicts(self.squared_distances(X, X2))
-
-    def verify(self, X: Any, X2: Any = None) -> NDArray[np.int8]:
-        """The old name of :meth:`verdicts`: ``verify`` is what is done to certificates."""
-        warnings.warn("verify is now called verdicts", DeprecationWarning, stacklevel=2)
-        return self.verdicts(X, X2)
 
     @cached_property
     def singular_values(self) -> Array:

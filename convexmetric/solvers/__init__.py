@@ -12,14 +12,11 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.cuts import ConicCuttingPlanes, CuttingPlanes, SampledCuttingPlanes
+from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explain import Explanation, Step, explain
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
-from convexmetric.solvers.hinges.newton_system import NewtonSystemSettings
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
-from convexmetric.solvers.numerics.factors import FactorSettings
-from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.run import Monitor, Solver
@@ -33,21 +30,17 @@ __all__ = [
     "AugmentedLagrangian",
     "ColumnGeneration",
     "Conic",
-    "ConicCuttingPlanes",
     "CuttingPlanes",
     "DualAscent",
     "DualNewton",
     "Exact",
     "Explanation",
-    "FactorSettings",
     "FactoredDescent",
     "FactoredLagrangian",
     "InteriorPoint",
-    "InteriorPointSettings",
     "LowRankDescent",
     "LowRankNewton",
     "Monitor",
-    "NewtonSystemSettings",
     "ProjectedSubgradient",
     "ProximalGradient",
     "RandomisedSolver",

@@ -17,7 +17,6 @@ from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
 from convexmetric.lazy import cvxpy as cp
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers.conic_calls import attempted
-from convexmetric.risks import Reason
 from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, stated_entries
 
@@ -72,7 +71,7 @@ class Conic(Solver):
                 f"{self.backend.upper()} is not installed; install it with: {CONIC_SOLVERS[self.backend]}"
             )
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Anything that can be stated can be tried."""
         return partial(self._run, problem)
 

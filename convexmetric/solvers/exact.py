@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from convexmetric.errors import SolverError
+from convexmetric.errors import SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
-from convexmetric.solvers.forecast import legs_within
+from convexmetric.solvers.costs import legs_within
 from convexmetric.solvers.routes import Leg, legs, refusal
 from convexmetric.solvers.run import Monitor, Run, Solver
 
@@ -24,32 +24,32 @@ class Exact(Solver):
     ----------
     stages : tuple of Solver, optional
         Take these, in this order. Default: those of the table in ``convexmetric/solvers/routes.py``;
-        :func:`~convexmetric.explain` says which they are for a problem, and why. Before them, where recorded solves
-        say that the first has no certificate to show within the time limit, sampled cutting planes.
+        :func:`~convexmetric.explain` says which they are for a problem, and why. Before them, where the time
+        limit is too short for the passes that a solve takes, sampled cutting planes.
     """
 
     name: ClassVar[str] = "exact"
 
     stages: tuple[Solver, ...] | None = None
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs one solver that fits.
 
         The run begins with the one that left a checkpoint.
         """
         if self.stages is not None:
-            prepared = [(stage.name, stage.prepare(problem)) for stage in self.stages]
-            return _refused(prepared) or partial(_run_in_order, prepared)
-        found = legs(problem)
-        return _refused(_named(found)) or partial(_run_in_time, problem, found)
+            prepared = [(stage.name, stage.prepared(problem)) for stage in self.stages]
+            run: Run = partial(_run_in_order, prepared)
+        else:
+            found = legs(problem)
+            prepared, run = _named(found), partial(_run_in_time, problem, found)
+        if all(isinstance(one, Reason) for _, one in prepared):
+            raise UnsupportedProblemError(refusal(prepared))
+        return run
 
 
 def _named(found: list[Leg]) -> list[tuple[str, Run | Reason]]:
     return [(leg.route.solver.name, leg.run) for leg in found]
-
-
-def _refused(prepared: list[tuple[str, Run | Reason]]) -> Reason | None:
-    return refusal(prepared) if all(isinstance(run, Reason) for _, run in prepared) else None
 
 
 def _run_in_time(problem: MetricProblem, found: list[Leg], monitor: Monitor) -> None:

@@ -9,7 +9,7 @@ from convexmetric.arguments import check_seconds
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
-from convexmetric.solvers.forecast import WIDTH, Costs, costs_of, legs_within
+from convexmetric.solvers.costs import WIDTH, Costs, costs_of, legs_within
 from convexmetric.solvers.routes import ADVICE, Leg
 from convexmetric.solvers.run import Solver
 
@@ -56,12 +56,6 @@ class Explanation:
     memory : float or None
         Bytes that the first solver holds at its peak beside the problem, estimated by
         :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`; None where there is no estimate.
-    forecast : dict of float to (float, float)
-        Seconds, least and most, to certified gaps of 1e-1, 1e-2, 1e-3 and 1e-6: what recorded solves that the same
-        solver began cost, the few that are nearest in number of parts and of coordinates, in evaluations of the
-        objective, times ``pass_seconds``. The most is infinite where one of them did not reach the gap in the time it
-        had; gaps that most of them did not reach are left out. Empty where there are no such records, or nothing was
-        measured.
     """
 
     title: str
@@ -69,7 +63,6 @@ class Explanation:
     others: tuple[Step, ...]
     pass_seconds: float | None
     memory: float | None
-    forecast: dict[float, tuple[float, float]]
 
     @property
     def chosen(self) -> str | None:
@@ -81,7 +74,7 @@ class Explanation:
         others = [f"     {step.name:<23}{step.why}" for step in self.others]
         if not steps:
             return "\n".join([self.title, "No solver of the default can solve it:", *others, fill(ADVICE, WIDTH)])
-        costs = str(Costs(self.steps[0].name, self.pass_seconds, self.memory, self.forecast)).splitlines()
+        costs = str(Costs(self.steps[0].name, self.pass_seconds, self.memory)).splitlines()
         return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *costs])
 
 
@@ -95,10 +88,10 @@ def explain(problem: MetricProblem, measure: bool = True, max_seconds: float | N
     problem : MetricProblem
         What would be solved.
     measure : bool
-        Measure an evaluation of the objective at the Euclidean metric; without it there is no forecast of time.
+        Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
     max_seconds : float, optional
-        A limit as for :func:`~convexmetric.solve`: where recorded solves say that the first solver has no certificate
-        to show by then, another comes before it. To know that, a pass may be measured whatever ``measure`` says.
+        A limit as for :func:`~convexmetric.solve`: where the usual number of passes takes longer, a solver with a
+        certificate to show by then comes first. To know that, a pass may be measured whatever ``measure`` says.
 
     Returns
     -------
@@ -134,7 +127,6 @@ def explain(problem: MetricProblem, measure: bool = True, max_seconds: float | N
         others=_not_taken(found),
         pass_seconds=costs.pass_seconds,
         memory=costs.memory,
-        forecast=costs.forecast,
     )
 
 

@@ -16,7 +16,6 @@ from typing import Any
 from convexmetric.deadline import looking
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem, checked_weight
-from convexmetric.risks import Reason
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.cuts.cutting_planes import Pool
@@ -118,14 +117,13 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
     for weight in looking(sorted(set(weights), reverse=True)):
         this = problem.with_reg(weight)
         bare = this.without_constant()
-        follow = newton.prepare(bare) if isinstance(newton, SemismoothNewton) else None
-        if follow is None or isinstance(follow, Reason):
+        if not isinstance(newton, SemismoothNewton) or newton.unsupported(bare) is not None:
             last = solutions[weight] = limits.solve(this, solver, last)
             continue
         monitor = limits.monitor(this)
         monitor.solver = newton.name
         start_from_nothing(bare, monitor)
-        warm = within_limit(bare, partial(follow, warm=warm), monitor)
+        warm = within_limit(bare, partial(newton.prepare(bare), warm=warm), monitor)
         solutions[weight] = concluded(this, newton, monitor)
         solutions[weight].pass_on_interrupt()
     return [solutions[weight] for weight in weights]

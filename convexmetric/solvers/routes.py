@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, SeparableRisk, SmoothRisk
 from convexmetric.risks.query import QueryRisk
@@ -22,7 +22,7 @@ from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, D
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.run import Run, Solver
 from convexmetric.solvers.run.machine import too_large
-from convexmetric.solvers.run.needs import diagonal_metrics, squared_norm
+from convexmetric.solvers.run.needs import need_diagonal_metrics, risk_as, squared_norm
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
 __all__ = ["ADVICE", "ROUTES", "Leg", "Route", "legs", "refusal", "routes_table"]
@@ -100,16 +100,14 @@ def _many_weights(problem: MetricProblem) -> Reason | None:
 
 def _few_weights(problem: MetricProblem) -> Reason | None:
     """For cutting planes before semismooth Newton."""
-    for needed in (problem.risk.form(PairwiseRisk), diagonal_metrics(problem), squared_norm(problem)):
-        if isinstance(needed, Reason):
-            return needed
+    risk_as(problem, PairwiseRisk)
+    need_diagonal_metrics(problem)
+    squared_norm(problem)
     return Reason(f"it has more than {FEW_WEIGHTS} features") if problem.cone.d > FEW_WEIGHTS else None
 
 
 def _many_pairs(problem: MetricProblem) -> Reason | None:
-    risk = problem.risk.form(PairwiseRisk)
-    if isinstance(risk, Reason):
-        return risk
+    risk = risk_as(problem, PairwiseRisk)
     pairs = int(risk.pairs.sum())
     if pairs < MANY_PAIRS * min(problem.cone.size, LOW_RANK * problem.cone.d):
         return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of a metric of low rank")
@@ -129,16 +127,12 @@ def _pairs_held(problem: MetricProblem) -> Reason | None:
 
 
 def _few_near(problem: MetricProblem) -> Reason | None:
-    risk = problem.risk.form(PairwiseRisk)
-    if isinstance(risk, Reason):
-        return risk
+    risk = risk_as(problem, PairwiseRisk)
     return None if few_near(risk) else Reason(f"more than {FEW_NEAR:.1%} of the items of its queries are near ones")
 
 
 def _long_pass(problem: MetricProblem) -> Reason | None:
-    risk = problem.risk.form(QueryRisk)
-    if isinstance(risk, Reason):
-        return risk
+    risk = risk_as(problem, QueryRisk)
     if isinstance(risk, SmoothRisk):
         return Reason("its losses are smooth")
     if problem.cone.size > LONG_PASS_COORDINATES:
@@ -148,9 +142,7 @@ def _long_pass(problem: MetricProblem) -> Reason | None:
 
 
 def _other_penalty(problem: MetricProblem) -> Reason | None:
-    listed = problem.risk.form(SeparableRisk)
-    if isinstance(listed, Reason):
-        return listed
+    risk_as(problem, SeparableRisk)
     return None if problem.quadratic() is None else Reason("its penalty is linear or quadratic")
 
 
@@ -310,9 +302,11 @@ def _leg(route: Route, problem: MetricProblem, taken: list[Solver]) -> Run | Rea
         return Reason("it is taken already")
     if route.last_resort and taken:
         return Reason("others can solve the problem")
-    run = route.solver.prepare(problem)
-    reason = None if isinstance(run, Reason) else route.taken(problem) or too_large(problem, route.solver)
-    return run if reason is None else reason
+    try:
+        run = route.solver.prepare(problem)
+        return route.taken(problem) or too_large(problem, route.solver) or run
+    except UnsupportedProblemError as error:
+        return Reason(error)
 
 
 def refusal(prepared: Iterable[tuple[str, Run | Reason]]) -> Reason:

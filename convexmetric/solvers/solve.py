@@ -38,10 +38,10 @@ from convexmetric.solvers.approximate import (
     StochasticTriplets,
 )
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
+from convexmetric.solvers.costs import costs_of, legs_within, long_solve
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.ending import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.forecast import costs_of, legs_within, long_solve
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
@@ -189,7 +189,7 @@ def solve(
     GapWarning
         If the certified gap ends above ``tol``.
     LongSolveWarning
-        If it is forecast to take minutes, and there is no limit and no progress bar, which has the forecast.
+        If it will take minutes, and there is no limit and no progress bar.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def _run(
 ) -> None:
     """All of a solve but its end, on the problem without its constant."""
     with memory_limit(max_memory):
-        run = chosen.prepare(bare)
+        run = chosen.prepared(bare)
         run = run if isinstance(run, Reason) else too_large(bare, chosen) or run
     if isinstance(run, Reason):
         raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
@@ -278,7 +278,7 @@ def _run(
     if display is not None:
         display.say(str(costs_of(bare, _first(chosen, bare, monitor.max_seconds))))
     elif monitor.max_seconds is None and monitor.max_iter is None:
-        said = long_solve(bare, _first(chosen, bare, None), monitor.tol)
+        said = long_solve(bare)
         if said is not None:
             warnings.warn(said, LongSolveWarning, stacklevel=5)
     if state is not None:

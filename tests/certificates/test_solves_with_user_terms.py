@@ -158,7 +158,7 @@ def test_a_failure_of_the_conic_solver_gives_advice_that_can_be_followed(monkeyp
 def test_any_solver_that_fits_may_be_named(name):
     problem = instance(name).subject_to(lambda M: [cp.trace(M) <= 0.5], lambda M: 0.1 * cp.sum(cp.abs(M)))
     lower, upper, fit = [], [], []
-    for solver in (*SOLVERS, cm.CuttingPlanes(groups=3), cm.ConicCuttingPlanes(), cm.Conic("clarabel")):
+    for solver in (*SOLVERS, cm.CuttingPlanes(groups=3), cm.CuttingPlanes(master="conic"), cm.Conic("clarabel")):
         if solver in ("mosek", "cvxopt", "sdpa"):
             continue
         try:

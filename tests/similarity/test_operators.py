@@ -153,9 +153,3 @@ def test_shapes_are_checked():
     with pytest.raises(InputError, match=r"embedding must have a method transform\(X\), got str"):
         cm.SimilarityOperator(np.eye(2), "rbf")
     assert repr(T).startswith("SimilarityOperator(3 x 6 features")
-
-
-def test_the_old_name_of_verdicts_still_answers():
-    operator = cm.SimilarityOperator(np.zeros((0, 6)))
-    with pytest.warns(DeprecationWarning, match="verdicts"):
-        assert (operator.verify(X) == 1).all()

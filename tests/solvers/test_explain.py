@@ -73,12 +73,10 @@ def test_it_prints_a_short_table(name):
     assert len(lines) <= 19
     assert max(map(len, lines)) <= 125
     assert lines[1].startswith(f"  1. {explanation.chosen} ")
-    costs = " ".join(lines[-3:])
+    costs = lines[-1]
     assert "(measured)" in costs
     assert "(estimated)" in costs
-    assert "recorded solves of this shape" in costs
     assert 0.0 < explanation.pass_seconds < 10.0
-    assert all(0.0 < least <= most for least, most in explanation.forecast.values())
 
 
 def test_nothing_is_evaluated_where_nothing_is_to_be_measured(monkeypatch):
@@ -86,9 +84,7 @@ def test_nothing_is_evaluated_where_nothing_is_to_be_measured(monkeypatch):
     monkeypatch.setattr(problem.risk, "value", None)
     explanation = cm.explain(problem, measure=False)
     assert explanation.pass_seconds is None
-    assert explanation.forecast == {}
     assert "measured" not in str(explanation)
-    assert "recorded" not in str(explanation)
 
 
 def test_a_constant_changes_nothing():

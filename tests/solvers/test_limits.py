@@ -17,7 +17,7 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.deadline import OutOfTime, deadline, look, looking
 from convexmetric.errors import GapWarning, InputError, LongSolveWarning, UnsupportedProblemError
 from convexmetric.measures import MEASURES
-from convexmetric.solvers import forecast
+from convexmetric.solvers import costs
 from convexmetric.solvers.ending import GRACE_SHARE, LEAST_GRACE
 from convexmetric.solvers.ending import _risk_of as risk_of
 from convexmetric.solvers.run import base, machine
@@ -264,9 +264,9 @@ def test_a_long_solve_says_so_and_a_small_or_limited_one_does_not(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LongSolveWarning)
         cm.solve(problem, 0.1)
-    monkeypatch.setattr(forecast, "MANY_DISTANCES", 1)
-    monkeypatch.setattr(forecast, "pass_seconds", lambda problem: 100.0)
-    with pytest.warns(LongSolveWarning, match=r"forecast to take .*max_seconds"):
+    monkeypatch.setattr(costs, "MANY_DISTANCES", 1)
+    monkeypatch.setattr(costs, "pass_seconds", lambda problem: 100.0)
+    with pytest.warns(LongSolveWarning, match=r"take 2.8 h. max_seconds"):
         cm.solve(problem, 0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", LongSolveWarning)

@@ -7,16 +7,14 @@ import pytest
 
 import convexmetric as cm
 from convexmetric import solvers
-from convexmetric.solvers import FactorSettings, InteriorPointSettings, NewtonSystemSettings
 
 NAMES = ("approximate", "cuts", "hinges", "listed", "pairs", "smooth")
 FAMILIES = tuple(f"convexmetric.solvers.{name}." for name in NAMES)
 CLASSES = [getattr(solvers, name) for name in solvers.__all__ if isinstance(getattr(solvers, name), type)]
 SOLVERS = [kind for kind in CLASSES if issubclass(kind, solvers.Solver) and kind.__module__.startswith(FAMILIES)]
-KINDS = [*SOLVERS, FactorSettings, InteriorPointSettings, NewtonSystemSettings]
 #: Their settings are described with those of the solvers that they are bases of, or derived from.
-OTHERS = (solvers.ApproximateSolver, solvers.RandomisedSolver, solvers.ConicCuttingPlanes)
-KINDS = [kind for kind in KINDS if kind not in OTHERS]
+OTHERS = (solvers.ApproximateSolver, solvers.RandomisedSolver)
+KINDS = [kind for kind in SOLVERS if kind not in OTHERS and fields(kind)]
 #: What is wrong for a setting of this type.
 WRONG = {
     bool: (2, "yes"),
@@ -46,10 +44,3 @@ def test_every_setting_refuses_what_is_out_of_its_range(kind, name):
             continue  # It may ask for nothing.
         with pytest.raises(cm.errors.InputError, match=name):
             replace(kind(), **{name: wrong})
-
-
-def test_factors_that_shorten_steps_are_below_one():
-    for kind in KINDS:
-        for name in {"backtracking", "width_factor", "boundary_share"} & {field.name for field in fields(kind)}:
-            with pytest.raises(cm.errors.InputError, match="above 0 and below 1"):
-                replace(kind(), **{name: 1.0})

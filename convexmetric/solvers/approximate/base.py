@@ -11,7 +11,6 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from convexmetric.arguments import check_positive_number
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
@@ -20,7 +19,6 @@ from convexmetric.solvers.run import Monitor, Solver, check_counts, check_flags
 __all__ = [
     "ApproximateSolver",
     "RandomisedSolver",
-    "check_widths",
     "generator_at",
     "next_stop",
     "resumed",
@@ -68,15 +66,6 @@ class RandomisedSolver(ApproximateSolver):
     def fresh_seed(self) -> int:
         """What all draws of a run are made from; a checkpoint keeps it."""
         return int(as_generator(self.random_state).integers(2**62))
-
-
-def check_widths(settings: object, name: str) -> None:
-    """Raise an :class:`InputError` unless this setting is a tuple of positive finite numbers."""
-    widths = getattr(settings, name)
-    if not isinstance(widths, tuple) or not widths:
-        raise InputError(f"{name} must be a tuple of positive finite numbers, got {widths!r}")
-    for width in widths:
-        check_positive_number(width, f"every entry of {name}")
 
 
 def generator_at(seed: int, place: int) -> np.random.Generator:

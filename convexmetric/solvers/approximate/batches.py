@@ -8,9 +8,12 @@ from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.approximate.base import RandomisedSolver
-from convexmetric.solvers.run import Monitor, check_counts, check_positive
+from convexmetric.solvers.run import Monitor, check_counts
 
-__all__ = ["BatchSolver", "is_due", "offered"]
+__all__ = ["BOUND_WIDTH", "BatchSolver", "is_due", "offered"]
+
+#: Smoothing, in margins, of the hinges whose slopes give the lower bound.
+BOUND_WIDTH = 0.01
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,6 @@ class BatchSolver(RandomisedSolver):
         B, comparisons drawn for a step.
     batch_similar, batch_dissimilar : int or None
         B_1 and B_2, pairs of each kind drawn for the linear term; None for as many as comparisons.
-    bound_width : float
-        Smoothing, in margins, of the hinges whose slopes give the lower bound.
     epoch_draws : int
         Draws of an epoch where there are more comparisons than that.
     """
@@ -34,14 +35,12 @@ class BatchSolver(RandomisedSolver):
     batch_similar: int | None = None
     batch_dissimilar: int | None = None
     epochs: int = 10
-    bound_width: float = 0.01
     epoch_draws: int = 1_000_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         given = [name for name in ("batch_similar", "batch_dissimilar") if getattr(self, name) is not None]
         check_counts(self, "batch", "epoch_draws", *given)
-        check_positive(self, "bound_width")
 
     @property
     def pairs(self) -> tuple[int, int]:

@@ -26,14 +26,21 @@ import numpy as np
 from convexmetric.arguments import is_real
 from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones.base import Array, real_array
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import DualPoint, LogisticRankingRisk, Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.approximate.base import RandomisedSolver, resumed
-from convexmetric.solvers.run import Monitor, Run, check_counts, check_shares
-from convexmetric.solvers.run.needs import full_metrics, linear_part, trace_weight
+from convexmetric.solvers.run import Monitor, Run, check_counts
+from convexmetric.solvers.run.needs import linear_part, need_full_metrics, risk_as, trace_weight
 
 __all__ = ["FactoredDescent"]
+
+#: Share of what the gradient promises that a step of the line search must gain.
+SUFFICIENT_GAIN = 1e-4
+#: Factor by which a step that does not is shortened.
+BACKTRACKING = 0.5
+#: The line search gives up at this share of the first length.
+SHORTEST_STEP = 1e-12
 
 
 @dataclass(frozen=True)
@@ -59,12 +66,6 @@ class FactoredDescent(RandomisedSolver):
         Descend equation 8 as the paper prints it, with near and far items exchanged.
     random_state : int, numpy.random.Generator or None
         Of a random start.
-    sufficient_gain : float
-        Share of what the gradient promises that a step of the line search must gain.
-    backtracking : float
-        Factor by which a step that does not is shortened.
-    shortest_step : float
-        The line search gives up at this share of the first length.
     """
 
     name: ClassVar[str] = "factored-descent"
@@ -76,14 +77,10 @@ class FactoredDescent(RandomisedSolver):
     epochs: int = 5_000
     accuracy: float = 1e-10
     look_every: int = 50
-    sufficient_gain: float = 1e-4
-    backtracking: float = 0.5
-    shortest_step: float = 1e-12
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(self, "c", "look_every")
-        check_shares(self, "sufficient_gain", "backtracking", "shortest_step")
         if self.step is not None and not (is_real(self.step) and 0.0 < self.step < np.inf):
             raise InputError(f"step must be a positive number, or None for a line search, got {self.step!r}")
         if not (is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):
@@ -91,20 +88,16 @@ class FactoredDescent(RandomisedSolver):
         if isinstance(self.start, str) and self.start not in ("own", "random"):
             raise InputError(f"start must be 'own', 'random' or a factor, got {self.start!r}")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics and a trace."""
-        risk, reg, full = problem.risk.form(SmoothRisk), trace_weight(problem), full_metrics(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if full is not None:
-            return full
-        if isinstance(reg, Reason):
-            return reg
+        risk = risk_as(problem, SmoothRisk)
+        need_full_metrics(problem)
+        trace_weight(problem)
         if not self.as_printed:
             return partial(self._descend, problem, risk, risk)
         logistic = problem.risk.form(LogisticRankingRisk)
         if isinstance(logistic, Reason):
-            return Reason(
+            raise UnsupportedProblemError(
                 "as_printed is about a sign in the logistic loss over near and far items, which it does not have"
             )
         return partial(self._descend, problem, risk, logistic.exchanged())
@@ -155,11 +148,11 @@ class FactoredDescent(RandomisedSolver):
 
     def _searched(self, objective: _Objective, here: _Point, length: float) -> _Point | None:
         square, share = float(np.vdot(here.gradient, here.gradient)), 1.0
-        while share > self.shortest_step and square > 0.0:
+        while share > SHORTEST_STEP and square > 0.0:
             there = objective.at(here.B - share * length * here.gradient)
-            if there.value <= here.value - self.sufficient_gain * share * length * square:
+            if there.value <= here.value - SUFFICIENT_GAIN * share * length * square:
                 return there
-            share *= self.backtracking
+            share *= BACKTRACKING
         return None
 
     def _look(

@@ -25,12 +25,23 @@ import scipy
 
 from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.approximate.base import RandomisedSolver, generator_at, resumed
 from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
-from convexmetric.solvers.run import Monitor, Run, check_counts, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Run, check_counts
 
 __all__ = ["LowRankDescent"]
+
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 1.0
+#: Factor from one width to the next.
+WIDTH_FACTOR = 0.3
+#: L-BFGS ends where a step gains less than this share of the objective.
+ACCURACY = 1e-9
+#: Pairs of steps and changes of the gradient from which L-BFGS approximates the second derivative.
+CORRECTIONS = 10
+#: Share of nonzero entries up to which points are multiplied as sparse ones.
+SPARSE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -53,16 +64,6 @@ class LowRankDescent(RandomisedSolver):
         Refused: the paper prints no procedure.
     random_state : int, numpy.random.Generator or None
         Of the starts: the same seed makes the same iterates.
-    first_width : float
-        First width of the smoothed hinges, in margins.
-    width_factor : float
-        Factor from one width to the next.
-    accuracy : float
-        L-BFGS ends where a step gains less than this share of the objective.
-    corrections : int
-        Pairs of steps and changes of the gradient from which L-BFGS approximates the second derivative.
-    sparse_share : float
-        Share of nonzero entries up to which points are multiplied as sparse ones.
     """
 
     name: ClassVar[str] = "low-rank-descent"
@@ -73,23 +74,15 @@ class LowRankDescent(RandomisedSolver):
     epochs: int = 10_000
     widths: int = 5
     steps: int = 100
-    first_width: float = 1.0
-    width_factor: float = 0.3
-    accuracy: float = 1e-9
-    corrections: int = 10
-    sparse_share: float = 0.2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "rank", "starts", "widths", "steps", "corrections")
-        check_positive(self, "first_width")
-        check_shares(self, "width_factor", "accuracy", "sparse_share")
+        check_counts(self, "rank", "starts", "widths", "steps")
         check_not_printed(self)
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a pairwise risk, full metrics and a trace."""
-        found = factored(problem)
-        return found if isinstance(found, Reason) else partial(self._descents, problem, *found)
+        return partial(self._descents, problem, *factored(problem))
 
     def _descents(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Descend from every start."""
@@ -105,7 +98,7 @@ class LowRankDescent(RandomisedSolver):
         for start in range(first, self.starts):
             B = descent.start(rank, generator_at(seed, start)) if B is None else B
             while number < self.widths and descent.passes < self.epochs:
-                width = risk.margin * self.first_width * self.width_factor**number
+                width = risk.margin * FIRST_WIDTH * WIDTH_FACTOR**number
                 B = descent.descend(B, width)
                 number += 1
                 left_here = {"numbers": np.array([start, number, descent.passes, seed]), "B": B}
@@ -127,7 +120,7 @@ class _Descent:
     passes: int = 0
 
     def __post_init__(self) -> None:
-        self.factor = PairwiseFactor(self.problem, self.risk, self.monitor, self.settings.sparse_share)
+        self.factor = PairwiseFactor(self.problem, self.risk, self.monitor, SPARSE_SHARE)
         self.G = self.problem.G
 
     def start(self, rank: int, rng: np.random.Generator) -> Array:
@@ -158,9 +151,9 @@ class _Descent:
 
         options = {
             "maxiter": settings.steps,
-            "maxcor": settings.corrections,
+            "maxcor": CORRECTIONS,
             "maxfun": max(1, settings.epochs - self.passes),
-            "ftol": settings.accuracy,
+            "ftol": ACCURACY,
             "gtol": 0.0,
         }
         result = scipy.optimize.minimize(

@@ -12,11 +12,11 @@ from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.approximate.base import RandomisedSolver
 from convexmetric.solvers.approximate.batches import offered
 from convexmetric.solvers.run import Monitor
-from convexmetric.solvers.run.needs import full_metrics, trace_weight
+from convexmetric.solvers.run.needs import need_full_metrics, risk_as, trace_weight
 
 __all__ = ["PairwiseFactor", "check_not_printed", "factored"]
 
@@ -68,14 +68,11 @@ class PairwiseFactor:
         return offered(self.problem, self.risk, self.monitor, B.T @ B, width, **details)
 
 
-def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float] | Reason:
+def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float]:
     """Risk and weight of the trace of a problem for descents on a factor: a pairwise risk, full metrics, a trace."""
-    risk, reg, full = problem.risk.form(PairwiseRisk), trace_weight(problem), full_metrics(problem)
-    if isinstance(risk, Reason):
-        return risk
-    if isinstance(reg, Reason):
-        return reg
-    return (risk, reg) if full is None else full
+    risk, reg = risk_as(problem, PairwiseRisk), trace_weight(problem)
+    need_full_metrics(problem)
+    return risk, reg
 
 
 def check_not_printed(settings: RandomisedSolver) -> None:

@@ -33,14 +33,28 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts, Reason
+from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.approximate.base import ApproximateSolver, resumed
 from convexmetric.solvers.numerics.program import times
-from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.run.needs import quadratic_part
 
 __all__ = ["ProjectedSubgradient"]
+
+#: First distance of the level from the objective, as a share of the objective's size.
+FIRST_LEVEL = 0.5
+#: Passes after which the level comes nearer, if they have not come ``LEVEL_PROGRESS`` of the way to it.
+LEVEL_PASSES = 20
+#: Share of that way.
+LEVEL_PROGRESS = 0.5
+#: Factor by which its distance shrinks then.
+LEVEL_FACTOR = 0.5
+#: Share of a supporting plane's weight in the dual point that is left after another pass.
+PLANE_DECAY = 0.95
+#: Smallest eigenvalue of the scaling's matrix, relative to its largest.
+SCALING_FLOOR = 1e-8
 
 
 @dataclass(frozen=True)
@@ -60,18 +74,6 @@ class ProjectedSubgradient(ApproximateSolver):
         Oracle passes after which it ends.
     as_printed : bool
         Take the steps on the masters of Algorithm 1.
-    first_level : float
-        First distance of the level from the objective, as a share of the objective's size.
-    level_passes : int
-        Passes after which the level comes nearer, if they have not come ``level_progress`` of the way to it.
-    level_progress : float
-        Share of that way.
-    level_factor : float
-        Factor by which its distance shrinks then.
-    plane_decay : float
-        Share of a supporting plane's weight in the dual point that is left after another pass.
-    scaling_floor : float
-        Smallest eigenvalue of the scaling's matrix, relative to its largest.
     """
 
     name: ClassVar[str] = "subgradient"
@@ -81,30 +83,20 @@ class ProjectedSubgradient(ApproximateSolver):
     epochs: int = 1000
     average: bool = False
     master_steps: int = 100
-    first_level: float = 0.5
-    level_passes: int = 20
-    level_progress: float = 0.5
-    level_factor: float = 0.5
-    plane_decay: float = 0.95
-    scaling_floor: float = 1e-8
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "master_steps", "level_passes")
-        check_shares(self, "level_progress", "level_factor", "plane_decay", "scaling_floor")
+        check_counts(self, "master_steps")
         check_flags(self, "average")
-        check_positive(self, "first_level", *(["step"] if self.step is not None else []))
+        if self.step is not None:
+            check_positive(self, "step")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a finite risk and a linear or quadratic regularizer."""
         quadratic = quadratic_part(problem)
-        if isinstance(quadratic, Reason):
-            return quadratic
-        return (
-            Reason("its margins are hard constraints")
-            if problem.risk.hard
-            else partial(self._steps, problem, quadratic)
-        )
+        if problem.risk.hard:
+            raise UnsupportedProblemError("its margins are hard constraints")
+        return partial(self._steps, problem, quadratic)
 
     def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:
         """A pass and a step, until told to stop or through all epochs."""
@@ -253,13 +245,13 @@ class _Level(_Course):
 
     def level(self, objective: float) -> float:
         """The objective that the next step aims at."""
-        settings, best = self.settings, self.monitor.upper_bound
+        best = self.monitor.upper_bound
         if self.distance < 0.0:
-            self.reference, self.distance, self.since = best, settings.first_level * abs(best) or 1.0, 0
-        if objective <= self.reference - settings.level_progress * self.distance:
+            self.reference, self.distance, self.since = best, FIRST_LEVEL * abs(best) or 1.0, 0
+        if objective <= self.reference - LEVEL_PROGRESS * self.distance:
             self.reference, self.since = best, 0
-        elif self.since >= settings.level_passes:
-            self.reference, self.distance, self.since = best, settings.level_factor * self.distance, 0
+        elif self.since >= LEVEL_PASSES:
+            self.reference, self.distance, self.since = best, LEVEL_FACTOR * self.distance, 0
         self.since += 1
         return max(self.reference - self.distance, self.monitor.lower_bound)
 
@@ -268,11 +260,11 @@ class _Level(_Course):
         u = cone.coordinates(self.metric)
         g = cone.from_coordinates(self.gradient(u, cuts.normals[0]))
         excess = objective - self.level(objective)
-        kept = self.settings.plane_decay
+        kept = PLANE_DECAY
         self.weights = [kept * weight for weight in self.weights]
         self.value, self.normal = kept * self.value, kept * self.normal
         self.add_plane(self.metric, cuts, 1.0)
-        scaling = _Scaling(self.squares, self.settings.scaling_floor)
+        scaling = _Scaling(self.squares, SCALING_FLOOR)
         square = float(np.sum(scaling.by(g) ** 2))
         step = max(excess, 0.0) / max(square, np.finfo(float).tiny)
         moved = scaling.back(self.metric - step * scaling.by(scaling.by(g)))

@@ -35,12 +35,13 @@ import numpy as np
 from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.cones import Cone
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.approximate.base import generator_at, resumed
-from convexmetric.solvers.approximate.batches import BatchSolver, is_due, offered
+from convexmetric.solvers.approximate.batches import BOUND_WIDTH, BatchSolver, is_due, offered
 from convexmetric.solvers.run import Monitor, Run, check_flags
-from convexmetric.solvers.run.needs import squared_norm
+from convexmetric.solvers.run.needs import risk_as, squared_norm
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["BatchState", "StochasticBatch"]
@@ -66,8 +67,6 @@ class StochasticBatch(BatchSolver):
         Take the signs and the sums that the procedure prints.
     random_state : int, numpy.random.Generator or None
         Of the draws: the same seed makes the same iterates, also through a checkpoint.
-    bound_width : float
-        Smoothing, in margins, of the hinges whose slopes give the lower bound.
     epoch_draws : int
         Draws of an epoch where there are more comparisons than that.
     """
@@ -83,15 +82,11 @@ class StochasticBatch(BatchSolver):
         super().__post_init__()
         check_flags(self, "project", "average")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a pairwise risk and a squared Frobenius norm."""
-        risk, reg, weights = problem.risk.form(PairwiseRisk), squared_norm(problem), problem.regularizer.weights()
-        if isinstance(risk, Reason):
-            return risk
-        if isinstance(reg, Reason):
-            return reg
+        risk, reg, weights = risk_as(problem, PairwiseRisk), squared_norm(problem), problem.regularizer.weights()
         if weights is None or weights.trace:
-            return Reason("its regularizer is not a squared Frobenius norm alone")
+            raise UnsupportedProblemError("its regularizer is not a squared Frobenius norm alone")
         return partial(self._step, problem, risk, reg)
 
     def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
@@ -111,7 +106,7 @@ class StochasticBatch(BatchSolver):
 
     def _look(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
         """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
-        width = self.bound_width * risk.margin
+        width = BOUND_WIDTH * risk.margin
         return offered(problem, risk, monitor, problem.cone.project(metric), width, passes=passes)
 
     def metrics(

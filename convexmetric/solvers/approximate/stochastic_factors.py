@@ -51,24 +51,46 @@ import scipy
 
 from convexmetric.comparisons.pairs import LabelledPairs
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, ListedPairs, Reason
 from convexmetric.solvers.approximate.base import (
     RandomisedSolver,
-    check_widths,
     generator_at,
     next_stop,
     resumed,
 )
-from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
-from convexmetric.solvers.run.needs import full_metrics
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
+from convexmetric.solvers.run.needs import need_full_metrics
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticFactors"]
 
 #: Entries of vectors that have diverged: their products leave the range of floats.
 OVERFLOW = 1e50
+#: First of the falling steps, over the mean squared length of differences.
+FIRST_STEP = 0.3
+#: Length of the last step as a share of the first.
+LAST_STEP_SHARE = 0.003
+#: The constant step of ``as_printed``, over the mean squared length of differences.
+PRINTED_STEP = 0.01
+#: Dimensions up to which differences are scaled; in more it would cost more than the steps.
+MOST_SCALED = 200
+#: Smallest eigenvalue of the scatter of differences, relative to its largest.
+SCALING_FLOOR = 1e-3
+#: Smoothings of the losses at a metric for lower bounds, in units of s.
+BOUND_WIDTHS = (0.3, 0.03)
+#: Evaluations in the search for the best scale of the multipliers.
+SEARCH_STEPS = 12
+#: Metrics between two looks that make a mean.
+AVERAGED_METRICS = 64
+#: Steps that are worked out together.
+BLOCK_STEPS = 128
+#: Draws that are made together.
+BLOCK_DRAWS = 8_192
+#: Draws of an epoch where there are more pairs than that.
+EPOCH_DRAWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -97,28 +119,6 @@ class StochasticFactors(RandomisedSolver):
         Take the loss step without its factor 2, and constant steps.
     random_state : int, numpy.random.Generator or None
         Of start and draws: the same seed makes the same iterates, also through a checkpoint.
-    first_step : float
-        First of the falling steps, over the mean squared length of differences.
-    last_step_share : float
-        Length of the last step as a share of the first.
-    printed_step : float
-        The constant step of ``as_printed``, over the mean squared length of differences.
-    most_scaled : int
-        Dimensions up to which differences are scaled; in more it would cost more than the steps.
-    scaling_floor : float
-        Smallest eigenvalue of the scatter of differences, relative to its largest.
-    bound_widths : tuple of float
-        Smoothings of the losses at a metric for lower bounds, in units of s.
-    search_steps : int
-        Evaluations in the search for the best scale of the multipliers.
-    averaged_metrics : int
-        Metrics between two looks that make a mean.
-    block_steps : int
-        Steps that are worked out together.
-    block_draws : int
-        Draws that are made together.
-    epoch_draws : int
-        Draws of an epoch where there are more pairs than that.
     """
 
     name: ClassVar[str] = "stochastic-factors"
@@ -130,47 +130,30 @@ class StochasticFactors(RandomisedSolver):
     steps: int | None = None
     start: float = 0.1
     average: bool = False
-    first_step: float = 0.3
-    last_step_share: float = 0.003
-    printed_step: float = 0.01
-    most_scaled: int = 200
-    scaling_floor: float = 1e-3
-    bound_widths: tuple[float, ...] = (0.3, 0.03)
-    search_steps: int = 12
-    averaged_metrics: int = 64
-    block_steps: int = 128
-    block_draws: int = 8_192
-    epoch_draws: int = 1_000_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(self, "vectors", "refresh", *(["steps"] if self.steps is not None else []))
         check_positive(self, "start", *(["learning_rate"] if self.learning_rate is not None else []))
         check_flags(self, "average")
-        check_counts(self, "most_scaled", "search_steps", "averaged_metrics", "block_steps")
-        check_counts(self, "block_draws", "epoch_draws")
-        check_positive(self, "first_step", "printed_step")
-        check_shares(self, "last_step_share", "scaling_floor")
-        check_widths(self, "bound_widths")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs losses of pairs, full metrics, and a Frobenius norm or a trace.
 
         The run steps until told to stop, through all steps, or until the vectors overflow.
         """
         labelled, listed = problem.risk.form(LabelledPairRisk), problem.risk.form(ListedPairs)
-        full, norms = full_metrics(problem), problem.regularizer.weights()
+        norms = problem.regularizer.weights()
         source: Callable[[], _Source]
         if not isinstance(labelled, Reason):
             source = partial(_Labelled, labelled)
         elif not isinstance(listed, Reason):
             source = partial(_Listed, listed)
         else:
-            return Reason("its risk is not a sum of hinges or of absolute or squared errors of pairs")
-        if full is not None:
-            return full
+            raise UnsupportedProblemError("its risk is not a sum of hinges or of absolute or squared errors of pairs")
+        need_full_metrics(problem)
         if norms is None or norms.squared or (norms.trace and norms.norm):
-            return Reason("its regularizer is neither a Frobenius norm nor a trace")
+            raise UnsupportedProblemError("its regularizer is neither a Frobenius norm nor a trace")
         return lambda monitor: _Run(self, problem, source(), norms, monitor).follow()
 
 
@@ -258,7 +241,7 @@ class _Run:
         self.reg, self.trace = norms.trace + norms.norm, norms.trace > 0.0
         self.X = source.images.X
         self.d = min(settings.vectors, self.X.shape[1])
-        self.epoch = min(source.count, settings.epoch_draws)
+        self.epoch = min(source.count, EPOCH_DRAWS)
         self.last = settings.epochs * self.epoch if settings.steps is None else settings.steps
         self.t, self.chunk, self.window = 0, -1, 0
         self.slopes, self.metrics, self.count = np.zeros(1), np.zeros((1, 1)), 0
@@ -315,25 +298,25 @@ class _Run:
         i, j = self.drawn(0)[0].T
         differences = self.X[i] - self.X[j]
         scaled, largest = differences, 1.0
-        if r <= settings.most_scaled and not settings.as_printed:
+        if r <= MOST_SCALED and not settings.as_printed:
             values, vectors = np.linalg.eigh(differences.T @ differences / len(differences))
-            values = np.maximum(values, settings.scaling_floor * max(float(values.max()), np.finfo(float).tiny))
+            values = np.maximum(values, SCALING_FLOOR * max(float(values.max()), np.finfo(float).tiny))
             self.P, largest = (vectors / np.sqrt(values)) @ vectors.T, float(values.min()) ** -0.5
             scaled = differences @ self.P
         size = float(np.mean(np.einsum("ij,ij->i", differences, scaled))) or 1.0
         if settings.as_printed:
-            self.rate = settings.printed_step / size
+            self.rate = PRINTED_STEP / size
             return
         # Of the penalty alone: neither one step nor all those that share a w may overshoot.
         linear = 0.0 if self.problem.G is None else float(np.linalg.norm(self.problem.G, 2))
         curvature = 2.0 * largest * (self.reg + linear)
-        self.rate, self.end = min(settings.first_step / size, 1.0 / curvature), settings.last_step_share
+        self.rate, self.end = min(FIRST_STEP / size, 1.0 / curvature), LAST_STEP_SHARE
         self.refresh = max(1, min(settings.refresh, int(0.5 / (self.rate * curvature))))
 
     def drawn(self, chunk: int) -> tuple[np.ndarray, Array]:
         """Draws of a chunk of steps: the same for a seed, wherever a solve was cut short."""
         if chunk != self.chunk:
-            self.draws = self.source.draw(generator_at(self.seed, 1 + chunk), self.settings.block_draws)
+            self.draws = self.source.draw(generator_at(self.seed, 1 + chunk), BLOCK_DRAWS)
             self.chunk = chunk
         return self.draws
 
@@ -351,7 +334,7 @@ class _Run:
     def advance(self, until: int) -> None:
         """One block of steps, through which w stays."""
         settings = self.settings
-        chunk, first = divmod(self.t, settings.block_draws)
+        chunk, first = divmod(self.t, BLOCK_DRAWS)
         size = until - self.t
         pairs, numbers = self.drawn(chunk)
         i, j = pairs[first : first + size].T
@@ -368,9 +351,9 @@ class _Run:
 
     def next_stop(self) -> int:
         """Where the block that begins now has to end."""
-        t, moment, settings = self.t, self.moment(self.t), self.settings
-        spaces = [self.refresh, settings.block_draws] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
-        return min(t + settings.block_steps, moment, *(t - t % space + space for space in spaces))
+        t, moment = self.t, self.moment(self.t)
+        spaces = [self.refresh, BLOCK_DRAWS] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
+        return min(t + BLOCK_STEPS, moment, *(t - t % space + space for space in spaces))
 
     def moment(self, t: int) -> int:
         """The next step after t at which bounds may be made; at most the last one."""
@@ -379,12 +362,12 @@ class _Run:
     def worth_a_look(self, moment: int) -> bool:
         """Whether the steps up to a moment cost more than the bounds there; after the last step it is always so."""
         n, r = self.X.shape
-        products = 6.0 * self.settings.search_steps * float(r) ** 3 + 6.0 * float(n) * r * (n + r)
+        products = 6.0 * SEARCH_STEPS * float(r) ** 3 + 6.0 * float(n) * r * (n + r)
         return moment >= self.last or moment * 6.0 * self.d * r >= products
 
     def spacing(self, moment: int) -> int:
         """Steps between metrics that make the mean up to a moment."""
-        return max(1, (moment - self.window) // self.settings.averaged_metrics)
+        return max(1, (moment - self.window) // AVERAGED_METRICS)
 
     def add_to_means(self) -> None:
         """Add the multipliers, and if asked for the metric, at this step to their means."""
@@ -399,7 +382,7 @@ class _Run:
         problem, images = self.problem, self.source.images
         M = self.V.T @ self.V
         Z = self.X @ self.V.T
-        passes = [images.at(Z, width) for width in self.settings.bound_widths]
+        passes = [images.at(Z, width) for width in BOUND_WIDTHS]
         objective = passes[0].exact + problem.penalty(M)
         self.monitor.primal(M, objective)
         for here in passes:
@@ -424,7 +407,7 @@ class _Run:
             return -problem.bound(rest.value + scale * value, rest.S + scale * S, M)
 
         found = scipy.optimize.minimize_scalar(
-            loss, bounds=(0.0, 1.0), method="bounded", options={"maxiter": self.settings.search_steps}
+            loss, bounds=(0.0, 1.0), method="bounded", options={"maxiter": SEARCH_STEPS}
         )
         scaled = u if loss(1.0) <= found.fun else np.where(adding, float(found.x) * u, u)
         point = risk.dual_point(scaled)

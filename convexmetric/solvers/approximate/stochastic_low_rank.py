@@ -31,17 +31,19 @@ from convexmetric.comparisons.triplet_sampling import TripletSampler
 from convexmetric.cones.base import Array
 from convexmetric.cones.images import Images
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason
+from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.approximate.base import generator_at, resumed
-from convexmetric.solvers.approximate.batches import BatchSolver, is_due
+from convexmetric.solvers.approximate.batches import BOUND_WIDTH, BatchSolver, is_due
 from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
-from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["StochasticLowRank"]
 
 #: Largest entry of a factor with which it goes on: beyond, squares of distances overflow.
 OVERFLOW = 1e30
+#: Share of nonzero entries up to which points are multiplied as sparse ones.
+SPARSE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,8 @@ class StochasticLowRank(BatchSolver):
         Refused: the paper prints no procedure.
     random_state : int, numpy.random.Generator or None
         Of start and draws: the same seed makes the same iterates, also through a checkpoint.
-    bound_width : float
-        Smoothing, in margins, of the hinges whose slopes give the lower bound.
     epoch_draws : int
         Draws of an epoch where there are more comparisons than that.
-    sparse_share : float
-        Share of nonzero entries up to which points are multiplied as sparse ones.
     """
 
     name: ClassVar[str] = "stochastic-low-rank"
@@ -84,25 +82,22 @@ class StochasticLowRank(BatchSolver):
     delay: int | None = None
     start: float | None = 2.0
     uniform: bool = False
-    sparse_share: float = 0.2
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(self, "rank", *(["delay"] if self.delay is not None else []))
         check_positive(self, *(["start"] if self.start is not None else []))
-        check_shares(self, "sparse_share")
         check_flags(self, "uniform")
         check_not_printed(self)
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a pairwise risk, full metrics and a trace."""
-        found = factored(problem)
-        return found if isinstance(found, Reason) else partial(self._descend, problem, *found)
+        return partial(self._descend, problem, *factored(problem))
 
     def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, through all epochs, or until the factor overflows."""
-        factor = PairwiseFactor(problem, risk, monitor, self.sparse_share)
-        steps, width = self.steps_in_epoch(risk), self.bound_width * risk.margin
+        factor = PairwiseFactor(problem, risk, monitor, SPARSE_SHARE)
+        steps, width = self.steps_in_epoch(risk), BOUND_WIDTH * risk.margin
         state = self.state(factor)
         monitor.state = state.arrays
         if state.t == 0 and factor.look(state.L, width, passes=0.0):

@@ -32,20 +32,25 @@ import numpy as np
 import scipy
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import ListedHinges
 from convexmetric.solvers.approximate.base import (
     RandomisedSolver,
-    check_widths,
     generator_at,
     next_stop,
     resumed,
 )
 from convexmetric.solvers.numerics.program import times
-from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive, check_shares
-from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
+from convexmetric.solvers.run import Monitor, Run, check_counts, check_flags, check_positive
+from convexmetric.solvers.run.needs import need_diagonal_metrics, soft_hinges
 
 __all__ = ["StochasticTriplets"]
+
+#: Length of the last step as a share of the first.
+LAST_STEP_SHARE = 1e-3
+#: Smoothings, in margins, of the hinges whose slopes give lower bounds.
+BOUND_WIDTHS = (0.01, 0.1, 0.5)
 
 
 @dataclass(frozen=True)
@@ -68,10 +73,6 @@ class StochasticTriplets(RandomisedSolver):
         Descend the constraints of equation 7, which compare nothing.
     random_state : int, numpy.random.Generator or None
         Of the shuffles: the same seed makes the same iterates, also through a checkpoint.
-    last_step_share : float
-        Length of the last step as a share of the first.
-    bound_widths : tuple of float
-        Smoothings, in margins, of the hinges whose slopes give lower bounds.
     """
 
     name: ClassVar[str] = "stochastic-triplets"
@@ -81,26 +82,19 @@ class StochasticTriplets(RandomisedSolver):
     _: KW_ONLY
     pegasos: bool = False
     average: bool = True
-    last_step_share: float = 1e-3
-    bound_widths: tuple[float, ...] = (0.01, 0.1, 0.5)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(self, "batch")
         check_positive(self, "learning_rate")
-        check_shares(self, "last_step_share")
-        check_widths(self, "bound_widths")
         check_flags(self, "pegasos", "average")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics, and a quadratic regularizer."""
-        hinges, diagonal, quadratic = soft_hinges(problem), diagonal_metrics(problem), quadratic_part(problem)
-        if isinstance(hinges, Reason):
-            return hinges
-        if diagonal is not None:
-            return diagonal
-        if isinstance(quadratic, Reason) or (not isinstance(quadratic, np.ndarray) and quadratic == 0.0):
-            return Reason("its regularizer is not quadratic")
+        hinges, quadratic = soft_hinges(problem), problem.quadratic()
+        need_diagonal_metrics(problem)
+        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic == 0.0):
+            raise UnsupportedProblemError("its regularizer is not quadratic")
         return lambda monitor: _Run(self, problem, hinges, quadratic, monitor).follow()
 
 
@@ -199,7 +193,7 @@ class _Run:
             self.squares = self.squares + gradient**2
             spread = np.sqrt(self.squares / self.t)
             length = self.settings.learning_rate * float(np.linalg.norm(self.first)) / np.sqrt(self.d)
-            length_now = length * self.settings.last_step_share ** (self.t / last)
+            length_now = length * LAST_STEP_SHARE ** (self.t / last)
             move = length_now * np.divide(gradient, spread, where=spread > 0.0, out=np.zeros(self.d))
         self.w = np.maximum(w - move, 0.0)
         self.total, self.summed = self.total + self.w, self.summed + 1
@@ -210,7 +204,7 @@ class _Run:
         s = self.triplets.forward(w)
         objective = hinges.loss.value(s) + self.problem.penalty(w)
         self.monitor.primal(w, objective)
-        for width in self.settings.bound_widths:
+        for width in BOUND_WIDTHS:
             self.bound(hinges.smoothed_multipliers(s, width * hinges.size), w)
         if self.summed:
             if not self.settings.as_printed:

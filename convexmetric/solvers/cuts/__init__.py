@@ -1,10 +1,9 @@
 """Cutting planes, for any risk that can be supported from below, and their masters."""
 
-from convexmetric.solvers.cuts.cutting_planes import ConicCuttingPlanes, CuttingPlanes
+from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes
 from convexmetric.solvers.cuts.sampled import SampledCuttingPlanes
 
 __all__ = [
-    "ConicCuttingPlanes",
     "CuttingPlanes",
     "SampledCuttingPlanes",
 ]

@@ -40,18 +40,18 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts, DualPoint, Reason
+from convexmetric.risks import CutDual, Cuts, DualPoint
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
 from convexmetric.solvers.cuts.newton_master import NewtonMaster, has_newton_master
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_positive
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
 from convexmetric.solvers.run.needs import quadratic_part
 
-__all__ = ["ConicCuttingPlanes", "CuttingPlanes", "Pool"]
+__all__ = ["CuttingPlanes", "Pool"]
 
 #: Steps towards a metric at which a barrier is finite.
 HALVINGS = 60
@@ -61,6 +61,16 @@ LOST_PASSES = 3
 BLIND_PASSES = 20
 #: Relative gap of a master below which float64 does not go.
 FINEST = 1e-13
+#: Range of an adaptive alpha.
+LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
+#: Share of the way to an end of that range that it goes in a pass.
+PACE = 0.1
+#: A cut is alive while its multiplier exceeds this share of the mean in its group.
+ALIVE_SHARE = 0.1
+#: The master is solved to this share of the gap so far.
+MASTER_SHARE = 0.3
+#: Relative fall of the objective below which a pass has gained nothing.
+SUFFICIENT_FALL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -80,16 +90,6 @@ class CuttingPlanes(Solver):
     master : "interior-point", "conic" or None
         What solves the master; by default the interior point where the penalty is linear or quadratic, Newton's method
         where it is a log-determinant, else CLARABEL.
-    least_stabilisation, most_stabilisation : float
-        Range of an adaptive alpha.
-    pace : float
-        Share of the way to an end of that range that it goes in a pass.
-    alive_share : float
-        A cut is alive while its multiplier exceeds this share of the mean in its group.
-    master_share : float
-        The master is solved to this share of the gap so far.
-    sufficient_fall : float
-        Relative fall of the objective below which a pass has gained nothing.
     epsilon : float or None
         Stop as well when the certified bounds differ by at most ``epsilon`` times ``risk.unit``, which is C for metric
         learning to rank. That is the accuracy threshold of its Algorithm 1, which stops when the mean violation
@@ -105,19 +105,11 @@ class CuttingPlanes(Solver):
     adaptive: bool = True
     drop_after: int | None = 4
     master: Literal["interior-point", "conic"] | None = None
-    least_stabilisation: float = field(default=0.3, kw_only=True)
-    most_stabilisation: float = field(default=0.9, kw_only=True)
-    pace: float = field(default=0.1, kw_only=True)
-    alive_share: float = field(default=0.1, kw_only=True)
-    master_share: float = field(default=0.3, kw_only=True)
-    sufficient_fall: float = field(default=1e-9, kw_only=True)
     epsilon: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_counts(self, "groups")
         check_flags(self, "adaptive")
-        check_shares(self, "least_stabilisation", "most_stabilisation", "pace", "alive_share", "master_share")
-        check_shares(self, "sufficient_fall")
         if self.epsilon is not None:
             check_positive(self, "epsilon")
         if not isinstance(self.stabilisation, Real) or not 0.0 <= self.stabilisation < 1.0:
@@ -132,21 +124,20 @@ class CuttingPlanes(Solver):
         """One slack, no stabilisation, all cuts kept: the algorithm as printed, with its accuracy threshold."""
         return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None, epsilon=epsilon)
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a risk that is finite, or infinite behind a barrier.
 
         Of the interior-point master also a linear or quadratic regularizer.
 
         The run alternates separation and master until the certified gap closes.
         """
-        quadratic = quadratic_part(problem)
-        if isinstance(quadratic, Reason) and (self.master == "interior-point" or problem.quadratic() is not None):
-            return quadratic
+        if self.master == "interior-point" or problem.quadratic() is not None:
+            quadratic_part(problem)
         if problem.risk.hard and not problem.risk.barrier:
-            return Reason("its margins are hard constraints")
+            raise UnsupportedProblemError("its margins are hard constraints")
         if problem.risk.hard and not problem.risk.nonnegative:
             # Cuts would be counted from those at zero, which there are none of.
-            return Reason("its losses are infinite at zero and without a lower bound")
+            raise UnsupportedProblemError("its losses are infinite at zero and without a lower bound")
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -197,7 +188,7 @@ class CuttingPlanes(Solver):
                 alpha = self._adapted(alpha, falls)
             before = monitor.upper_bound
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric), by_risk=True)
-            fell = monitor.upper_bound < before - self.sufficient_fall * abs(before) if np.isfinite(before) else True
+            fell = monitor.upper_bound < before - SUFFICIENT_FALL * abs(before) if np.isfinite(before) else True
             pool.add(metric, cuts)
             if monitor.reached or (monitor.out_of_time and solved):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
@@ -207,10 +198,10 @@ class CuttingPlanes(Solver):
             # The gap is relative to the objective, the master's to what it minimises: less a constant and the base.
             own = abs(monitor.upper_bound - pool.base_value)
             share = monitor.size / own if own > monitor.size else 1.0
-            target = max(share * max(self.master_share * gap, 0.1 * monitor.tol), FINEST)
+            target = max(share * max(MASTER_SHARE * gap, 0.1 * monitor.tol), FINEST)
             outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
             solved = True
-            pool.weigh(outcome.a, self.alive_share)
+            pool.weigh(outcome.a, ALIVE_SHARE)
             sums, lower = pool.says(outcome)
             improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
@@ -242,8 +233,8 @@ class CuttingPlanes(Solver):
     def _adapted(self, alpha: float, falls: bool) -> float:
         """Nearer to the master where the objective still falls towards it, else nearer to the best metric."""
         if falls:
-            return max(self.least_stabilisation, (1.0 - self.pace) * alpha)
-        return min(self.most_stabilisation, alpha + self.pace * (1.0 - alpha))
+            return max(LEAST_STABILISATION, (1.0 - PACE) * alpha)
+        return min(MOST_STABILISATION, alpha + PACE * (1.0 - alpha))
 
     @staticmethod
     def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
@@ -262,15 +253,6 @@ def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
             break
         metric = 0.5 * (metric + best)
     return metric
-
-
-@dataclass(frozen=True)
-class ConicCuttingPlanes(CuttingPlanes):
-    """:class:`CuttingPlanes` whose master is solved by CLARABEL, whatever the penalty is."""
-
-    name: ClassVar[str] = "conic-cutting-planes"
-
-    master: Literal["interior-point", "conic"] | None = "conic"
 
 
 class Pool:

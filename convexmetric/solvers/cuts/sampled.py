@@ -29,13 +29,14 @@ Where the gap shrinks slowly the sample is doubled, and when it would be most of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import scipy.linalg as la
 
 from convexmetric.cones.base import Array, norm_of
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import CutDual, Reason, Risk
@@ -43,11 +44,26 @@ from convexmetric.risks.query import QueryRisk
 from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.cuts.master import Master
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
-from convexmetric.solvers.run.needs import linear_part, quadratic_part
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run.needs import linear_part, quadratic_part, risk_as
 from convexmetric.solvers.run.simple import SIMPLE_PARTS, best_simple, some_parts
 
 __all__ = ["SampledCuttingPlanes"]
+
+#: For the problems of the sample.
+PLANES = CuttingPlanes()
+#: First rho, in units of the objective at a metric divided by the square of its norm.
+PROXIMITY = 0.1
+#: Relative gap to which the first problem of the sample is solved, before any correction.
+FIRST_ACCURACY = 2e-3
+#: Share of the gap so far to which the others are solved; their gap is never more than ``FIRST_ACCURACY``.
+ACCURACY = 0.02
+#: Share of a time limit after which the first pass over all queries begins.
+COARSE_SHARE = 0.08
+#: The sample is doubled when so many rounds running each leave more than this share of the gap.
+SLOW, PATIENCE = 0.6, 2
+#: Share of the queries that a sample may be.
+LARGEST_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -63,54 +79,25 @@ class SampledCuttingPlanes(Solver):
     pieces : int
         The queries are cut at random into so many pieces, of which the sample is the first few. Those of the others are
         the groups of their cuts.
-    planes : CuttingPlanes
-        For the problems of the sample.
-    proximity : float
-        First rho, in units of the objective at a metric divided by the square of its norm.
-    first_accuracy : float
-        Relative gap to which the first problem of the sample is solved, before any correction.
-    accuracy : float
-        Share of the gap so far to which the others are solved; their gap is never more than ``first_accuracy``.
-    coarse_share : float
-        Share of a time limit after which the first pass over all queries begins.
-    slow, patience : float and int
-        The sample is doubled when so many rounds running each leave more than this share of the gap.
-    largest_share : float
-        Share of the queries that a sample may be.
     """
 
     name: ClassVar[str] = "sampled-cutting-planes"
 
     least: int = 1_000
     pieces: int = 64
-    _: KW_ONLY
-    planes: CuttingPlanes = field(default_factory=CuttingPlanes)
-    proximity: float = 0.1
-    first_accuracy: float = 2e-3
-    accuracy: float = 0.02
-    coarse_share: float = 0.08
-    slow: float = 0.6
-    patience: int = 2
-    largest_share: float = 0.3
 
     def __post_init__(self) -> None:
-        check_counts(self, "least", "pieces", "patience")
-        check_positive(self, "proximity")
-        check_shares(self, "first_accuracy", "accuracy", "coarse_share", "slow", "largest_share")
+        check_counts(self, "least", "pieces")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs the queries of rankings, more than the first sample has, and a linear or quadratic penalty."""
         quadratic = quadratic_part(problem)
-        if isinstance(quadratic, Reason):
-            return quadratic
         if isinstance(quadratic, np.ndarray):
-            return Reason("its penalty is a full quadratic form")
-        if problem.risk.parts < self.pieces or self._first(problem.risk) > self.largest_share * self.pieces:
-            return Reason(f"it has too few queries for a sample of {self.least:,}")
+            raise UnsupportedProblemError("its penalty is a full quadratic form")
+        if problem.risk.parts < self.pieces or self._first(problem.risk) > LARGEST_SHARE * self.pieces:
+            raise UnsupportedProblemError(f"it has too few queries for a sample of {self.least:,}")
         sharded = problem.risk.form(ShardedRisk)
-        risk = problem.risk.form(QueryRisk) if isinstance(sharded, Reason) else sharded.here()
-        if isinstance(risk, Reason):
-            return risk
+        risk = risk_as(problem, QueryRisk) if isinstance(sharded, Reason) else sharded.here()
         whole = risk if isinstance(sharded, Reason) else sharded
         return lambda monitor: _Rounds(self, problem, whole, risk, quadratic, monitor).follow()
 
@@ -120,7 +107,7 @@ class SampledCuttingPlanes(Solver):
 
     def memory(self, problem: MetricProblem) -> float | None:
         """As of cutting planes."""
-        return self.planes.memory(problem)
+        return PLANES.memory(problem)
 
 
 class _Rounds:
@@ -160,7 +147,7 @@ class _Rounds:
         self.queries = np.flatnonzero(self.piece < pieces)
         self.share = len(self.queries) / self.risk.parts
         self.sample = self.all_queries.subset(self.queries, 1.0 / self.share)
-        self.pool = Pool.empty(self._uncorrected(), self.settings.planes.groups)
+        self.pool = Pool.empty(self._uncorrected(), PLANES.groups)
 
     def follow(self) -> None:
         """Rounds of a solve on the sample and a pass over all queries, until the certified gap closes."""
@@ -169,7 +156,7 @@ class _Rounds:
         if monitor.M is not None and norm_of(monitor.M):
             metric, S = monitor.M, self._gradient(monitor.M)
         else:
-            metric, S = self._solve(self._uncorrected(), None, settings.first_accuracy, settings.coarse_share)
+            metric, S = self._solve(self._uncorrected(), None, FIRST_ACCURACY, COARSE_SHARE)
             metric, S = self._no_worse_than_simple(metric, S)
             # No part is negative: the sample's cuts bound the whole from below, should a pass over all take too long.
             monitor.suggestion = metric
@@ -188,14 +175,14 @@ class _Rounds:
                 # A shard was lost. Cutting planes go on without it.
                 return
             self._move(metric, here, cuts.normals, predicted)
-            slow = slow + 1 if monitor.gap > settings.slow * before else 0
-            if slow == settings.patience:
-                if 2 * self.taken > settings.largest_share * settings.pieces:
+            slow = slow + 1 if monitor.gap > SLOW * before else 0
+            if slow == PATIENCE:
+                if 2 * self.taken > LARGEST_SHARE * settings.pieces:
                     return
                 self._take(2 * self.taken)
                 S, slow = self._gradient(self.centre), 0
             corrected = self._corrected(S)
-            accuracy = min(settings.first_accuracy, settings.accuracy * max(monitor.gap, monitor.tol))
+            accuracy = min(FIRST_ACCURACY, ACCURACY * max(monitor.gap, monitor.tol))
             metric, S = self._solve(corrected, self.centre, accuracy, 1.0)
             step = 0.5 * self.rho * norm_of(metric - self.centre) ** 2
             predicted = corrected.value(self.centre) - corrected.value(metric) + step
@@ -211,7 +198,7 @@ class _Rounds:
         """Make a metric the centre unless it is worse, and choose rho by how much of what was predicted it gained."""
         missing = min(1.0, self.monitor.gap) * self.monitor.size
         gain = self.value - value
-        if predicted > self.settings.accuracy * missing or gain < -0.5 * missing:
+        if predicted > ACCURACY * missing or gain < -0.5 * missing:
             if gain < 0.25 * predicted:
                 self.rho *= 4.0
             elif gain > 0.75 * predicted:
@@ -220,7 +207,7 @@ class _Rounds:
         if gain >= -0.5 * missing:
             self.centre, self.value, self.normals = metric, value, normals
         if np.isnan(self.rho):
-            self.rho = self.settings.proximity * value / norm_of(metric) ** 2
+            self.rho = PROXIMITY * value / norm_of(metric) ** 2
 
     def _gradient(self, metric: Array) -> Array:
         """Gradient of the sample's risk, with its sign turned."""
@@ -244,7 +231,7 @@ class _Rounds:
         self.pool.problem = problem
         if start is not None:
             monitor.primal(start, problem.value(start))
-        self.settings.planes.follow(problem, monitor, self.pool)
+        PLANES.follow(problem, monitor, self.pool)
         self.sampled_passes += len(monitor.history)
         assert monitor.sums is not None, "cutting planes solve a master before they stop"
         dual = monitor.dual_point.clipped()

@@ -10,9 +10,6 @@ or by conjugate gradients, whose products cost no more than a pass over the data
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numba
 import numpy as np
 import scipy.linalg as la
@@ -20,48 +17,20 @@ import scipy.sparse as sp
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.projection import Projection
-from convexmetric.deadline import looking
 from convexmetric.solvers.hinges.kinks import Kinks
-from convexmetric.solvers.run import check_counts, check_positive, check_shares
+from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.threads import over_rows
 
-__all__ = ["Factorised", "NewtonSystemSettings", "solve_newton"]
+__all__ = ["DIRECT_WORK", "Factorised", "solve_newton"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class NewtonSystemSettings:
-    """How Newton systems of smoothed hinges are solved.
-
-    Parameters
-    ----------
-    direct_work : float
-        Multiplications up to which a system is factorised at once.
-    fallback_work : float
-        Multiplications up to which it is factorised where conjugate gradients do not reach their accuracy.
-    cg_steps : int
-        Conjugate gradient steps for a system at most.
-    cg_accuracy : float
-        Relative residual, in the norm of the preconditioner, at which they end.
-
-    Raises
-    ------
-    InputError
-        If a setting is out of its range.
-    """
-
-    direct_work: float = 1e9
-    fallback_work: float = 4e11
-    cg_steps: int = 80
-    cg_accuracy: float = 1e-2
-
-    def __post_init__(self) -> None:
-        check_counts(self, "cg_steps")
-        check_positive(self, "direct_work", "fallback_work")
-        check_shares(self, "cg_accuracy")
-
-
-#: What a caller without wishes gets.
-DEFAULTS = NewtonSystemSettings()
+#: Multiplications up to which a system is factorised at once.
+DIRECT_WORK = 1e9
+#: Multiplications up to which it is factorised where conjugate gradients do not reach their accuracy.
+FALLBACK_WORK = 4e11
+#: Conjugate gradient steps for a system at most.
+CG_STEPS = 80
+#: Relative residual, in the norm of the preconditioner, at which they end.
+CG_ACCURACY = 1e-2
 
 
 class Factorised:
@@ -98,41 +67,19 @@ def solve_newton(
     diagonal: Array,
     b: Array,
     sigma: float,
-    settings: NewtonSystemSettings = DEFAULTS,
 ) -> Array:
     """``v``, by factorisation where that is cheap, else by conjugate gradients."""
     if projection.size == 0 or len(kinks) == 0:
         return b / diagonal
     small, large = sorted((len(kinks), projection.size))
     work = float(small) ** 2 * large + small**3 / 3.0
-    if work <= settings.direct_work:
+    if work <= DIRECT_WORK:
         return Factorised(projection, kinks, diagonal, sigma).solve(b)
     forward, transposed = projection.products(kinks)
-    v, accurate = _conjugate_gradients(
-        lambda x: diagonal * x + transposed(kinks.curvature * forward(x)) / sigma, b, diagonal, settings
+    v, accurate = conjugate_gradients(
+        lambda x: diagonal * x + transposed(kinks.curvature * forward(x)) / sigma, b, diagonal, CG_ACCURACY, CG_STEPS
     )
-    return v if accurate or work > settings.fallback_work else Factorised(projection, kinks, diagonal, sigma).solve(b)
-
-
-def _conjugate_gradients(
-    product: Callable[[Array], Array], b: Array, diagonal: Array, settings: NewtonSystemSettings
-) -> tuple[Array, bool]:
-    """Preconditioned by ``diagonal``; whether the accuracy was reached."""
-    v, residual = np.zeros_like(b), b.copy()
-    z = residual / diagonal
-    p, square = z.copy(), float(residual @ z)
-    target = settings.cg_accuracy**2 * square
-    for _ in looking(range(settings.cg_steps)):
-        if square <= target:
-            return v, True
-        image = product(p)
-        length = square / float(p @ image)
-        v += length * p
-        residual -= length * image
-        z = residual / diagonal
-        before, square = square, float(residual @ z)
-        p = z + square / before * p
-    return v, square <= target
+    return v if accurate or work > FALLBACK_WORK else Factorised(projection, kinks, diagonal, sigma).solve(b)
 
 
 @numba.njit(cache=True, nogil=True)

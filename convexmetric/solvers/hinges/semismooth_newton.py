@@ -28,7 +28,7 @@ accuracy. The dual point is then a metric for the sides, and exceptions to them.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Protocol
 
@@ -39,120 +39,76 @@ from convexmetric.cones.projection import Projection
 from convexmetric.cones.scaling import longest_step
 from convexmetric.errors import InputError, SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import DualPoint, PairwiseRisk, Reason, Smoothed, SmoothedPairs
+from convexmetric.risks import DualPoint, PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.hinges.kinks import Kinks
-from convexmetric.solvers.hinges.newton_system import Factorised, NewtonSystemSettings, solve_newton
-from convexmetric.solvers.run import Monitor, Solver, check_counts, check_positive, check_shares
+from convexmetric.solvers.hinges.newton_system import DIRECT_WORK, Factorised, solve_newton
+from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.run.memory import FLOAT, pass_memory, row_width
-from convexmetric.solvers.run.needs import linear_part, squared_norm
+from convexmetric.solvers.run.needs import linear_part, risk_as, squared_norm
 
 __all__ = ["SemismoothNewton"]
+
+#: Newton steps after which it gives up; what it found is kept.
+MAX_STEPS = 500
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 20.0
+#: First width where a metric is known already, in margins.
+START_WIDTH = 1.0
+#: Sigma there: of the first W, the part in Z is this many times smaller than sigma M.
+START_BALANCE = 100.0
+#: Factor by which the width shrinks once its problem is solved.
+WIDTH_FACTOR = 0.4
+#: The problem of one width is solved when it is within this share of what smoothing costs.
+SUBPROBLEM_ACCURACY = 0.3
+#: Kinks listed at most, while there are more.
+SAMPLE_SIZE = 20_000
+#: Sigma keeps the size of Z at about this many times that of sigma M.
+BALANCE = 10.0
+#: Factor by which sigma may be away from that before it is changed.
+BALANCE_TOLERANCE = 3.0
+#: The largest sigma, in units of lambda.
+LARGEST_SIGMA = 1e10
+#: Share of what the gradient promises that a step must gain.
+SUFFICIENT_GAIN = 1e-4
+#: Factor by which a step that does not is shortened.
+BACKTRACKING = 0.4
+#: Share of the Newton step at which the search for a step gives up.
+SHORTEST_STEP = 1e-4
+#: Short steps in a row with all kinks listed after which the interior point takes over.
+SHORT_STEPS = 3
+#: Where it does not close the gap, this many short steps more before it is tried again.
+RETRY_AFTER = 10
+#: Kinks up to which the interior point is tried.
+MOST_FREE = 8_000
+#: Rounds of the interior point at most.
+INTERIOR_ROUNDS = 12
+#: Steps of each round at most.
+INTERIOR_STEPS = 40
+#: A round ends when the complementarity products sum to this share of the gap.
+INTERIOR_ACCURACY = 0.03
+#: Share of the way to the boundary that a step of the interior point may go.
+BOUNDARY_SHARE = 0.99
+#: Slopes start at least this far from 0 and 1.
+LEAST_SLOPE = 0.02
+#: First barrier of the interior point in units of the width, or of the median slack of the comparisons that joined.
+FIRST_BARRIER = 0.1
+#: Gap above which the point is kept from which a neighbouring problem starts.
+WARM_GAP = 1e-4
 
 
 @dataclass(frozen=True)
 class SemismoothNewton(Solver):
-    """Exact for hinges over pairs of near and far items, with a squared Frobenius norm.
-
-    Parameters
-    ----------
-    max_steps : int
-        Newton steps after which it gives up; what it found is kept.
-    first_width : float
-        First width of the smoothed hinges, in margins.
-    start_width : float
-        First width where a metric is known already, in margins.
-    start_balance : float
-        Sigma there: of the first W, the part in Z is this many times smaller than sigma M.
-    width_factor : float
-        Factor by which the width shrinks once its problem is solved.
-    subproblem_accuracy : float
-        The problem of one width is solved when it is within this share of what smoothing costs.
-    sample_size : int
-        Kinks listed at most, while there are more.
-    balance : float
-        Sigma keeps the size of Z at about this many times that of sigma M.
-    balance_tolerance : float
-        Factor by which sigma may be away from that before it is changed.
-    largest_sigma : float
-        The largest sigma, in units of lambda.
-    sufficient_gain : float
-        Share of what the gradient promises that a step must gain.
-    backtracking : float
-        Factor by which a step that does not is shortened.
-    shortest_step : float
-        Share of the Newton step at which the search for a step gives up.
-    newton_system : NewtonSystemSettings
-        How the linear systems are solved.
-    short_steps : int
-        Short steps in a row with all kinks listed after which the interior point takes over.
-    retry_after : int
-        Where it does not close the gap, this many short steps more before it is tried again.
-    most_free : int
-        Kinks up to which the interior point is tried.
-    interior_rounds : int
-        Rounds of the interior point at most.
-    interior_steps : int
-        Steps of each round at most.
-    interior_accuracy : float
-        A round ends when the complementarity products sum to this share of the gap.
-    boundary_share : float
-        Share of the way to the boundary that a step of the interior point may go.
-    least_slope : float
-        Slopes start at least this far from 0 and 1.
-    first_barrier : float
-        First barrier of the interior point in units of the width, or of the median slack of the comparisons that
-        joined.
-    warm_gap : float
-        Gap above which the point is kept from which a neighbouring problem starts.
-    """
+    """Exact for hinges over pairs of near and far items, with a squared Frobenius norm."""
 
     name: ClassVar[str] = "semismooth-newton"
 
-    max_steps: int = 500
-    _: KW_ONLY
-    first_width: float = 20.0
-    start_width: float = 1.0
-    start_balance: float = 100.0
-    width_factor: float = 0.4
-    subproblem_accuracy: float = 0.3
-    sample_size: int = 20_000
-    balance: float = 10.0
-    balance_tolerance: float = 3.0
-    largest_sigma: float = 1e10
-    sufficient_gain: float = 1e-4
-    backtracking: float = 0.4
-    shortest_step: float = 1e-4
-    newton_system: NewtonSystemSettings = field(default=NewtonSystemSettings())
-    short_steps: int = 3
-    retry_after: int = 10
-    most_free: int = 8_000
-    interior_rounds: int = 12
-    interior_steps: int = 40
-    interior_accuracy: float = 0.03
-    boundary_share: float = 0.99
-    least_slope: float = 0.02
-    first_barrier: float = 0.1
-    warm_gap: float = 1e-4
-
-    def __post_init__(self) -> None:
-        check_counts(self, "max_steps", "sample_size", "short_steps", "retry_after", "most_free")
-        check_counts(self, "interior_rounds", "interior_steps")
-        check_positive(self, "first_width", "start_width", "start_balance", "subproblem_accuracy")
-        check_positive(self, "balance", "balance_tolerance", "largest_sigma")
-        check_positive(self, "interior_accuracy", "first_barrier", "warm_gap")
-        check_shares(self, "width_factor", "sufficient_gain", "backtracking", "shortest_step", "boundary_share")
-        check_shares(self, "least_slope")
-
-    def prepare(self, problem: MetricProblem) -> WarmRun | Reason:
+    def prepare(self, problem: MetricProblem) -> WarmRun:
         """Needs hinges over pairs of near and far items and a squared Frobenius norm, with a linear term or without.
 
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
         that is given; it returns where to go on for the next.
         """
-        risk, reg = problem.risk.form(PairwiseRisk), squared_norm(problem)
-        if isinstance(risk, Reason):
-            return risk
-        return reg if isinstance(reg, Reason) else partial(self._follow, problem, risk, reg)
+        return partial(self._follow, problem, risk_as(problem, PairwiseRisk), squared_norm(problem))
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass or of the rows of factorised kinks, whichever is more, and of the sampled kinks.
@@ -160,16 +116,14 @@ class SemismoothNewton(Solver):
         Full metrics: also ten metrics, and the points six times; their rows are as many as are factorised at once.
         Diagonal metrics: all rows four times, and two Newton matrices.
         """
-        risk, cone = problem.risk.form(PairwiseRisk), problem.cone
-        if isinstance(risk, Reason):
-            return None
+        risk, cone = risk_as(problem, PairwiseRisk), problem.cone
         d, coordinates = float(cone.d), float(cone.size)
-        sample = min(3.0 * self.sample_size, float(risk.pairs.sum()))
+        sample = min(3.0 * SAMPLE_SIZE, float(risk.pairs.sum()))
         if cone.diagonal:
             rows, others = 4.0 * sample * row_width(risk), 2.0 * coordinates**2
         else:
-            work = self.newton_system.direct_work
-            most = work / coordinates**2 if coordinates**3 <= work else (work / coordinates) ** 0.5
+            direct = coordinates**3 <= DIRECT_WORK
+            most = DIRECT_WORK / coordinates**2 if direct else (DIRECT_WORK / coordinates) ** 0.5
             rows, others = min(sample, most) * coordinates, 6.0 * risk.rankings.X.shape[0] * d + 10.0 * d * d
         return max(pass_memory(problem), FLOAT * rows) + FLOAT * (25.0 * sample + others)
 
@@ -177,7 +131,7 @@ class SemismoothNewton(Solver):
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None
     ) -> Warm | None:
         warm = _left(monitor, problem) if warm is None else warm
-        run = _Run(self, problem, risk, reg, monitor)
+        run = _Run(problem, risk, reg, monitor)
         monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
@@ -241,22 +195,19 @@ class _Point:
 class _Run:
     """The state of one solve."""
 
-    def __init__(
-        self, settings: SemismoothNewton, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor
-    ) -> None:
-        self.settings, self.problem, self.risk, self.reg, self.monitor = settings, problem, risk, reg, monitor
-        self.left = settings.max_steps
+    def __init__(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
+        self.problem, self.risk, self.reg, self.monitor = problem, risk, reg, monitor
+        self.left = MAX_STEPS
         self.cone = problem.cone
         self.G = linear_part(problem)
-        self.width = settings.first_width * risk.margin
+        self.width = FIRST_WIDTH * risk.margin
         self.stride = 1.0
         #: Kinks of a query that are listed at most: several times its share of the sample.
-        self.most = int(min(4 * settings.sample_size // risk.parts + 16, risk.pairs.max()))
+        self.most = int(min(4 * SAMPLE_SIZE // risk.parts + 16, risk.pairs.max()))
         self.warm: Warm | None = None
 
     def follow(self, warm: Warm | None) -> None:
         """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
-        settings = self.settings
         at, held, short = self._start(warm), warm is not None, 0
         while True:
             unsolved = self._look(at)
@@ -264,25 +215,25 @@ class _Run:
             if self.stopped or self.width < np.finfo(float).tiny:
                 return
             kinks, Y = Kinks(self.risk, at.here.sample, at.here.curvature), at.Y
-            if not held and unsolved < settings.subproblem_accuracy:
+            if not held and unsolved < SUBPROBLEM_ACCURACY:
                 short = 0
                 if not at.complete:
-                    self.width *= settings.width_factor
-                    self.stride = max(1.0, at.here.kinks * settings.width_factor / settings.sample_size)
+                    self.width *= WIDTH_FACTOR
+                    self.stride = max(1.0, at.here.kinks * WIDTH_FACTOR / SAMPLE_SIZE)
                     at = self._pass(at.projection, at.sigma)
                     continue
                 held = True
                 Y, kinks = self._narrowed(at, kinks)
-            projection, sigma = balanced(at.projection, at.sigma, self.reg, settings)
+            projection, sigma = balanced(at.projection, at.sigma, self.reg)
             at = replace(at, projection=projection, sigma=sigma)
             move, slope = self._direction(at, Y, kinks)
             there, step = self._moved(at, move, slope, search=not held)
             short = short + 1 if step < 1.0 and there.complete else 0
             held = False
-            stuck = step == 0.0 or short >= settings.short_steps
-            if stuck and there.complete and there.here.kinks <= settings.most_free:
+            stuck = step == 0.0 or short >= SHORT_STEPS
+            if stuck and there.complete and there.here.kinks <= MOST_FREE:
                 _SlopesInteriorPoint(self, there).run()
-                short = -settings.retry_after
+                short = -RETRY_AFTER
             if self.stopped or step == 0.0:
                 return
             at = there
@@ -305,17 +256,17 @@ class _Run:
 
     def _near(self, M: Array) -> _Point:
         """A projected gradient step from a metric, short enough to stay near it, with hinges smoothed over a margin."""
-        self.width = self.settings.start_width * self.risk.margin
+        self.width = START_WIDTH * self.risk.margin
         slopes = self.risk.smoothed(M, self.width)
         E = self.reg * M + self.G - slopes.point.S
         size = norm_of(self.cone.project(E)) / norm_of(M)
-        sigma = min(max(self.reg, self.settings.start_balance * size), self.settings.largest_sigma * self.reg)
+        sigma = min(max(self.reg, START_BALANCE * size), LARGEST_SIGMA * self.reg)
         return self._pass(self.cone.projection(sigma * M - E), sigma)
 
     def _pass(self, projection: Projection, sigma: float) -> _Point:
         M = projection.positive / sigma
         here = self.risk.smoothed(M, self.width, self.stride, self.most, seed=self.left)
-        self.stride = max(1.0, here.kinks / self.settings.sample_size)
+        self.stride = max(1.0, here.kinks / SAMPLE_SIZE)
         return _Point(projection, sigma, here, here.point.S - self.G, here.value + self.problem.penalty(M))
 
     def _look(self, at: _Point) -> float:
@@ -327,7 +278,7 @@ class _Run:
         self.monitor.primal(M, exact, by_risk=True)
         bound = self.problem.bound(at.here.point.value, at.here.point.S, M)
         self.monitor.dual(bound, lambda: SmoothedPairs(M, width), at.here.point)
-        if self.warm is None or self.monitor.gap > self.settings.warm_gap:
+        if self.warm is None or self.monitor.gap > WARM_GAP:
             self.warm = Warm(at.projection.W, at.sigma, width)
         unsolved = 0.5 * self.reg * self.cone.inner(M, M) - self.cone.inner(M, at.Y) + conjugate
         self.count(kinks=at.here.kinks, width=width)
@@ -342,7 +293,7 @@ class _Run:
     def _narrowed(self, at: _Point, kinks: Kinks) -> tuple[Array, Kinks]:
         """Gradient and kinks at a narrower width, the slopes of the kinks prolonged beyond 0 and 1."""
         before = self.width
-        self.width *= self.settings.width_factor
+        self.width *= WIDTH_FACTOR
         t = self.risk.margin - kinks.margins(at.M)
         Y = at.Y + kinks.adjoint(kinks.weights * t * (1.0 / self.width - 1.0 / before))
         return Y, Kinks(self.risk, kinks.sample, kinks.weights / self.width)
@@ -353,20 +304,20 @@ class _Run:
         residual = self.reg * at.M - Y - projection.negative
         b = -projection.into(residual)
         diagonal = (1.0 - projection.omega) + self.reg / sigma * projection.omega
-        v = solve_newton(projection, kinks, diagonal, b, sigma, self.settings.newton_system)
+        v = solve_newton(projection, kinks, diagonal, b, sigma)
         moved = projection.out(v)
         curved = kinks.adjoint(kinks.curvature * kinks.margins(moved)) / sigma
         return -residual - (self.reg / sigma - 1.0) * moved - curved, -float(np.vdot(b, v)) / sigma
 
     def _moved(self, at: _Point, move: Array, slope: float, search: bool) -> tuple[_Point, float]:
         """A step that descends the smoothed objective, or the whole step where the width has just changed."""
-        settings, step = self.settings, 1.0
+        step = 1.0
         while True:
             there = self._pass(self.cone.projection(at.projection.W + step * move), at.sigma)
-            if not search or there.value <= at.value + settings.sufficient_gain * step * slope:
+            if not search or there.value <= at.value + SUFFICIENT_GAIN * step * slope:
                 return there, step
-            step *= settings.backtracking
-            if step < settings.shortest_step:
+            step *= BACKTRACKING
+            if step < SHORTEST_STEP:
                 return there, 0.0
 
 
@@ -378,23 +329,22 @@ class _SlopesInteriorPoint:
     """
 
     def __init__(self, run: _Run, at: _Point) -> None:
-        self.run_, self.settings = run, run.settings
+        self.run_ = run
         self.risk, self.cone, self.reg, self.G = run.risk, run.cone, run.reg, run.G
         self.projection, self.sigma, self.M0 = at.projection, at.sigma, at.M
         order = np.lexsort(at.here.places.T[::-1])
         self.places, self.kinks = at.here.places[order], Kinks(run.risk, at.here.sample[order], np.empty(0))
         t = run.risk.margin - self.kinks.margins(self.M0)
         self.z = self._inside(0.5 + t / run.width)
-        self.mu = self.settings.first_barrier * run.width
+        self.mu = FIRST_BARRIER * run.width
 
     def _inside(self, z: Array) -> Array:
         """Slopes moved into the interior of [0, 1]."""
-        least = self.settings.least_slope
-        return np.clip(z, least, 1.0 - least)
+        return np.clip(z, LEAST_SLOPE, 1.0 - LEAST_SLOPE)
 
     def run(self) -> None:
         """Rounds, each with the comparisons that changed sides in the last one."""
-        for _ in range(self.settings.interior_rounds):
+        for _ in range(INTERIOR_ROUNDS):
             self.others = self.risk.with_exceptions(self.M0, self.places, np.zeros(len(self.places)))
             if (len(self.places) and self._round()) or not self._grow():
                 return
@@ -405,13 +355,13 @@ class _SlopesInteriorPoint:
         places, sample = self.risk.turned(self.M0, M)
         joined = np.concatenate([self.places, places])
         together, first = np.unique(joined, axis=0, return_index=True)
-        if not len(self.places) < len(together) <= self.settings.most_free:
+        if not len(self.places) < len(together) <= MOST_FREE:
             return False
         new = Kinks(self.risk, sample, np.empty(0))
         t, before = (self.risk.margin - new.margins(metric) for metric in (M, self.M0))
         z = np.concatenate([self.z, np.where(before > 0.0, 1.0, 0.0)])[first]
         slack = np.abs(t[first[first >= len(self.places)] - len(self.places)])
-        self.mu = self.settings.first_barrier * float(np.median(slack))
+        self.mu = FIRST_BARRIER * float(np.median(slack))
         self.z = self._inside(z)
         self.kinks = Kinks(self.risk, np.concatenate([self.kinks.sample, sample])[first], np.empty(0))
         self.places = together
@@ -424,7 +374,7 @@ class _SlopesInteriorPoint:
         gap = run.monitor.upper_bound - run.monitor.lower_bound
         mu = max(self.mu, 0.5 * gap / float(c.sum()))
         s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
-        for _ in range(self.settings.interior_steps):
+        for _ in range(INTERIOR_STEPS):
             M = self.projection.positive / self.sigma
             if not np.isfinite(M).all():
                 raise SolverError("the metric left the range of floats; rescale X, margins and weights")
@@ -437,9 +387,9 @@ class _SlopesInteriorPoint:
             if run.count(kinks=len(s.z), width=0.0):
                 return True
             gap = run.monitor.upper_bound - run.monitor.lower_bound
-            if float(c @ s.products()) < self.settings.interior_accuracy * gap:
+            if float(c @ s.products()) < INTERIOR_ACCURACY * gap:
                 break
-            self.projection, self.sigma = balanced(self.projection, self.sigma, self.reg, self.settings)
+            self.projection, self.sigma = balanced(self.projection, self.sigma, self.reg)
             s = self._step(M, S, s)
         return False
 
@@ -466,7 +416,7 @@ class _SlopesInteriorPoint:
         up, down = mu + dz * predicted.above, mu - dz * predicted.below
         dz, dW = solved(t - up / (1.0 - s.z) + down / s.z)
         change = s.changes(dz, up, down)
-        length = min(1.0, self.settings.boundary_share * s.longest(change))
+        length = min(1.0, BOUNDARY_SHARE * s.longest(change))
         self.projection = self.cone.projection(projection.W + length * dW)
         return s.moved(change, length)
 
@@ -509,12 +459,12 @@ def _same(dual: SmoothedPairs) -> SmoothedPairs:
     return dual
 
 
-def balanced(projection: Projection, sigma: float, reg: float, settings: SemismoothNewton) -> tuple[Projection, float]:
+def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:
     """The same metric and the same Z with another sigma, where the parts of W are of different size."""
     ratio = projection.imbalance
     if not 0.0 < ratio < np.inf:
         return projection, sigma
-    wanted = min(max(reg, settings.balance * sigma * ratio), settings.largest_sigma * reg)
-    if sigma / settings.balance_tolerance <= wanted <= sigma * settings.balance_tolerance:
+    wanted = min(max(reg, BALANCE * sigma * ratio), LARGEST_SIGMA * reg)
+    if sigma / BALANCE_TOLERANCE <= wanted <= sigma * BALANCE_TOLERANCE:
         return projection, sigma
     return projection.scaled(wanted / sigma), wanted

@@ -20,136 +20,107 @@ query most of the others are over lists of the pairs that can have a slope
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.hinges.nearby import NearbyPairs
-from convexmetric.solvers.hinges.starts import check_sample_shares, samples_of, unit_of
+from convexmetric.solvers.hinges.starts import samples_of, unit_of
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
-from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
+from convexmetric.solvers.run.needs import (
+    linear_part,
+    need_full_metrics,
+    need_linear_penalty,
+    risk_as,
+)
 
 __all__ = ["SmoothedLowRank"]
+
+#: Looks at the bounds after which it gives up; what it found is kept.
+MAX_LOOKS = 300
+#: Shares of the queries from which the first metrics come, ascending.
+SAMPLES = (0.0625, 0.25)
+#: Queries that a sample has at least; smaller ones are left out.
+LEAST_QUERIES = 250
+#: Pairs on the kink of which the second derivative is made: at least, at most, and for each entry of the factor.
+LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 0.5
+#: Shares of the width to which it is narrowed at once, at least and at most.
+NARROWING, SLOW_NARROWING = 0.1, 0.3
+#: Newton steps go on until they promise less than this share of the gap or of the tolerance.
+ACCURACY = 1e-3
+#: Gap to which the problem of the first sample is solved; that of the next one to half of it, and so on.
+SAMPLE_GAP = 0.02
+#: Share of a time limit after which the first pass over all queries begins.
+COARSE_SHARE = 0.25
+#: Looks in a row, none of which halves the gap, after which it gives up.
+FAILED_LOOKS = 15
+#: How a factor descends between two looks, and grows.
+FACTOR = FactorSettings(grow=16, newton_steps=12, negligible_row=1e-9, least_cg_accuracy=3e-3)
 
 
 @dataclass(frozen=True)
 class SmoothedLowRank(Solver):
-    """Exact for large margins with a trace, and for AUC with a trace, from some forty features to a thousand.
-
-    Parameters
-    ----------
-    max_looks : int
-        Looks at the bounds after which it gives up; what it found is kept.
-    samples : tuple of float
-        Shares of the queries from which the first metrics come, ascending.
-    least_queries : int
-        Queries that a sample has at least; smaller ones are left out.
-    factor : FactorSettings
-        How a factor descends and grows.
-    least_sample, most_sample, sample_per_entry : int
-        Pairs on the kink of which the second derivative is made: at least, at most, and for each entry of the factor.
-    first_width : float
-        First width of the smoothed hinges, in margins.
-    narrowing, slow_narrowing : float
-        Shares of the width to which it is narrowed at once, at least and at most.
-    accuracy : float
-        Newton steps go on until they promise less than this share of the gap or of the tolerance.
-    sample_gap : float
-        Gap to which the problem of the first sample is solved; that of the next one to half of it, and so on.
-    coarse_share : float
-        Share of a time limit after which the first pass over all queries begins.
-    failed_looks : int
-        Looks in a row, none of which halves the gap, after which it gives up.
-    """
+    """Exact for large margins with a trace, and for AUC with a trace, from some forty features to a thousand."""
 
     name: ClassVar[str] = "smoothed-low-rank"
 
-    max_looks: int = 300
-    _: KW_ONLY
-    samples: tuple[float, ...] = (0.0625, 0.25)
-    least_queries: int = 250
-    factor: FactorSettings = field(
-        default_factory=lambda: FactorSettings(
-            grow=16, newton_steps=12, cg_steps=200, negligible_row=1e-9, least_cg_accuracy=3e-3
-        )
-    )
-    least_sample: int = 2_000
-    most_sample: int = 200_000
-    sample_per_entry: int = 8
-    first_width: float = 0.5
-    narrowing: float = 0.1
-    slow_narrowing: float = 0.3
-    accuracy: float = 1e-3
-    sample_gap: float = 0.02
-    coarse_share: float = 0.25
-    failed_looks: int = 15
-
-    def __post_init__(self) -> None:
-        check_counts(
-            self, "max_looks", "least_queries", "least_sample", "most_sample", "sample_per_entry", "failed_looks"
-        )
-        check_positive(self, "first_width")
-        check_sample_shares(self.samples)
-        check_shares(self, "narrowing", "slow_narrowing", "accuracy", "sample_gap", "coarse_share")
-
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges over pairs of near and far items, full metrics, and a trace that outweighs the linear term."""
-        risk, full, linear = problem.risk.form(PairwiseRisk), full_metrics(problem), linear_penalty(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if full is not None:
-            return full
-        if linear is not None:
-            return linear
+        risk = risk_as(problem, PairwiseRisk)
+        need_full_metrics(problem)
+        need_linear_penalty(problem)
         try:
             np.linalg.cholesky(linear_part(problem))
-        except np.linalg.LinAlgError:
-            return Reason("its penalty does not grow with every metric")
+        except np.linalg.LinAlgError as error:
+            raise UnsupportedProblemError("its penalty does not grow with every metric") from error
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass, of six metrics, and of the sample with images of the points for a rank of a tenth of d."""
         d, rank = float(problem.cone.d), 0.1 * problem.cone.d
-        sample = min(self.most_sample, max(self.least_sample, self.sample_per_entry * d * rank))
+        sample = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * d * rank))
         points = sum(points.shape[0] for points in problem.risk.points)
         return pass_memory(problem) + 6.0 * metric_memory(problem) + FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
 
     def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
         """Solve the problems of the samples, then the problem."""
-        C, width = None, self.first_width * risk.margin
+        C, width = None, FIRST_WIDTH * risk.margin
         if monitor.M is not None and monitor.M.any():
-            objective = _SmoothedObjective(self, problem, risk)
+            objective = _SmoothedObjective(problem, risk)
             C = objective.factor(monitor.M)
             width = float(monitor.left_by(self.name).get("width", width))
         else:
-            for part, gap in samples_of(risk, self.samples, self.least_queries, self.sample_gap):
+            for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
                 smaller = MetricProblem(part, problem.regularizer, problem.G)
-                limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
+                limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
                 inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
-                C, width = _Path(self, smaller, part, inner).follow(C, width)
+                C, width = _Path(smaller, part, inner).follow(C, width)
                 monitor.suggestion = inner.M
-        _Path(self, problem, risk, monitor).follow(C, width)
+        _Path(problem, risk, monitor).follow(C, width)
 
 
 class _Path:
     """The state of a run on one problem: all queries, or a sample of them."""
 
-    def __init__(self, settings: SmoothedLowRank, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
-        self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
-        self.objective = _SmoothedObjective(settings, problem, risk)
+    def __init__(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
+        self.problem, self.risk, self.monitor = problem, risk, monitor
+        self.objective = _SmoothedObjective(problem, risk)
 
     def follow(self, C: Array | None, width: float) -> tuple[Array, float]:
         """From a factor, or the best multiple of the identity, until the gap closes: the last factor and width."""
-        settings, objective, monitor = self.settings, self.objective, self.monitor
+        objective, monitor = self.objective, self.monitor
         objective.width = width
         monitor.state = lambda: {"width": np.array(objective.width)}
         # Twice: the first pass counts the kinks, so that the second can sample them.
@@ -157,20 +128,20 @@ class _Path:
         objective.at(C)
         here = objective.at(C)
         failures, half = 0, 0.5 * monitor.tol
-        for _ in range(settings.max_looks):
+        for _ in range(MAX_LOOKS):
             before = monitor.gap
             steep, smoothing = self._look(here)
             if monitor.iterate(rank=len(here.C), width=objective.width, passes=objective.passes):
                 break
             failures = 0 if monitor.gap < 0.5 * before else failures + 1
-            if failures == settings.failed_looks:
+            if failures == FAILED_LOOKS:
                 break
             if smoothing > half and steep < max(0.5 * smoothing, half):
-                share = np.clip(0.7 * np.sqrt(half / smoothing), settings.narrowing, settings.slow_narrowing)
+                share = np.clip(0.7 * np.sqrt(half / smoothing), NARROWING, SLOW_NARROWING)
                 here = objective.narrowed(here, float(share))
             else:
                 here = objective.grown(here, monitor.tol)
-            accuracy = settings.accuracy * max(monitor.tol, min(1.0, monitor.gap))
+            accuracy = ACCURACY * max(monitor.tol, min(1.0, monitor.gap))
             here = objective.descend(here, accuracy, lambda: monitor.out_of_time)
         return here.C, objective.width
 
@@ -199,7 +170,7 @@ class _Path:
             return np.empty((0, cone.d))
         S = objective.inverse @ self.risk.smoothed(best * identity, objective.width).point.S @ objective.inverse.T
         _, vectors = np.linalg.eigh(S)
-        rows = vectors[:, -self.settings.factor.grow :].T
+        rows = vectors[:, -FACTOR.grow :].T
         return np.sqrt(best) * np.linalg.norm(rows @ objective.K.T, axis=1, keepdims=True) * rows
 
 
@@ -213,11 +184,11 @@ class _Point(FactorPoint):
 class _SmoothedObjective(FactorObjective[_Point]):
     """Hinges smoothed over a width, and a trace."""
 
-    def __init__(self, settings: SmoothedLowRank, problem: MetricProblem, risk: PairwiseRisk) -> None:
-        super().__init__(settings.factor, linear_part(problem))
+    def __init__(self, problem: MetricProblem, risk: PairwiseRisk) -> None:
+        super().__init__(FACTOR, linear_part(problem))
         self.pairs, self.risk = NearbyPairs(risk), risk
-        self.least, self.most, self.per_entry = settings.least_sample, settings.most_sample, settings.sample_per_entry
-        self.width, self.stride = settings.first_width, np.inf
+        self.least, self.most, self.per_entry = LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY
+        self.width, self.stride = FIRST_WIDTH, np.inf
         #: Passes so far.
         self.passes = 0
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -29,15 +29,15 @@ import scipy.linalg as la
 
 from convexmetric.cones.base import Array
 from convexmetric.cones.scaling import Scaling
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, Risk, Smoothed, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
 from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.hinges.nearby import NearbyPairs
-from convexmetric.solvers.hinges.starts import check_sample_shares, samples_of, unit_of
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
+from convexmetric.solvers.hinges.starts import samples_of, unit_of
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.run.memory import FLOAT, pass_memory
-from convexmetric.solvers.run.needs import linear_part, linear_penalty
+from convexmetric.solvers.run.needs import linear_part, need_linear_penalty, risk_as
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["SmoothedNewton"]
@@ -47,6 +47,38 @@ Pairs = PairwiseRisk | ShardedRisk
 State = tuple[Array, float, float]
 #: Multiples of the identity, in units of the data where these are at hand.
 HERE, SHARDED = 10.0 ** np.arange(-2.0, 2.1, 0.5), 10.0 ** np.arange(-4.0, 8.1, 0.5)
+#: Passes after which it gives up; what it found is kept.
+MAX_PASSES = 150
+#: Pairs on the kink of which the second derivative is made: at least, and for each coordinate of the metric.
+LEAST_SAMPLE, SAMPLE_PER_COORDINATE = 2_000, 8
+#: First width of the smoothed hinges.
+FIRST_WIDTH = 0.5
+#: First mu, as a share of the objective for each dimension.
+FIRST_BARRIER = 0.3
+#: Factor by which mu shrinks at a centred point.
+BARRIER_FACTOR = 0.15
+#: The width shrinks by ``BARRIER_FACTOR`` to this power: about with the square root of mu.
+WIDTH_EXPONENT = 0.45
+#: A point is centred when the Newton decrement is below this many mu and Z is in the cone.
+CENTRING_ACCURACY = 0.3
+#: Steps after which mu shrinks even if the point is not.
+CENTRING_STEPS = 12
+#: Share of the way to the boundary of the cone that a step may go.
+BOUNDARY_SHARE = 0.9
+#: Share of what the gradient promises that a step must gain.
+SUFFICIENT_GAIN = 1e-4
+#: Factor by which a step that does not is shortened.
+BACKTRACKING = 0.4
+#: Share of the Newton step below which the path ends.
+SHORTEST_STEP = 1e-3
+#: Shares of the queries on which the path begins, ascending.
+SAMPLES = (0.0625, 0.25)
+#: Queries that a sample has at least; smaller ones are left out.
+LEAST_QUERIES = 250
+#: Gap to which the path of the first sample goes; that of the next one goes to half of it, and so on.
+SAMPLE_GAP = 0.02
+#: Share of a time limit after which the first pass over all queries begins.
+COARSE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -55,83 +87,25 @@ class SmoothedNewton(Solver):
 
     Parameters
     ----------
-    max_passes : int
-        Passes after which it gives up; what it found is kept.
     most : int
         Coordinates of the metric up to which the Newton matrix is built.
-    least_sample, sample_per_coordinate : int
-        Pairs on the kink of which the second derivative is made: at least, and for each coordinate of the metric.
-    first_width : float
-        First width of the smoothed hinges.
-    first_barrier : float
-        First mu, as a share of the objective for each dimension.
-    barrier_factor : float
-        Factor by which mu shrinks at a centred point.
-    width_exponent : float
-        The width shrinks by ``barrier_factor`` to this power: about with the square root of mu.
-    centring_accuracy : float
-        A point is centred when the Newton decrement is below this many mu and Z is in the cone.
-    centring_steps : int
-        Steps after which mu shrinks even if the point is not.
-    boundary_share : float
-        Share of the way to the boundary of the cone that a step may go.
-    sufficient_gain : float
-        Share of what the gradient promises that a step must gain.
-    backtracking : float
-        Factor by which a step that does not is shortened.
-    shortest_step : float
-        Share of the Newton step below which the path ends.
-    samples : tuple of float
-        Shares of the queries on which the path begins, ascending.
-    least_queries : int
-        Queries that a sample has at least; smaller ones are left out.
-    sample_gap : float
-        Gap to which the path of the first sample goes; that of the next one goes to half of it, and so on.
-    coarse_share : float
-        Share of a time limit after which the first pass over all queries begins.
     """
 
     name: ClassVar[str] = "smoothed-newton"
 
-    max_passes: int = 150
     most: int = 2_500
-    _: KW_ONLY
-    least_sample: int = 2_000
-    sample_per_coordinate: int = 8
-    first_width: float = 0.5
-    first_barrier: float = 0.3
-    barrier_factor: float = 0.15
-    width_exponent: float = 0.45
-    centring_accuracy: float = 0.3
-    centring_steps: int = 12
-    boundary_share: float = 0.9
-    sufficient_gain: float = 1e-4
-    backtracking: float = 0.4
-    shortest_step: float = 1e-3
-    samples: tuple[float, ...] = (0.0625, 0.25)
-    least_queries: int = 250
-    sample_gap: float = 0.02
-    coarse_share: float = 0.25
 
     def __post_init__(self) -> None:
-        check_counts(self, "max_passes", "most", "least_sample", "sample_per_coordinate", "centring_steps")
-        check_counts(self, "least_queries")
-        check_sample_shares(self.samples)
-        check_positive(self, "first_width", "first_barrier", "width_exponent", "centring_accuracy")
-        check_shares(self, "barrier_factor", "boundary_share", "sufficient_gain", "backtracking", "shortest_step")
-        check_shares(self, "sample_gap", "coarse_share")
+        check_counts(self, "most")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
-        risk, linear = _pairs(problem.risk), linear_penalty(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if linear is not None:
-            return linear
+        risk = _pairs(problem)
+        need_linear_penalty(problem)
         if problem.cone.smallest(linear_part(problem)) <= 0.0:
-            return Reason("its penalty does not grow with every metric")
+            raise UnsupportedProblemError("its penalty does not grow with every metric")
         if problem.cone.size > self.most:
-            return Reason(f"its metric has more than {self.most} coordinates")
+            raise UnsupportedProblemError(f"its metric has more than {self.most} coordinates")
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -140,7 +114,7 @@ class SmoothedNewton(Solver):
         The sample may be twice as long as it is meant to be.
         """
         coordinates = float(problem.cone.size)
-        rows = max(self.least_sample, self.sample_per_coordinate * coordinates) * coordinates
+        rows = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * coordinates) * coordinates
         return max(pass_memory(problem), FLOAT * (6.5 * rows + 2.0 * coordinates**2))
 
     def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
@@ -148,16 +122,16 @@ class SmoothedNewton(Solver):
         state = self._left(problem, monitor)
         if state is None and isinstance(risk, PairwiseRisk):
             state = self._of_samples(problem, risk, monitor)
-        _Path(self, problem, risk, monitor).follow(state)
+        _Path(problem, risk, monitor).follow(state)
 
     def _of_samples(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> State | None:
         """Where the path ends on samples of the queries; None if there is no sample, or zero is optimal for one."""
         state = None
-        limit = None if monitor.max_seconds is None else self.coarse_share * monitor.max_seconds
-        for part, gap in samples_of(risk, self.samples, self.least_queries, self.sample_gap):
+        limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
+        for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
             smaller = MetricProblem(part, problem.regularizer, problem.G)
             inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
-            state = _Path(self, smaller, part, inner).follow(state)
+            state = _Path(smaller, part, inner).follow(state)
             monitor.suggestion = inner.M
         return state
 
@@ -179,13 +153,13 @@ class SmoothedNewton(Solver):
 class _Path:
     """The state of one run: all queries, or a sample of them."""
 
-    def __init__(self, settings: SmoothedNewton, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
-        self.settings, self.problem, self.risk, self.monitor = settings, problem, risk, monitor
+    def __init__(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
+        self.problem, self.risk, self.monitor = problem, risk, monitor
         self.passes = NearbyPairs(risk) if isinstance(risk, PairwiseRisk) else risk
-        self.left = settings.max_passes
+        self.left = MAX_PASSES
         self.cone = problem.cone
         self.C = linear_part(problem)
-        self.target = max(settings.least_sample, settings.sample_per_coordinate * self.cone.size)
+        self.target = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * self.cone.size)
         self.stride = np.inf
         self.done = False
         self.here: State | None = None
@@ -198,10 +172,9 @@ class _Path:
         return self.here
 
     def _follow(self, state: State | None) -> None:
-        settings = self.settings
         if state is None:
             # The zero metric is the optimum where the penalty outweighs the risk; this pass proves it.
-            self._pass(self.cone.zeros(), settings.first_width)
+            self._pass(self.cone.zeros(), FIRST_WIDTH)
             if self.done:
                 return
         steps = 0
@@ -216,26 +189,26 @@ class _Path:
             scaling, V, decrement = self._direction(U, Z, here, mu)
             steps += 1
             # A small decrement alone says little: along sampled pairs the second derivative is huge.
-            centred = decrement <= settings.centring_accuracy * mu and self.cone.smallest(Z) > 0.0
-            if centred or steps > settings.centring_steps:
+            centred = decrement <= CENTRING_ACCURACY * mu and self.cone.smallest(Z) > 0.0
+            if centred or steps > CENTRING_STEPS:
                 steps = 0
-                mu *= settings.barrier_factor
-                narrower = settings.barrier_factor**settings.width_exponent
+                mu *= BARRIER_FACTOR
+                narrower = BARRIER_FACTOR**WIDTH_EXPONENT
                 width *= narrower
                 self.stride = max(1.0, self.stride * narrower)
                 self.here = U, mu, width
                 here = self._pass(U, width)
                 continue
-            step = min(1.0, settings.boundary_share * scaling.longest(V))
+            step = min(1.0, BOUNDARY_SHARE * scaling.longest(V))
             before = self._merit(U, here, mu)
             move = scaling.primal_step(V)
             while not self.done:
                 trial = U + step * move
                 there = self._pass(trial, width)
-                if self._merit(trial, there, mu) <= before - settings.sufficient_gain * step * decrement:
+                if self._merit(trial, there, mu) <= before - SUFFICIENT_GAIN * step * decrement:
                     break
-                step *= settings.backtracking
-                if step < settings.shortest_step:
+                step *= BACKTRACKING
+                if step < SHORTEST_STEP:
                     # Rounding, or a sample too thin: the path goes no further.
                     return
             U, here = trial, there
@@ -261,8 +234,8 @@ class _Path:
             if self.monitor.out_of_time:
                 break
         best = min(values, key=values.__getitem__)
-        barrier = self.settings.first_barrier * values[best] / self.cone.d
-        return best * identity, barrier, self.settings.first_width
+        barrier = FIRST_BARRIER * values[best] / self.cone.d
+        return best * identity, barrier, FIRST_WIDTH
 
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate, offer what it proves, and count the pass."""
@@ -308,12 +281,15 @@ class _Path:
         return rows
 
 
-def _pairs(risk: Risk) -> Pairs | Reason:
+def _pairs(problem: MetricProblem) -> Pairs:
     """Hinges over pairs, here or in shards."""
-    sharded = risk.form(ShardedRisk)
+    sharded = problem.risk.form(ShardedRisk)
     if isinstance(sharded, Reason):
-        return risk.form(PairwiseRisk)
-    return sharded.in_pairs or sharded
+        return risk_as(problem, PairwiseRisk)
+    reason = sharded.in_pairs
+    if reason is not None:
+        raise UnsupportedProblemError(reason)
+    return sharded
 
 
 def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from convexmetric.arguments import check_share
-from convexmetric.errors import InputError
 from convexmetric.risks import PairwiseRisk
 
-__all__ = ["check_sample_shares", "samples_of", "unit_of"]
+__all__ = ["samples_of", "unit_of"]
 
 
 def samples_of(
@@ -34,17 +32,3 @@ def unit_of(risk: PairwiseRisk) -> float:
     centre = np.asarray(X.mean(axis=0)).ravel()
     variance = float(risk.rankings.norms(cone.identity()).mean()) - float(centre @ centre)
     return float(risk.margin / max(2.0 * variance, np.finfo(float).tiny))
-
-
-def check_sample_shares(samples: object) -> None:
-    """Refuse what is not a tuple of shares.
-
-    Raises
-    ------
-    InputError
-        If it is none.
-    """
-    if not isinstance(samples, tuple) or not samples:
-        raise InputError(f"samples must be a tuple of shares, got {samples!r}")
-    for share in samples:
-        check_share(share, "samples")

@@ -21,7 +21,7 @@ Both bounds are those of the whole problem in every step: the objective at w, an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -32,22 +32,57 @@ from scipy.linalg.blas import dsymv
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.newton_system import scaled_rows
 from convexmetric.solvers.numerics.program import ConicQP, times
-from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 from convexmetric.solvers.numerics.starts import warm_start
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.run.memory import FLOAT, row_width
-from convexmetric.solvers.run.needs import diagonal_metrics, quadratic_part, soft_hinges
+from convexmetric.solvers.run.needs import need_diagonal_metrics, soft_hinges
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["ColumnGeneration"]
+
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 1.0
+#: Factor by which the width shrinks once its problem is solved.
+WIDTH_FACTOR = 1.0 / 3.0
+#: Widths tried at most.
+MAX_WIDTHS = 12
+#: Newton steps for one width; where they do not solve its problem, working sets take over.
+NEWTON_STEPS = 12
+#: The problem of one width is solved when the Newton decrement is below this share of what smoothing costs.
+SUBPROBLEM_ACCURACY = 0.2
+#: Share of the objective that smoothing may still cost when working sets take over.
+SMOOTHING_COST = 1e-3
+#: Columns that join in one Newton step, those with the steepest slope first: one for ``ROWS_PER_JOINING`` comparisons,
+#: between the other two.
+LEAST_JOINING, MOST_JOINING, ROWS_PER_JOINING = 50, 500, 10
+#: Comparisons on the kink of which the second derivative is made: at least, and for each free column.
+LEAST_SAMPLE, SAMPLE_PER_COORDINATE = 2_000, 6
+#: Bisections of the search along a Newton step.
+SEARCH_STEPS = 60
+#: That search ends where the slope along the step is this share of the first one.
+SEARCH_ACCURACY = 0.1
+#: Exchanges of block pivoting that leave no fewer wrong signs, after which a Newton step is taken as it is: they may
+#: run in circles.
+MAX_EXCHANGES = 3
+#: Gap to which the program of a working set is solved, as a share of the tolerance.
+PROGRAM_ACCURACY = 0.2
+#: The same as a share of the gap so far; the larger of both counts.
+PROGRAM_GAP_SHARE = 1e-3
+#: Share of C from which a multiplier counts as neither 0 nor C.
+INTERIOR_SHARE = 1e-3
+#: A round that does not bring the gap below this share of the last one has not paid.
+ROUND_FACTOR = 0.5
+#: Factor by which working sets grow when a round does not pay.
+ROWS_GROWTH = 2
 
 
 @dataclass(frozen=True)
@@ -58,85 +93,21 @@ class ColumnGeneration(Solver):
     ----------
     rows : int
         Comparisons in the first working set.
-    first_width : float
-        First width of the smoothed hinges, in margins.
-    width_factor : float
-        Factor by which the width shrinks once its problem is solved.
-    max_widths : int
-        Widths tried at most.
-    newton_steps : int
-        Newton steps for one width; where they do not solve its problem, working sets take over.
-    subproblem_accuracy : float
-        The problem of one width is solved when the Newton decrement is below this share of what smoothing costs.
-    smoothing_cost : float
-        Share of the objective that smoothing may still cost when working sets take over.
-    least_joining, most_joining, rows_per_joining : int
-        Columns that join in one Newton step, those with the steepest slope first: one for ``rows_per_joining``
-        comparisons, between the other two.
-    least_sample, sample_per_coordinate : int
-        Comparisons on the kink of which the second derivative is made: at least, and for each free column.
-    search_steps : int
-        Bisections of the search along a Newton step.
-    search_accuracy : float
-        That search ends where the slope along the step is this share of the first one.
-    max_exchanges : int
-        Exchanges of block pivoting that leave no fewer wrong signs, after which a Newton step is taken as it is: they
-        may run in circles.
-    program_accuracy : float
-        Gap to which the program of a working set is solved, as a share of the tolerance.
-    program_gap_share : float
-        The same as a share of the gap so far; the larger of both counts.
-    interior_share : float
-        Share of C from which a multiplier counts as neither 0 nor C.
-    round_factor : float
-        A round that does not bring the gap below this share of the last one has not paid.
-    rows_growth : int
-        Factor by which working sets grow when a round does not pay.
-    interior_point : InteriorPointSettings
-        Of the programs of working sets.
     """
 
     name: ClassVar[str] = "column-generation"
 
     rows: int = 4_000
-    _: KW_ONLY
-    first_width: float = 1.0
-    width_factor: float = 1.0 / 3.0
-    max_widths: int = 12
-    newton_steps: int = 12
-    subproblem_accuracy: float = 0.2
-    smoothing_cost: float = 1e-3
-    least_joining: int = 50
-    most_joining: int = 500
-    rows_per_joining: int = 10
-    least_sample: int = 2_000
-    sample_per_coordinate: int = 6
-    search_steps: int = 60
-    search_accuracy: float = 0.1
-    max_exchanges: int = 3
-    program_accuracy: float = 0.2
-    program_gap_share: float = 1e-3
-    interior_share: float = 1e-3
-    round_factor: float = 0.5
-    rows_growth: int = 2
-    interior_point: InteriorPointSettings = field(default=InteriorPointSettings())
 
     def __post_init__(self) -> None:
-        check_counts(self, "rows", "max_widths", "newton_steps", "least_joining", "most_joining", "rows_per_joining")
-        check_counts(self, "least_sample", "sample_per_coordinate", "search_steps", "max_exchanges", "rows_growth")
-        check_positive(self, "first_width", "subproblem_accuracy", "smoothing_cost")
-        check_shares(self, "width_factor", "search_accuracy", "program_accuracy", "program_gap_share")
-        check_shares(self, "interior_share", "round_factor")
+        check_counts(self, "rows")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
-        diagonal, hinges, quadratic = diagonal_metrics(problem), soft_hinges(problem), quadratic_part(problem)
-        if diagonal is not None:
-            return diagonal
-        if isinstance(hinges, Reason):
-            return hinges
-        if isinstance(quadratic, Reason) or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
-            return Reason("its regularizer is not quadratic")
+        need_diagonal_metrics(problem)
+        hinges, quadratic = soft_hinges(problem), problem.quadratic()
+        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
+            raise UnsupportedProblemError("its regularizer is not quadratic")
         return partial(self._solve, problem, hinges, quadratic)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -145,8 +116,6 @@ class ColumnGeneration(Solver):
         Features that have weights are frequent ones: sparse rows shrink with the root of the number of columns.
         """
         hinges = soft_hinges(problem)
-        if isinstance(hinges, Reason):
-            return None
         count, features = len(hinges.comparisons), float(problem.cone.size)
         columns = min(500.0, features)
         width = row_width(hinges.comparisons) * (columns / features) ** 0.5
@@ -155,7 +124,7 @@ class ColumnGeneration(Solver):
 
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, quadratic: float | Array, monitor: Monitor) -> None:
         """Smoothed hinges first, then working sets until the certified gap closes."""
-        run = _Run(self, problem, hinges, quadratic, monitor)
+        run = _Run(problem, hinges, quadratic, monitor)
         few = run.s.size <= self.rows
         if monitor.start is not None:
             run.move(monitor.start)
@@ -164,7 +133,7 @@ class ColumnGeneration(Solver):
             run.a = hinges.loss.clip(monitor.dual_point)
         elif _follow_smoothing(run):
             return
-        _WorkingSets(run).solve()
+        _WorkingSets(run, self.rows).solve()
 
 
 class _Run:
@@ -172,13 +141,12 @@ class _Run:
 
     def __init__(
         self,
-        settings: ColumnGeneration,
         problem: MetricProblem,
         hinges: ListedHinges,
         quadratic: float | Array,
         monitor: Monitor,
     ) -> None:
-        self.settings, self.problem, self.monitor = settings, problem, monitor
+        self.problem, self.monitor = problem, monitor
         self.comparisons, self.hinges = hinges.comparisons, hinges
         self.L, self.G = quadratic, problem.linear()
         self.w = np.zeros(problem.cone.size)
@@ -204,11 +172,10 @@ def _follow_smoothing(run: _Run) -> bool:
     It ends early at a width whose problem is not solved, and where fewer rows are on the kink than columns are free:
     there the second derivative says little about steps of any length.
     """
-    settings = run.settings
-    width = settings.first_width * run.hinges.size
+    width = FIRST_WIDTH * run.hinges.size
     rng = np.random.default_rng(0)
-    for _ in range(settings.max_widths):
-        for _ in range(settings.newton_steps):
+    for _ in range(MAX_WIDTHS):
+        for _ in range(NEWTON_STEPS):
             run.a = run.hinges.smoothed_multipliers(run.s, width)
             gradient = run.price(sharpen=False)
             if run.monitor.iterate(width=width):
@@ -219,7 +186,7 @@ def _follow_smoothing(run: _Run) -> bool:
                 return False
             slope = float(gradient @ step)
             cost = _cost_of_smoothing(run, width)
-            if -slope <= settings.subproblem_accuracy * cost:
+            if -slope <= SUBPROBLEM_ACCURACY * cost:
                 break
             if not slope < 0.0:
                 return False
@@ -227,9 +194,9 @@ def _follow_smoothing(run: _Run) -> bool:
         else:
             return False
         kink = np.count_nonzero((run.a > 0.0) & (run.a < run.hinges.weights))
-        if cost <= settings.smoothing_cost * run.monitor.upper_bound or kink < np.count_nonzero(run.w):
+        if cost <= SMOOTHING_COST * run.monitor.upper_bound or kink < np.count_nonzero(run.w):
             break
-        width *= settings.width_factor
+        width *= WIDTH_FACTOR
     return False
 
 
@@ -242,11 +209,11 @@ def _cost_of_smoothing(run: _Run, width: float) -> float:
 
 def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Generator) -> Array:
     """Newton's step for the smoothed objective, in the columns that are positive or want to be."""
-    settings, a, C = run.settings, run.a, run.hinges.weights
-    joining = min(settings.most_joining, max(settings.least_joining, run.s.size // settings.rows_per_joining))
+    a, C = run.a, run.hinges.weights
+    joining = min(MOST_JOINING, max(LEAST_JOINING, run.s.size // ROWS_PER_JOINING))
     free = np.flatnonzero((run.w > 0.0) | _steepest(gradient, joining))
     rows = np.flatnonzero((a > 0.0) & (a < C))
-    sample = max(settings.least_sample, settings.sample_per_coordinate * free.size)
+    sample = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * free.size)
     largest = float(C.max())
     weight = largest / width
     if rows.size > sample:
@@ -264,7 +231,7 @@ def _newton_step(run: _Run, gradient: Array, width: float, rng: np.random.Genera
             H += run.L[np.ix_(free, free)]
         else:
             H[np.diag_indices_from(H)] += run.L
-        step[free] = _nonnegative_step(H, gradient[free], run.w[free], settings.max_exchanges)
+        step[free] = _nonnegative_step(H, gradient[free], run.w[free], MAX_EXCHANGES)
     return step
 
 
@@ -310,7 +277,6 @@ def _nonnegative_step(H: Array, gradient: Array, w: Array, max_exchanges: int) -
 
 def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
     """Move to about the lowest point of the smoothed objective on the way to ``w + step``."""
-    settings = run.settings
     ds = run.comparisons.forward(step)
     start, curvature = float((times(run.L, run.w) + run.G) @ step), float(step @ times(run.L, step))
 
@@ -318,7 +284,7 @@ def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
         a = run.hinges.smoothed_multipliers(run.s + t * ds, width)
         return start + t * curvature - float(a @ ds)
 
-    t = _root(slope_at, settings.search_accuracy * abs(slope), settings.search_steps)
+    t = _root(slope_at, SEARCH_ACCURACY * abs(slope), SEARCH_STEPS)
     run.move(np.maximum(run.w + t * step, 0.0))
 
 
@@ -360,8 +326,8 @@ class _PenaltyOnColumns:
 class _WorkingSets:
     """The second phase: its columns, its number of rows, and the interior path from which the next program starts."""
 
-    def __init__(self, run: _Run) -> None:
-        self.run, self.settings, self.size = run, run.settings, run.settings.rows
+    def __init__(self, run: _Run, rows: int) -> None:
+        self.run, self.size = run, rows
         self.columns = np.flatnonzero(run.w > 0.0)
         self.path: list[tuple[Array, Array]] = []
 
@@ -379,18 +345,17 @@ class _WorkingSets:
             if monitor.iterate(rows=rows.size, columns=self.columns.size):
                 return
             # Rounding may cross the bounds of a solve that is asked for more than that.
-            paid = max(0.0, monitor.gap) < self.settings.round_factor * before
+            paid = max(0.0, monitor.gap) < ROUND_FACTOR * before
             if not paid and not (np.delete(gradient, self.columns) < 0.0).any():
                 if rows.size == run.s.size:
                     return
-                self.size *= self.settings.rows_growth
+                self.size *= ROWS_GROWTH
 
     def _rows(self) -> np.ndarray:
         """Rows whose multiplier is neither 0 nor C or on the wrong side, and those nearest to the kink."""
         run, C = self.run, self.run.hinges.weights
         away = run.hinges.margins - run.s
-        share = self.settings.interior_share
-        undecided = (run.a > share * C) & (run.a < (1.0 - share) * C)
+        undecided = (run.a > INTERIOR_SHARE * C) & (run.a < (1.0 - INTERIOR_SHARE) * C)
         wrong = (away > 0.0) != (run.a > 0.5 * C)
         distance = np.where(undecided | wrong, 0.0, np.abs(away))
         size = max(self.size, int(np.count_nonzero(distance == 0.0)))
@@ -414,7 +379,7 @@ class _WorkingSets:
 
     def _multipliers(self, rows: np.ndarray) -> Array:
         """Solve for the columns and some rows, others frozen where their margins say; moves the weights."""
-        run, monitor, hinges, settings = self.run, self.run.monitor, self.run.hinges, self.settings
+        run, monitor, hinges = self.run, self.run.monitor, self.run.hinges
         a = hinges.loss.subgradient(run.s)
         a[rows] = 0.0
         g = run.G - run.comparisons.adjoint(a)
@@ -427,15 +392,15 @@ class _WorkingSets:
                 group=np.arange(rows.size),
                 C=hinges.weights[rows],
             )
-            gap = max(settings.program_accuracy * monitor.tol, settings.program_gap_share * min(1.0, monitor.gap))
+            gap = max(PROGRAM_ACCURACY * monitor.tol, PROGRAM_GAP_SHARE * min(1.0, monitor.gap))
             target = gap * abs(monitor.upper_bound)
 
             def watch(found: Callable[[], Outcome]) -> bool:
                 best = found()
                 return best.upper_bound - best.lower_bound <= target or monitor.out_of_time
 
-            start, _ = warm_start(qp, self.path, settings.interior_point)
-            outcome = interior_point(qp, 0.0, start=start, settings=settings.interior_point, watch=watch)
+            start, _ = warm_start(qp, self.path)
+            outcome = interior_point(qp, 0.0, start=start, watch=watch)
             self.path = outcome.path
             a[rows] = outcome.a
             w[self.columns] = outcome.U

@@ -14,7 +14,7 @@ problems in a fraction of a second and slows down where many margins are near th
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -22,15 +22,25 @@ import numpy as np
 import scipy
 
 from convexmetric.cones.base import Array, norm_of
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason, SeparableRisk
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_shares
+from convexmetric.risks import SeparableRisk
+from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.run.memory import FLOAT, metric_memory, pass_memory
+from convexmetric.solvers.run.needs import risk_as
 
 __all__ = ["DualAscent"]
 
 #: Multiples of equal multipliers with an S of norm one that are tried.
 SCALES = np.logspace(-6.0, 6.0, 49)
+#: Steps between two looks at the certified gap, which count as iterations.
+LOOK_EVERY = 20
+#: Pairs of steps and changes of the gradient from which L-BFGS-B approximates the second derivative.
+CORRECTIONS = 20
+#: A run of L-BFGS-B makes this many evaluations of the dual at most for each of ``max_steps``.
+EVALUATIONS_PER_STEP = 10
+#: Share of the dual value that a run of L-BFGS-B must gain, or it is not repeated.
+RESTART_GAIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -41,39 +51,25 @@ class DualAscent(Solver):
     ----------
     max_steps : int
         Give up after this many steps.
-    look_every : int
-        Steps between two looks at the certified gap, which count as iterations.
-    corrections : int
-        Pairs of steps and changes of the gradient from which L-BFGS-B approximates the second derivative.
-    evaluations_per_step : int
-        A run of L-BFGS-B makes this many evaluations of the dual at most for each of ``max_steps``.
-    restart_gain : float
-        Share of the dual value that a run of L-BFGS-B must gain, or it is not repeated.
     """
 
     name: ClassVar[str] = "dual-ascent"
 
     max_steps: int = 100_000
-    look_every: int = 20
-    _: KW_ONLY
-    corrections: int = 20
-    evaluations_per_step: int = 10
-    restart_gain: float = 1e-12
 
     def __post_init__(self) -> None:
-        check_counts(self, "max_steps", "look_every", "corrections", "evaluations_per_step")
-        check_shares(self, "restart_gain")
+        check_counts(self, "max_steps")
 
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs listed comparisons, a loss with dual slopes, and a regularizer whose conjugate has a derivative."""
-        risk = problem.risk.form(SeparableRisk)
-        if isinstance(risk, Reason):
-            return risk
+        risk = risk_as(problem, SeparableRisk)
         box = risk.loss.dual_box(risk.parts)
         if box is None:
-            return Reason("its margins are hard constraints" if risk.hard else "its loss says no dual slopes")
+            raise UnsupportedProblemError(
+                "its margins are hard constraints" if risk.hard else "its loss says no dual slopes"
+            )
         if not problem.regularizer.smooth_conjugate:
-            return Reason("the conjugate of its regularizer has no derivative")
+            raise UnsupportedProblemError("the conjugate of its regularizer has no derivative")
         return partial(self._ascend, problem, risk, box)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -104,11 +100,11 @@ class DualAscent(Solver):
         def after_step(current: Array) -> None:
             nonlocal steps
             steps += 1
-            if (steps % self.look_every == 0 or monitor.out_of_time) and look(unit * current):
+            if (steps % LOOK_EVERY == 0 or monitor.out_of_time) and look(unit * current):
                 raise StopIteration
 
         # The certified gap says when to stop, not the size of a step.
-        options: dict[str, float] = {"maxcor": self.corrections, "maxfun": self.evaluations_per_step * self.max_steps}
+        options: dict[str, float] = {"maxcor": CORRECTIONS, "maxfun": EVALUATIONS_PER_STEP * self.max_steps}
         options |= {"ftol": 0.0, "gtol": 0.0}
         value = np.inf
         while steps < self.max_steps:
@@ -123,10 +119,10 @@ class DualAscent(Solver):
             )
             u = np.clip(unit * np.asarray(result.x), *box)
             # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.
-            if monitor.stopped or not value - result.fun > self.restart_gain * abs(result.fun):
+            if monitor.stopped or not value - result.fun > RESTART_GAIN * abs(result.fun):
                 break
             value = result.fun
-        if steps % self.look_every and not monitor.stopped:
+        if steps % LOOK_EVERY and not monitor.stopped:
             look(u)
 
 

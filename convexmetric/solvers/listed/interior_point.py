@@ -8,62 +8,47 @@ coordinates of the metric; memory is the square of the smaller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import ListedHinges, Reason
+from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.program import ConicQP
-from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.numerics.starts import heavy_start
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT, row_width
-from convexmetric.solvers.run.needs import quadratic_part
+from convexmetric.solvers.run.needs import quadratic_part, risk_as
 
 __all__ = ["InteriorPoint"]
+
+#: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
+MAX_BYTES = 2 * 2**30
+#: Its iterations at most, from each of two starts.
+MAX_STEPS = 200
 
 
 @dataclass(frozen=True)
 class InteriorPoint(Solver):
-    """Mehrotra's method on the problem as it stands; exact, for some ten thousand comparisons.
-
-    Parameters
-    ----------
-    max_bytes : int
-        Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
-    interior_point : InteriorPointSettings
-        Settings of the method.
-    """
+    """Mehrotra's method on the problem as it stands; exact, for some ten thousand comparisons."""
 
     name: ClassVar[str] = "interior-point"
 
-    _: KW_ONLY
-    max_bytes: int = 2 * 2**30
-    interior_point: InteriorPointSettings = field(default=InteriorPointSettings(max_steps=200))
-
-    def __post_init__(self) -> None:
-        check_counts(self, "max_bytes")
-
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges of listed comparisons and a linear or quadratic penalty."""
-        hinges, quadratic = problem.risk.form(ListedHinges), quadratic_part(problem)
-        if isinstance(hinges, Reason):
-            return hinges
-        if isinstance(quadratic, Reason):
-            return quadratic
-        if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > self.max_bytes:
-            return Reason(f"the rows of its comparisons take more than {self.max_bytes / 2**30:.3g} GiB")
+        hinges = risk_as(problem, ListedHinges)
+        quadratic_part(problem)
+        if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > MAX_BYTES:
+            raise UnsupportedProblemError(f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the rows, as coordinates and as elements of the cone, twice, and two squares of the smaller side."""
-        hinges, cone = problem.risk.form(ListedHinges), problem.cone
-        if isinstance(hinges, Reason):
-            return None
+        hinges, cone = risk_as(problem, ListedHinges), problem.cone
         count, width = len(hinges.comparisons), row_width(hinges.comparisons)
         rows = 4.0 * width if cone.diagonal else 3.0 * width + 3.0 * cone.d**2
         return FLOAT * (count * (rows + 40.0) + 2.0 * min(count, cone.size) ** 2)
@@ -89,6 +74,6 @@ class InteriorPoint(Solver):
             stopped = monitor.iterate()
             return stopped
 
-        interior_point(qp, 0.0, settings=self.interior_point, watch=watch)
+        interior_point(qp, 0.0, max_steps=MAX_STEPS, watch=watch)
         if not stopped:
-            interior_point(qp, 0.0, start=heavy_start(qp), settings=self.interior_point, watch=watch)
+            interior_point(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS, watch=watch)

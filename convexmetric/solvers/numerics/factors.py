@@ -21,13 +21,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 import scipy.linalg as la
 
-from convexmetric.arguments import check_count, check_share
 from convexmetric.cones.base import Array
 from convexmetric.risks import DualPoint
 from convexmetric.solvers.numerics.trust_region import at_boundary, new_radius, steihaug
@@ -36,6 +35,14 @@ __all__ = ["FactorObjective", "FactorPoint", "FactorSettings"]
 
 #: Rounding error of an objective, as a share of it: some multiples of the machine precision.
 ROUNDING = 1e-14
+#: Conjugate gradient steps for a Newton step at most.
+CG_STEPS = 200
+#: Rows are added along eigenvectors of S whose eigenvalues exceed one by more than this share of the tolerance.
+NEW_ROW_SHARE = 0.1
+#: Share of the gradient at which conjugate gradients end, at most; it shrinks with the gradient,
+CG_ACCURACY = 0.1
+#: Attempts to make new rows short enough to descend.
+GROWTH_TRIALS = 20
 
 
 @dataclass(frozen=True)
@@ -48,35 +55,16 @@ class FactorSettings:
         Rows added at a time at most.
     newton_steps : int
         Steps of a descent at most.
-    cg_steps : int
-        Conjugate gradient steps for a Newton step at most.
     negligible_row : float
         Rows of the factor are left out below this share of its squared size, a metric's trace.
-    new_row_share : float
-        Rows are added along eigenvectors of S whose eigenvalues exceed one by more than this share of the tolerance.
-    cg_accuracy : float
-        Share of the gradient at which conjugate gradients end, at most; it shrinks with the gradient,
     least_cg_accuracy : float
-        but not below this share.
-    growth_trials : int
-        Attempts to make new rows short enough to descend.
+        Conjugate gradients end at a share of the gradient that shrinks with it, but not below this.
     """
 
     grow: int = 8
     newton_steps: int = 40
-    cg_steps: int = 200
-    _: KW_ONLY
     negligible_row: float = 1e-12
-    new_row_share: float = 0.1
-    cg_accuracy: float = 0.1
     least_cg_accuracy: float = 1e-8
-    growth_trials: int = 20
-
-    def __post_init__(self) -> None:
-        for name in ("grow", "newton_steps", "cg_steps", "growth_trials"):
-            check_count(getattr(self, name), name)
-        for name in ("negligible_row", "new_row_share", "cg_accuracy", "least_cg_accuracy"):
-            check_share(getattr(self, name), name)
 
 
 @dataclass(frozen=True)
@@ -179,8 +167,8 @@ class FactorObjective(ABC, Generic[Point]):
         for _ in range(settings.newton_steps):
             # The residual asked for shrinks with the gradient: superlinear convergence.
             share = max(settings.least_cg_accuracy, float(np.sqrt(np.linalg.norm(here.gradient))))
-            share = min(settings.cg_accuracy, share)
-            step, promised = steihaug(self.hessian(here), here.gradient, radius, settings.cg_steps, share)
+            share = min(CG_ACCURACY, share)
+            step, promised = steihaug(self.hessian(here), here.gradient, radius, CG_STEPS, share)
             there = self.tried(here.C + step)
             length = float(np.linalg.norm(step))
             inside = not at_boundary(length, radius)
@@ -203,7 +191,7 @@ class FactorObjective(ABC, Generic[Point]):
         Negligible ones are left out where there are new ones.
         """
         values, vectors = la.eigh(here.S)
-        above = np.flatnonzero(values > 1.0 + self.settings.new_row_share * tol)[::-1][: self.settings.grow]
+        above = np.flatnonzero(values > 1.0 + NEW_ROW_SHARE * tol)[::-1][: self.settings.grow]
         rows = vectors[:, above].T
         if not len(rows):
             return here
@@ -211,7 +199,7 @@ class FactorObjective(ABC, Generic[Point]):
         curvature = self.curvature(here, V.T @ V)
         slope, old = float((values[above] - 1.0).sum()), self._kept(here.C)
         share = slope / curvature if curvature > 0.0 else 1.0
-        for _ in range(self.settings.growth_trials):
+        for _ in range(GROWTH_TRIALS):
             there = self.tried(np.concatenate([old, np.sqrt(share) * rows]))
             if there.value < here.value:
                 return there

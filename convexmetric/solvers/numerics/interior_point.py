@@ -14,11 +14,19 @@ from convexmetric.cones.scaling import longest_step
 from convexmetric.deadline import looking
 from convexmetric.solvers.numerics.newton_system import Direction, NewtonSystem
 from convexmetric.solvers.numerics.program import ConicQP, Iterate
-from convexmetric.solvers.numerics.settings import DEFAULTS, InteriorPointSettings
 from convexmetric.solvers.numerics.starts import cold_start
 from convexmetric.threads import blas_threads_for
 
 __all__ = ["Outcome", "interior_point"]
+
+#: Share of the way to the boundary that a step may go, with a quadratic part; and with a linear objective, whose
+#: vertices are sharp: steps that nearly touch them take a third more iterations.
+BOUNDARY_SHARE, BOUNDARY_SHARE_LINEAR = 0.99, 0.95
+#: Smallest share of the complementarity that the predictor is trusted to leave, before Mehrotra's third power.
+LEAST_CENTRING = 1e-6
+#: Steps in a row that improve neither bound after which it ends, and the relative change that counts as an improvement,
+#: as a share of ``tol``.
+STALLED_STEPS, LEAST_IMPROVEMENT = 8, 1e-3
 
 
 @dataclass
@@ -43,7 +51,7 @@ def interior_point(
     tol: float,
     *,
     start: Iterate | None = None,
-    settings: InteriorPointSettings = DEFAULTS,
+    max_steps: int = 100,
     watch: Callable[[Callable[[], Outcome]], bool] | None = None,
 ) -> Outcome:
     """Solve to relative gap ``tol`` of the program's own bounds, or as far as float64 carries.
@@ -55,7 +63,8 @@ def interior_point(
         Stop when upper and lower bound agree to this relative gap.
     start : Iterate, optional
         Interior point to start from; it need not satisfy the equations.
-    settings : InteriorPointSettings
+    max_steps : int
+        Predictor-corrector steps after which it gives up.
     watch : callable, optional
         Called each iteration with a function that returns the outcome so far; returning True stops.
 
@@ -67,19 +76,19 @@ def interior_point(
     k, q = qp.A.shape
     with blas_threads_for(float(min(k, q)) ** 2 * max(k, q)):
         try:
-            point = cold_start(qp, settings) if start is None else start
+            point = cold_start(qp) if start is None else start
         except la.LinAlgError:
             # Numbers out of the range of floats: no point, and infinite bounds.
             cone = qp.cone
             return Outcome(cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
-        return _follow(qp, tol, point, settings, watch)
+        return _follow(qp, tol, point, max_steps, watch)
 
 
 def _follow(
     qp: ConicQP,
     tol: float,
     point: Iterate,
-    settings: InteriorPointSettings,
+    max_steps: int,
     watch: Callable[[Callable[[], Outcome]], bool] | None,
 ) -> Outcome:
     """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
@@ -93,7 +102,7 @@ def _follow(
         a, bounds = units.value / units.margin * best_a, (units.value * upper, units.value * lower)
         return Outcome(units.metric * best_U, a, *bounds, len(path) - 1, path)
 
-    for _ in looking(range(settings.max_steps + 1)):
+    for _ in looking(range(max_steps + 1)):
         U, margins = point.U, qp.times(point.U) - qp.b
         a = qp.feasible_multipliers(point.a)
         value, bound = qp.primal_value(U, margins), qp.dual_value(a, U)
@@ -101,7 +110,7 @@ def _follow(
             repaired = _scaled_to_feasibility(qp, U, margins)
             if repaired is not None:
                 U, value = repaired, qp.primal_value(repaired, qp.times(repaired) - qp.b)
-        least = settings.least_improvement * tol
+        least = LEAST_IMPROVEMENT * tol
         improved = value < upper - least * abs(value) or bound > lower + least * abs(bound)
         stalled = 0 if improved else stalled + 1
         if value < upper:
@@ -112,10 +121,10 @@ def _follow(
         path.append((point.U * units.metric, point.Z * (units.value / units.metric)))
         if watch is not None and watch(found):
             break
-        if gap <= tol or stalled >= settings.stalled_steps or not point.finite:
+        if gap <= tol or stalled >= STALLED_STEPS or not point.finite:
             break
         try:
-            following = _step(qp, point, margins, settings)
+            following = _step(qp, point, margins)
         except la.LinAlgError:
             break
         if not following.finite:
@@ -134,9 +143,9 @@ def _scaled_to_feasibility(qp: ConicQP, U: Array, margins: Array) -> Array | Non
     return scaled if (qp.times(scaled) - qp.b).min() >= 0.0 else None
 
 
-def _step(qp: ConicQP, point: Iterate, margins: Array, settings: InteriorPointSettings) -> Iterate:
+def _step(qp: ConicQP, point: Iterate, margins: Array) -> Iterate:
     """One predictor-corrector step; ``margins`` are those at the point."""
-    system = NewtonSystem(qp, point, margins, settings)
+    system = NewtonSystem(qp, point, margins)
     scaling, a, s, xi, beta = system.scaling, point.a, point.s, point.xi, point.beta
     total = float(scaling.v @ scaling.v + a @ s + xi @ beta)
     if not 0.0 < total < np.inf:
@@ -144,13 +153,13 @@ def _step(qp: ConicQP, point: Iterate, margins: Array, settings: InteriorPointSe
     mu = total / (qp.cone.d + len(a) + len(xi))
     predicted = system.direction(scaling.centring(0.0), -a * s, -xi * beta)
     after = _products(system, predicted, *_lengths(system, predicted, 1.0))
-    target = min(1.0, max(after / total, settings.least_centring)) ** 3 * mu
+    target = min(1.0, max(after / total, LEAST_CENTRING)) ** 3 * mu
     move = system.direction(
         scaling.centring(target, predicted.U, predicted.Z),
         target - a * s - predicted.a * predicted.s,
         target - xi * beta - predicted.xi * predicted.beta,
     )
-    primal, dual = _lengths(system, move, settings.boundary_share if qp.curved else settings.boundary_share_linear)
+    primal, dual = _lengths(system, move, BOUNDARY_SHARE if qp.curved else BOUNDARY_SHARE_LINEAR)
     if qp.curved:
         primal = dual = min(primal, dual)
     return Iterate(

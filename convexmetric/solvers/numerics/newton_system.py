@@ -23,10 +23,15 @@ import scipy.sparse as sp
 from convexmetric.cones.base import Array
 from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
 from convexmetric.solvers.numerics.program import ConicQP, Iterate
-from convexmetric.solvers.numerics.settings import DEFAULTS, InteriorPointSettings
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 
 __all__ = ["Direction", "NewtonSystem", "ReducedSystem"]
+
+#: Rows whose weight in the Newton matrix exceeds this many times the rest are kept as unknowns: near the optimum they
+#: would swamp the rest.
+HEAVY_ROW = 1e4
+#: Relative residual of the Newton system above which its solution is refined once.
+REFINEMENT_RESIDUAL = 1e-13
 
 
 @dataclass
@@ -51,10 +56,9 @@ class NewtonSystem:
         Strictly interior.
     margins : (k,) array
         ``A U - b`` at the point.
-    settings : InteriorPointSettings
     """
 
-    def __init__(self, qp: ConicQP, point: Iterate, margins: Array, settings: InteriorPointSettings = DEFAULTS) -> None:
+    def __init__(self, qp: ConicQP, point: Iterate, margins: Array) -> None:
         self.qp, self.point = qp, point
         self.scaling = scaling = qp.cone.scaling(point.U, point.Z, qp.L)
         a, s, xi, beta, group = point.a, point.s, point.xi, point.beta, qp.group
@@ -71,7 +75,7 @@ class NewtonSystem:
         elif not qp.hard:
             P = _with_slacks(P, group, xi.size)
             H = np.concatenate([H, beta / xi]) if H.ndim == 1 else la.block_diag(H, np.diag(beta / xi))
-        self.reduced = ReducedSystem(P, H, D, settings.heavy_row, settings.refinement_residual)
+        self.reduced = ReducedSystem(P, H, D)
 
     def direction(self, centre: Array, rows: Array, slacks: Array) -> Direction:
         """The solution for the right-hand sides of complementarity: of (U, Z), of (a, s) and of (xi, beta)."""
@@ -109,13 +113,10 @@ class ReducedSystem:
     D : (k,) array
     heavy_row : float
         Weight, in units of H, above which a row is kept.
-    refinement_residual : float
-        Relative residual above which a solution is refined once.
     """
 
-    def __init__(self, P: Any, H: Array, D: Array, heavy_row: float, refinement_residual: float) -> None:
+    def __init__(self, P: Any, H: Array, D: Array, heavy_row: float = HEAVY_ROW) -> None:
         self.P, self.H, self.D = P, H, D
-        self.refinement_residual = refinement_residual
         k, n = P.shape
         diagonal = H if H.ndim == 1 else np.diag(H)
         if k <= n and H.ndim == 1:
@@ -173,7 +174,7 @@ class ReducedSystem:
         x, da = self._once(rho, r)
         Hx = self.H @ x if self.H.ndim == 2 else self.H * x
         left, right = rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da)
-        allowed = self.refinement_residual
+        allowed = REFINEMENT_RESIDUAL
         if np.abs(left).max() <= allowed * np.abs(rho).max() and np.abs(right).max() <= allowed * np.abs(r).max():
             return x, da
         fix_x, fix_a = self._once(left, right)

@@ -9,21 +9,25 @@ import numpy as np
 
 from convexmetric.cones.base import Array
 from convexmetric.solvers.numerics.program import ConicQP, Iterate
-from convexmetric.solvers.numerics.settings import DEFAULTS, InteriorPointSettings
 
 __all__ = ["cold_start", "heavy_start", "warm_start"]
 
 #: A quadratic part below this share of what the rows cost at zero is none in floating-point arithmetic.
 NEGLIGIBLE = 1e-30
+#: Residual of the equation for Z, relative to Z, up to which a warm start still pays; and for the cold start of a
+#: quadratic program, whose central path is easier to reach from further out.
+WARM_RESIDUAL, COLD_RESIDUAL = 100.0, 10.0
+#: Factor by which the barrier of that cold start grows until the residual is as small as that, and barriers tried.
+BARRIER_GROWTH, BARRIER_TRIALS = 4.0, 12
 
 
-def cold_start(qp: ConicQP, settings: InteriorPointSettings = DEFAULTS) -> Iterate:
+def cold_start(qp: ConicQP) -> Iterate:
     """A centred interior point at the scale of the problem; only the equation for Z may be violated."""
     cone = qp.cone
     U = cone.identity()
     U = _best_scale(qp, U) * U
     if not _nearly_linear(qp, U):
-        return _quadratic_start(qp, settings)
+        return _quadratic_start(qp)
     size = _gradient_size(qp, U)
     if not qp.hard:
         # Z must not be small beside the rows: the geometric mean of the gradient and what they weigh.
@@ -63,7 +67,7 @@ def heavy_start(qp: ConicQP) -> Iterate:
     return _centred(qp, U, max(size, 1e-8) * cone.identity())
 
 
-def _quadratic_start(qp: ConicQP, settings: InteriorPointSettings) -> Iterate:
+def _quadratic_start(qp: ConicQP) -> Iterate:
     """Around a multiple of ``[A^T a - c]_+``, which is optimal for the right multipliers ``a``."""
     cone = qp.cone
     curvature = qp.L.sum(axis=1).clip(1e-12) if isinstance(qp.L, np.ndarray) else np.float64(qp.L)
@@ -80,11 +84,11 @@ def _quadratic_start(qp: ConicQP, settings: InteriorPointSettings) -> Iterate:
     value += cone.inner(np.abs(qp.c) - qp.c, scale * U)
     mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
     S = scale * pull - qp.c
-    for _ in range(settings.barrier_trials):
+    for _ in range(BARRIER_TRIALS):
         point = _centred(qp, *cone.centred_pair(S, curvature, mu))
-        if _residual(qp, point) <= settings.cold_residual:
+        if _residual(qp, point) <= COLD_RESIDUAL:
             break
-        mu *= settings.barrier_growth
+        mu *= BARRIER_GROWTH
     return point
 
 
@@ -112,19 +116,17 @@ def _best_scale(qp: ConicQP, U: Array) -> float:
     return float(min(scales, key=lambda t: qp.primal_value(t * U, t * along - qp.b)))
 
 
-def warm_start(
-    qp: ConicQP, path: list[tuple[Array, Array]], settings: InteriorPointSettings = DEFAULTS
-) -> tuple[Iterate | None, int]:
+def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | None, int]:
     """A start on the path ``(U, Z)`` of a related program with other rows, and its place on the path.
 
     Rows and slacks are centred anew around each point, from the last one back, until the equation for Z is violated
-    by no more than ``settings.warm_residual``, relative to Z. None if that is so at no point.
+    by no more than ``WARM_RESIDUAL``, relative to Z. None if that is so at no point.
     """
     units = qp.units
     for place in range(len(path) - 1, -1, -1):
         U, Z = path[place]
         point = _centred(qp, U / units.metric, Z * (units.metric / units.value))
-        if _residual(qp, point) <= settings.warm_residual:
+        if _residual(qp, point) <= WARM_RESIDUAL:
             return point, place
     return None, -1
 

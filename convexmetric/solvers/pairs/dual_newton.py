@@ -19,7 +19,7 @@ Lower bounds come from u after scaling down those multipliers that add to S, to 
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numba
@@ -29,98 +29,66 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.cones.base import Array
 from convexmetric.deadline import looking
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import DualPoint, ListedPairs, Reason
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
+from convexmetric.risks import DualPoint, ListedPairs
+from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
+from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT
-from convexmetric.solvers.run.needs import full_metrics
+from convexmetric.solvers.run.needs import need_full_metrics, risk_as
 from convexmetric.threads import over_rows
 
 __all__ = ["DualNewton"]
 
+#: Newton steps after which it gives up; what it found is kept.
+MAX_STEPS = 100
+#: The norm at the start is at most this many times too large, if it takes no more than ``START_STEPS`` steps to get
+#: there.
+START_NORM = 2.0
+#: Newton steps towards that norm.
+START_STEPS = 8
+#: Gap down to which multipliers are scaled down all together, which takes no eigenvalues.
+REPAIR_GAP = 0.1
+#: Conjugate gradient steps for a linear system at most.
+CG_STEPS = 100
+#: Accuracy of the linear systems as a share of the gap.
+CG_GAP_SHARE = 0.3
+#: The limits of that accuracy.
+FINEST_CG_ACCURACY, COARSEST_CG_ACCURACY = 1e-3, 3e-2
+#: Largest factor by which eta changes in a step.
+ETA_FACTOR = 4.0
+#: Range of the proximal term, in units of the largest diagonal entry of the system; it starts at the least.
+LEAST_RIDGE, LARGEST_RIDGE = 1e-9, 1e3
+#: Factors by which the proximal term grows when a step fails and shrinks when one succeeds.
+RIDGE_GROWTH, RIDGE_DECAY = 30.0, 0.1
+#: Share of what the gradient promises that a step must gain.
+SUFFICIENT_GAIN = 1e-4
+#: Factor by which a step that does not is shortened.
+BACKTRACKING = 0.3
+#: Share of the Newton step below which it is not shortened further.
+SHORTEST_STEP = 0.02
+#: Pairs whose differences are held at a time.
+BLOCK_PAIRS = 4_096
+
 
 @dataclass(frozen=True)
 class DualNewton(Solver):
-    """Exact for some thousand pairs in a thousand features and more.
-
-    Parameters
-    ----------
-    max_steps : int
-        Newton steps after which it gives up; what it found is kept.
-    start_norm : float
-        The norm at the start is at most this many times too large, if it takes no more than ``start_steps`` steps to
-        get there.
-    start_steps : int
-        Newton steps towards that norm.
-    repair_gap : float
-        Gap down to which multipliers are scaled down all together, which takes no eigenvalues.
-    cg_steps : int
-        Conjugate gradient steps for a linear system at most.
-    cg_gap_share : float
-        Accuracy of the linear systems as a share of the gap.
-    finest_cg_accuracy, coarsest_cg_accuracy : float
-        The limits of that accuracy.
-    eta_factor : float
-        Largest factor by which eta changes in a step.
-    least_ridge, largest_ridge : float
-        Range of the proximal term, in units of the largest diagonal entry of the system; it starts at the least.
-    ridge_growth, ridge_decay : float
-        Factors by which the proximal term grows when a step fails and shrinks when one succeeds.
-    sufficient_gain : float
-        Share of what the gradient promises that a step must gain.
-    backtracking : float
-        Factor by which a step that does not is shortened.
-    shortest_step : float
-        Share of the Newton step below which it is not shortened further.
-    block_pairs : int
-        Pairs whose differences are held at a time.
-    """
+    """Exact for some thousand pairs in a thousand features and more."""
 
     name: ClassVar[str] = "dual-newton"
 
-    max_steps: int = 100
-    _: KW_ONLY
-    start_norm: float = 2.0
-    start_steps: int = 8
-    repair_gap: float = 0.1
-    cg_steps: int = 100
-    cg_gap_share: float = 0.3
-    finest_cg_accuracy: float = 1e-3
-    coarsest_cg_accuracy: float = 3e-2
-    eta_factor: float = 4.0
-    least_ridge: float = 1e-9
-    largest_ridge: float = 1e3
-    ridge_growth: float = 30.0
-    ridge_decay: float = 0.1
-    sufficient_gain: float = 1e-4
-    backtracking: float = 0.3
-    shortest_step: float = 0.02
-    block_pairs: int = 4_096
-
-    def __post_init__(self) -> None:
-        check_counts(self, "max_steps", "start_steps", "cg_steps", "block_pairs")
-        check_positive(self, "start_norm", "repair_gap", "cg_gap_share", "eta_factor", "ridge_growth")
-        check_positive(self, "least_ridge", "largest_ridge")
-        check_shares(self, "finest_cg_accuracy", "coarsest_cg_accuracy", "ridge_decay")
-        check_shares(self, "sufficient_gain", "backtracking", "shortest_step")
-
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm, squared or not."""
-        listed, full, norm = problem.risk.form(ListedPairs), full_metrics(problem), problem.regularizer.weights()
-        if isinstance(listed, Reason):
-            return listed
-        if full is not None:
-            return full
+        listed, norm = risk_as(problem, ListedPairs), problem.regularizer.weights()
+        need_full_metrics(problem)
         if norm is None or norm.trace or (norm.squared and norm.norm):
-            return Reason("its regularizer is not a Frobenius norm")
-        return lambda monitor: _Run(self, problem, listed, norm, monitor).follow()
+            raise UnsupportedProblemError("its regularizer is not a Frobenius norm")
+        return lambda monitor: _Run(problem, listed, norm, monitor).follow()
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of four metrics, and of differences of pairs three times, or of free pairs or points four times."""
-        listed, d = problem.risk.form(ListedPairs), problem.cone.d
-        if isinstance(listed, Reason):
-            return None
+        listed, d = risk_as(problem, ListedPairs), problem.cone.d
         count, points = len(listed.pairs), len(listed.pairs.X)
         return FLOAT * d * (4.0 * d + max(3.0 * count, 4.0 * min(count, points)))
 
@@ -147,18 +115,17 @@ class _Run:
 
     def __init__(
         self,
-        settings: DualNewton,
         problem: MetricProblem,
         listed: ListedPairs,
         norm: NormWeights,
         monitor: Monitor,
     ) -> None:
-        self.settings, self.monitor = settings, monitor
+        self.monitor = monitor
         self.problem, self.pairs, self.loss = problem, listed.pairs, listed.loss
         self.squared = norm.squared > 0.0
         self.reg = norm.squared + norm.norm
         self.movable = self.loss.low < self.loss.high
-        self.ridge, self.free = settings.least_ridge, 0
+        self.ridge, self.free = LEAST_RIDGE, 0
 
     def at(self, u: Array) -> _Point:
         """Eigenvectors, largest eigenvalue first, and ``<D_t, [S]_+>``."""
@@ -180,7 +147,7 @@ class _Run:
     def follow(self) -> None:
         self.here = self._start()
         self.eta = 1.0 / self.reg if self.squared else self._scale(self.here)
-        for _ in range(self.settings.max_steps):
+        for _ in range(MAX_STEPS):
             if self._look():
                 return
             if not self._step():
@@ -188,13 +155,13 @@ class _Run:
 
     def _start(self) -> _Point:
         """Multipliers at one share of their boxes, such that the norm is somewhat too large."""
-        loss, settings = self.loss, self.settings
+        loss = self.loss
         parabola = np.abs(loss.offset) / np.maximum(loss.curvature, np.finfo(float).tiny)
         size = np.where(np.isfinite(loss.high), loss.high, parabola)
         least = loss.clip(np.zeros_like(loss.low))
         share, here = 1.0, self.at(size)
-        for _ in range(settings.start_steps):
-            if self.squared or here.norm <= settings.start_norm * self.reg:
+        for _ in range(START_STEPS):
+            if self.squared or here.norm <= START_NORM * self.reg:
                 break
             # The norm is convex in the share, and these are Newton steps towards a smaller one.
             slope = float(here.q @ (size - least)) / here.norm
@@ -239,7 +206,7 @@ class _Run:
         else:
             value += problem.penalty(M)
         self.monitor.primal(M, value)
-        if not self.squared and problem.G is None and self.monitor.gap > self.settings.repair_gap:
+        if not self.squared and problem.G is None and self.monitor.gap > REPAIR_GAP:
             share = 1.0 if here.norm <= self.reg else self.reg / here.norm
             bound = share * max(0.0, self.loss.dual_value(here.u))
             self.monitor.dual(bound, lambda: here.u)
@@ -271,24 +238,23 @@ class _Run:
         self.free = len(free)
         if not free.size:
             return False
-        system = _System(self.settings, here, self.pairs, free, loss.curvature[free], eta)
+        system = _System(here, self.pairs, free, loss.curvature[free], eta)
         if not system.diagonal.max() > 0.0:
             # S has no positive eigenvalue: its norm is zero and says nothing about the length of a step.
             return False
-        settings = self.settings
-        while self.ridge <= settings.largest_ridge:
+        while self.ridge <= LARGEST_RIDGE:
             if self._searched(system, free, F):
-                self.ridge = max(settings.least_ridge, settings.ridge_decay * self.ridge)
+                self.ridge = max(LEAST_RIDGE, RIDGE_DECAY * self.ridge)
                 return True
-            self.ridge *= settings.ridge_growth
+            self.ridge *= RIDGE_GROWTH
         return False
 
     def _searched(self, system: _System, free: np.ndarray, F: Array) -> bool:
         """Take the step of a system, shortened until it ascends; False if it does not."""
-        here, loss, eta, settings = self.here, self.loss, self.eta, self.settings
+        here, loss, eta = self.here, self.loss, self.eta
         system.ridge = self.ridge * system.diagonal.max()
-        accuracy = max(settings.finest_cg_accuracy, settings.cg_gap_share * self.monitor.gap)
-        system.accuracy = min(settings.coarsest_cg_accuracy, accuracy)
+        accuracy = max(FINEST_CG_ACCURACY, CG_GAP_SHARE * self.monitor.gap)
+        system.accuracy = min(COARSEST_CG_ACCURACY, accuracy)
         x1 = system.solve(F[free])
         if self.squared:
             wanted, move = eta, x1
@@ -299,21 +265,21 @@ class _Run:
             if not curvature > 0.0:
                 return False
             change = (float(q @ x1) + 0.5 * (here.norm * here.norm - self.reg * self.reg)) / curvature
-            wanted = min(max(eta + change, eta / settings.eta_factor), eta * settings.eta_factor)
+            wanted = min(max(eta + change, eta / ETA_FACTOR), eta * ETA_FACTOR)
             move = x1 - (wanted - eta) * x2
         du = np.zeros_like(here.u)
         du[free] = move
         before = self.dual_value(here, wanted)
         gradient = loss.offset - loss.curvature * here.u - wanted * here.q
         length = 1.0
-        while length >= settings.shortest_step:
+        while length >= SHORTEST_STEP:
             there = self.at(loss.clip(here.u + length * du))
             promised = float(gradient @ (there.u - here.u))
             gained = self.dual_value(there, wanted) - before
-            if there.p > 0 and promised > 0.0 and gained >= settings.sufficient_gain * promised:
+            if there.p > 0 and promised > 0.0 and gained >= SUFFICIENT_GAIN * promised:
                 self.here, self.eta = there, wanted
                 return True
-            length *= settings.backtracking
+            length *= BACKTRACKING
         return False
 
 
@@ -325,14 +291,13 @@ class _System:
 
     def __init__(
         self,
-        settings: DualNewton,
         at: _Point,
         pairs: PairDistances,
         free: np.ndarray,
         curvature: Array,
         eta: float,
     ) -> None:
-        self.settings, p = settings, at.p
+        p = at.p
         self.signs, self.curvature = pairs.signs[free].astype(np.float32), curvature
         self.i, self.j = pairs.pairs[free].T
         self.by_pair = len(free) <= len(pairs.X)
@@ -348,11 +313,11 @@ class _System:
         positive = at.values[:p]
         self.phi = (positive[:, None] / (positive[:, None] - at.values[p:])).astype(np.float32)
         self.diagonal = curvature + eta * self._diagonal()
-        self.ridge, self.accuracy = 0.0, settings.finest_cg_accuracy
+        self.ridge, self.accuracy = 0.0, FINEST_CG_ACCURACY
 
     def _diagonal(self) -> Array:
         """Diagonal of K: ``sum of phi_kl a_k^2 a_l^2`` over the differences a."""
-        diagonal, size = np.empty(len(self.i)), self.settings.block_pairs
+        diagonal, size = np.empty(len(self.i)), BLOCK_PAIRS
         for first in looking(range(0, len(self.i), size)):
             rows = slice(first, first + size)
             near, far = (self._differences(part, rows) ** 2 for part in (self.near, self.far))
@@ -386,25 +351,7 @@ class _System:
 
     def solve(self, b: Array) -> Array:
         """Conjugate gradients, preconditioned by the diagonal."""
-        x, residual = np.zeros_like(b), b.copy()
-        scale = self.diagonal + self.ridge
-        z = residual / scale
-        p, square = z.copy(), float(residual @ z)
-        target = self.accuracy * self.accuracy * square
-        for _ in looking(range(self.settings.cg_steps)):
-            if square <= target:
-                break
-            image = self.product(p)
-            curvature = float(p @ image)
-            if not 0.0 < curvature < np.inf:
-                break
-            length = square / curvature
-            x += length * p
-            residual -= length * image
-            z = residual / scale
-            before, square = square, float(residual @ z)
-            p = z + square / before * p
-        return x
+        return conjugate_gradients(self.product, b, self.diagonal + self.ridge, self.accuracy, CG_STEPS)[0]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)

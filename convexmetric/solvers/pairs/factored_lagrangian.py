@@ -18,135 +18,93 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from convexmetric.cones.base import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImagePass, ImageRisk, ListedPairs, Reason
 from convexmetric.solvers.numerics.trust_region import new_radius, steihaug
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
+from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import FLOAT
-from convexmetric.solvers.run.needs import full_metrics
+from convexmetric.solvers.run.needs import need_full_metrics, risk_as
 
 __all__ = ["FactoredLagrangian"]
+
+#: Rows of the factor at most.
+RANK = 64
+#: Rounds after which it gives up; what it found is kept.
+MAX_ROUNDS = 500
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 1.0
+#: Where a metric is known already: the first width, in margins, and the size, as a share of the metric's factor, of the
+#: rows that are added to that.
+START_WIDTH, START_SHARE = 0.1, 0.01
+#: Factor by which the width shrinks from round to round.
+WIDTH_FACTOR = 0.4
+#: The width shrinks down to the first of them. Where the multipliers lack feasibility, that grows up to the second.
+LAST_WIDTH, WIDEST_LAST_WIDTH = 0.01, 0.3
+#: Newton steps of a round at most.
+NEWTON_STEPS = 40
+#: A round ends when a step promises less than this share of the complementarity gap. Where the multipliers lack
+#: feasibility, the share falls down to the second.
+SUBPROBLEM_ACCURACY, FINEST_SUBPROBLEM_ACCURACY = 0.02, 2e-4
+#: Conjugate gradient steps for a Newton step at most.
+CG_STEPS = 200
+#: Share of the gradient at which they end.
+CG_ACCURACY = 1e-3
+#: A round ends when the radius of the trust region is below this share of the factor's size.
+SHORTEST_STEP = 1e-7
+#: Bounds are made when the complementarity gap has fallen by this factor since the last time.
+CERTIFICATE_FACTOR = 0.3
+#: The largest feasible scale of the multipliers is found to this share of the gap.
+SCALE_ACCURACY = 0.02
+#: Where the gap is more than this many times the complementarity gap, rows may be missing.
+INFEASIBLE_FACTOR = 5.0
+#: New rows are made of eigenvectors of Z with eigenvalues below minus this, in whitened coordinates, in which what
+#: pulls pairs together has eigenvalues of about 1.
+NEW_ROW_EIGENVALUE = 1e-7
+#: Rows of the factor are left out below this share of its squared size.
+NEGLIGIBLE_ROW = 1e-9
+#: Size, in units of that of the start, up to which a factor is taken for zero.
+ZERO_SIZE = 1e-4
+#: Delta of the whitening per unit of the norm's weight; a trace counts in full.
+WHITENING_RIDGE = 0.3
 
 
 @dataclass(frozen=True)
 class FactoredLagrangian(Solver):
-    """Exact for pairs under full metrics with a Frobenius norm or a trace, where the optimum has a low rank.
-
-    Parameters
-    ----------
-    rank : int
-        Rows of the factor at most.
-    max_rounds : int
-        Rounds after which it gives up; what it found is kept.
-    first_width : float
-        First width of the smoothed hinges, in margins.
-    start_width, start_share : float
-        Where a metric is known already: the first width, in margins, and the size, as a share of the metric's factor,
-        of the rows that are added to that.
-    width_factor : float
-        Factor by which the width shrinks from round to round.
-    last_width, widest_last_width : float
-        The width shrinks down to the first of them. Where the multipliers lack feasibility, that grows up to the
-        second.
-    newton_steps : int
-        Newton steps of a round at most.
-    subproblem_accuracy, finest_subproblem_accuracy : float
-        A round ends when a step promises less than this share of the complementarity gap. Where the multipliers lack
-        feasibility, the share falls down to the second.
-    cg_steps : int
-        Conjugate gradient steps for a Newton step at most.
-    cg_accuracy : float
-        Share of the gradient at which they end.
-    shortest_step : float
-        A round ends when the radius of the trust region is below this share of the factor's size.
-    certificate_factor : float
-        Bounds are made when the complementarity gap has fallen by this factor since the last time.
-    scale_accuracy : float
-        The largest feasible scale of the multipliers is found to this share of the gap.
-    infeasible_factor : float
-        Where the gap is more than this many times the complementarity gap, rows may be missing.
-    new_row_eigenvalue : float
-        New rows are made of eigenvectors of Z with eigenvalues below minus this, in whitened coordinates, in which
-        what pulls pairs together has eigenvalues of about 1.
-    negligible_row : float
-        Rows of the factor are left out below this share of its squared size.
-    zero_size : float
-        Size, in units of that of the start, up to which a factor is taken for zero.
-    whitening_ridge : float
-        Delta of the whitening per unit of the norm's weight; a trace counts in full.
-    """
+    """Exact for pairs under full metrics with a Frobenius norm or a trace, where the optimum has a low rank."""
 
     name: ClassVar[str] = "factored-lagrangian"
 
-    rank: int = 64
-    max_rounds: int = 500
-    _: KW_ONLY
-    first_width: float = 1.0
-    start_width: float = 0.1
-    start_share: float = 0.01
-    width_factor: float = 0.4
-    last_width: float = 0.01
-    widest_last_width: float = 0.3
-    newton_steps: int = 40
-    subproblem_accuracy: float = 0.02
-    finest_subproblem_accuracy: float = 2e-4
-    cg_steps: int = 200
-    cg_accuracy: float = 1e-3
-    shortest_step: float = 1e-7
-    certificate_factor: float = 0.3
-    scale_accuracy: float = 0.02
-    infeasible_factor: float = 5.0
-    new_row_eigenvalue: float = 1e-7
-    negligible_row: float = 1e-9
-    zero_size: float = 1e-4
-    whitening_ridge: float = 0.3
-
-    def __post_init__(self) -> None:
-        check_counts(self, "rank", "max_rounds", "newton_steps", "cg_steps")
-        check_positive(self, "first_width", "start_width", "last_width", "widest_last_width", "infeasible_factor")
-        check_positive(self, "subproblem_accuracy", "finest_subproblem_accuracy", "new_row_eigenvalue")
-        check_positive(self, "zero_size", "whitening_ridge")
-        check_shares(
-            self, "width_factor", "start_share", "cg_accuracy", "shortest_step", "certificate_factor", "scale_accuracy"
-        )
-        check_shares(self, "negligible_row")
-
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs losses of pairs, full metrics, and a Frobenius norm, its square with a trace or without, or a trace."""
-        images, full, norms = problem.risk.form(ImageRisk), full_metrics(problem), problem.regularizer.weights()
-        if isinstance(images, Reason):
-            return images
-        if full is not None:
-            return full
+        images, norms = risk_as(problem, ImageRisk), problem.regularizer.weights()
+        need_full_metrics(problem)
         if norms is None or (norms.norm and (norms.trace or norms.squared)):
-            return Reason("its regularizer is neither a Frobenius norm nor a trace")
+            raise UnsupportedProblemError("its regularizer is neither a Frobenius norm nor a trace")
         if problem.G is not None:
-            return Reason("it has a linear term")
+            raise UnsupportedProblemError("it has a linear term")
         return partial(self._rounds, problem, images, norms)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
-        images, listed, d = problem.risk.form(ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
-        if isinstance(images, Reason):
-            return None
+        images, listed, d = risk_as(problem, ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
         n = float(len(images.X))
-        pairs = 6.0 * n * n if isinstance(listed, Reason) else 3.0 * len(listed.pairs) * min(self.rank, d)
+        pairs = 6.0 * n * n if isinstance(listed, Reason) else 3.0 * len(listed.pairs) * min(RANK, d)
         return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
 
     def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
         """Rounds until the certified gap closes."""
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
-            _Run(self, problem, images, norms, monitor).follow()
+            _Run(problem, images, norms, monitor).follow()
 
 
 @dataclass
@@ -164,25 +122,23 @@ class _Run:
 
     def __init__(
         self,
-        settings: FactoredLagrangian,
         problem: MetricProblem,
         images: ImageRisk,
         norms: NormWeights,
         monitor: Monitor,
     ) -> None:
-        self.settings = settings
         self.problem, self.images, self.monitor = problem, images, monitor
         self.cone, self.regularizer, self.norms = problem.cone, problem.regularizer, norms
         pull = images.pull()
-        delta = norms.trace + settings.whitening_ridge * (norms.squared + norms.norm)
+        delta = norms.trace + WHITENING_RIDGE * (norms.squared + norms.norm)
         values, self.vectors = np.linalg.eigh(pull)
         #: Whitened points, and the diagonal that takes Gram matrices back.
         self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
         self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
         self.single = self.X.astype(np.float32)
-        self.rank = min(settings.rank, self.cone.d)
-        self.width, self.last_width = settings.first_width, settings.last_width
-        self.accuracy = settings.subproblem_accuracy
+        self.rank = min(RANK, self.cone.d)
+        self.width, self.last_width = FIRST_WIDTH, LAST_WIDTH
+        self.accuracy = SUBPROBLEM_ACCURACY
         self.centre: Any = None
         self.radius = np.inf
         self.products = 0
@@ -201,16 +157,16 @@ class _Run:
 
     def follow(self) -> None:
         """Rounds, with bounds whenever the complementarity gap has fallen enough."""
-        settings, B = self.settings, self._start()
+        B = self._start()
         self.radius = self.least_size = float(np.linalg.norm(B))
         self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
         bounded_at = np.inf
-        for number in range(settings.max_rounds):
+        for number in range(MAX_ROUNDS):
             at = self._solve(self.at(B))
             remaining = self.complementarity_gap(at)
             B = self._compressed(at.B)
-            due = remaining <= settings.certificate_factor * bounded_at
-            due = due or self.monitor.out_of_time or number == settings.max_rounds - 1
+            due = remaining <= CERTIFICATE_FACTOR * bounded_at
+            due = due or self.monitor.out_of_time or number == MAX_ROUNDS - 1
             S = self._offer(at, due)
             if self.monitor.iterate(
                 width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, certified=due
@@ -219,18 +175,17 @@ class _Run:
             if due:
                 gap = self.monitor.upper_bound - self.monitor.lower_bound
                 bounded_at = min(gap, remaining)
-                if gap > settings.infeasible_factor * remaining:
+                if gap > INFEASIBLE_FACTOR * remaining:
                     B, bounded_at = self._grown(B, S), gap
                     self._loosen(B)
             self.centre = self.images.centre(at.here)
-            self.width = max(self.last_width, settings.width_factor * self.width)
+            self.width = max(self.last_width, WIDTH_FACTOR * self.width)
 
     def _loosen(self, B: Array) -> None:
         """Wider smoothing and more accurate rounds, where the multipliers lack feasibility."""
-        settings = self.settings
-        factor = settings.width_factor
-        self.accuracy = max(settings.finest_subproblem_accuracy, factor * self.accuracy)
-        self.last_width = min(settings.widest_last_width, self.last_width / factor)
+        factor = WIDTH_FACTOR
+        self.accuracy = max(FINEST_SUBPROBLEM_ACCURACY, factor * self.accuracy)
+        self.last_width = min(WIDEST_LAST_WIDTH, self.last_width / factor)
         self.width = max(self.width, self.last_width / factor)
         # Gradients vanish at the factor zero: steps must be as long as the new rows to leave it.
         self.radius = max(self.radius, 1e-3 * self.size(B))
@@ -246,7 +201,7 @@ class _Run:
     def _compressed(self, B: Array) -> Array:
         """The same metric with fewer rows, where some are negligible."""
         values, vectors = np.linalg.eigh(B @ B.T)
-        kept = values > self.settings.negligible_row * self.size(B) * self.size(B)
+        kept = values > NEGLIGIBLE_ROW * self.size(B) * self.size(B)
         kept[-1] = True
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 
@@ -267,9 +222,9 @@ class _Run:
         near = (self.cone.factor(start)[: self.rank] @ self.vectors) / self.scale
         if not self.at(near).value < self.at(fresh).value:
             return fresh
-        self.width = self.settings.start_width
+        self.width = START_WIDTH
         # Directions that this metric lacks may be needed, and rows join late.
-        small = self.settings.start_share * np.linalg.norm(near) / np.linalg.norm(fresh) * fresh
+        small = START_SHARE * np.linalg.norm(near) / np.linalg.norm(fresh) * fresh
         return np.ascontiguousarray(np.vstack([near, small])[: self.rank])
 
     def _separating(self) -> Array:
@@ -308,10 +263,9 @@ class _Run:
 
     def _solve(self, at: _Point) -> _Point:
         """Newton's method on the problem of this round."""
-        settings = self.settings
-        for _ in range(settings.newton_steps):
+        for _ in range(NEWTON_STEPS):
             gradient = self.gradient(at)
-            step, promise = steihaug(self.product(at), gradient, self.radius, settings.cg_steps, settings.cg_accuracy)
+            step, promise = steihaug(self.product(at), gradient, self.radius, CG_STEPS, CG_ACCURACY)
             length = float(np.linalg.norm(step))
             there = self.at(at.B + step)
             # No finer than the rounding of the objective allows.
@@ -320,19 +274,19 @@ class _Run:
             self.radius = new_radius(self.radius, length, gained / promise if promise > 0.0 else 0.0)
             if gained > 0.0:
                 at = there
-            short = self.radius < settings.shortest_step * self.size(at.B)
+            short = self.radius < SHORTEST_STEP * self.size(at.B)
             if promise <= limit or short or self.monitor.out_of_time:
                 break
-        self.radius = max(self.radius, 1e3 * settings.shortest_step * self.size(at.B))
+        self.radius = max(self.radius, 1e3 * SHORTEST_STEP * self.size(at.B))
         return at
 
     def _grown(self, B: Array, S: Array) -> Array:
         """The factor with new rows where the objective falls to second order, if there are such."""
-        if np.linalg.norm(B) <= self.settings.zero_size * self.least_size:
+        if np.linalg.norm(B) <= ZERO_SIZE * self.least_size:
             return self._from_zero(S)
         Z = _regularizer_gradient(self.norms, self.metric(B)) - S
         values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
-        falling = np.flatnonzero(values < -self.settings.new_row_eigenvalue)[: max(0, self.rank - len(B))]
+        falling = np.flatnonzero(values < -NEW_ROW_EIGENVALUE)[: max(0, self.rank - len(B))]
         new = (vectors[:, falling] * np.sqrt(-values[falling])).T
         sizes = self.size(B) * np.geomspace(1e-4, 1.0, 13)
         grown = [np.ascontiguousarray(np.vstack([B, size * new])) for size in sizes]
@@ -361,7 +315,7 @@ class _Run:
             bound = problem.bound(sum(at.here.duals), adding - taking, M)
         else:
             relative = self.complementarity_gap(at) / max(value, np.finfo(float).tiny)
-            accuracy = max(1e-12, self.settings.scale_accuracy * min(relative, monitor.gap))
+            accuracy = max(1e-12, SCALE_ACCURACY * min(relative, monitor.gap))
             share = self.regularizer.largest_share(adding, taking, self.cone, accuracy) or 0.0
             bound = share * at.here.duals[0] + at.here.duals[1]
         multipliers = self.images.scaled_multipliers(at.here, share)

@@ -281,11 +281,23 @@ class Solver(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
-        """A run that is ready to go, or the reason why this solver cannot handle ``problem``.
+    def prepare(self, problem: MetricProblem) -> Run:
+        """A run that is ready to go.
 
         Asks the problem's blocks for the forms it works on, which takes no time to speak of; the work is the run's.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If this solver cannot handle ``problem``; the message is a clause such as "its metrics are diagonal".
         """
+
+    def prepared(self, problem: MetricProblem) -> Run | Reason:
+        """What :meth:`prepare` returns, or the reason why this solver cannot handle ``problem``."""
+        try:
+            return self.prepare(problem)
+        except UnsupportedProblemError as error:
+            return Reason(error)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes that a run holds at its peak beside a problem that it can handle, to about a factor of two.
@@ -296,7 +308,7 @@ class Solver(ABC):
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Why this solver cannot handle ``problem``, or None if it can."""
-        found = self.prepare(problem)
+        found = self.prepared(problem)
         return str(found) if isinstance(found, Reason) else None
 
     def run(self, problem: MetricProblem, monitor: Monitor) -> None:
@@ -307,7 +319,7 @@ class Solver(ABC):
         UnsupportedProblemError
             If it cannot handle ``problem``.
         """
-        found = self.prepare(problem)
+        found = self.prepared(problem)
         if isinstance(found, Reason):
             raise UnsupportedProblemError(f"{self.name} cannot solve this problem: {found}")
         found(monitor)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from convexmetric.arguments import check_count, check_flag, check_positive_number, check_share
+from convexmetric.arguments import check_count, check_flag, check_positive_number
 
-__all__ = ["check_counts", "check_flags", "check_positive", "check_shares"]
+__all__ = ["check_counts", "check_flags", "check_positive"]
 
 
 def check_counts(settings: object, *names: str) -> None:
@@ -23,9 +23,3 @@ def check_positive(settings: object, *names: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless these settings are positive finite numbers."""
     for name in names:
         check_positive_number(getattr(settings, name), name)
-
-
-def check_shares(settings: object, *names: str) -> None:
-    """Raise an :class:`~convexmetric.errors.InputError` unless these settings are numbers between 0 and 1."""
-    for name in names:
-        check_share(getattr(settings, name), name)

@@ -5,75 +5,61 @@ The objective of a factor, its descent and its growth are those of :mod:`convexm
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason, SmoothRisk, tangent_dual
+from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_shares
+from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import metric_memory, pass_memory
-from convexmetric.solvers.run.needs import full_metrics, linear_part, linear_penalty
+from convexmetric.solvers.run.needs import (
+    linear_part,
+    need_full_metrics,
+    need_linear_penalty,
+    risk_as,
+)
 
 __all__ = ["LowRankNewton"]
+
+#: Looks at the bound after which it gives up.
+MAX_ROUNDS = 200
+#: Newton steps go on until they promise less than this share of the tolerance or of ``PRIMAL_SHARE`` of the gap.
+SUBPROBLEM_ACCURACY = 0.1
+#: Share of the gap that counts there: most of the gap is the dual bound's. With 0.1, rows were added long before the
+#: others were settled, and an instance took four times as long.
+PRIMAL_SHARE = 1e-3
+#: Looks in a row without progress after which it gives up.
+FAILED_LOOKS = 8
+#: It is progress if the gap is below this share of the last one,
+GAP_PROGRESS = 0.5
+#: or the objective below this share of the last one.
+OBJECTIVE_PROGRESS = 0.99
+#: How a factor descends between two looks, and grows.
+FACTOR = FactorSettings()
 
 
 @dataclass(frozen=True)
 class LowRankNewton(Solver):
-    """Trust-region Newton steps on a factor, certified by the dual bound of the convex problem.
-
-    Parameters
-    ----------
-    max_rounds : int
-        Looks at the bound after which it gives up.
-    factor : FactorSettings
-        How a factor descends between two looks, and grows.
-    subproblem_accuracy : float
-        Newton steps go on until they promise less than this share of the tolerance or of ``primal_share`` of the gap.
-    primal_share : float
-        Share of the gap that counts there: most of the gap is the dual bound's. With 0.1, rows were added long before
-        the others were settled, and an instance took four times as long.
-    failed_looks : int
-        Looks in a row without progress after which it gives up.
-    gap_progress : float
-        It is progress if the gap is below this share of the last one,
-    objective_progress : float
-        or the objective below this share of the last one.
-    """
+    """Trust-region Newton steps on a factor, certified by the dual bound of the convex problem."""
 
     name: ClassVar[str] = "low-rank-newton"
 
-    max_rounds: int = 200
-    _: KW_ONLY
-    factor: FactorSettings = field(default_factory=FactorSettings)
-    subproblem_accuracy: float = 0.1
-    primal_share: float = 1e-3
-    failed_looks: int = 8
-    gap_progress: float = 0.5
-    objective_progress: float = 0.99
-
-    def __post_init__(self) -> None:
-        check_counts(self, "max_rounds", "failed_looks")
-        check_shares(self, "subproblem_accuracy", "primal_share", "gap_progress", "objective_progress")
-
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
-        risk, full, linear = problem.risk.form(SmoothRisk), full_metrics(problem), linear_penalty(problem)
-        if isinstance(risk, Reason):
-            return risk
-        if full is not None:
-            return full
-        if linear is not None:
-            return linear
+        risk = risk_as(problem, SmoothRisk)
+        need_full_metrics(problem)
+        need_linear_penalty(problem)
         try:
-            objective = _SmoothObjective(self.factor, linear_part(problem), risk)
-        except np.linalg.LinAlgError:
-            return Reason("its penalty does not grow with every metric")
+            objective = _SmoothObjective(linear_part(problem), risk)
+        except np.linalg.LinAlgError as error:
+            raise UnsupportedProblemError("its penalty does not grow with every metric") from error
         return partial(self._descend_and_grow, problem, objective)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -86,7 +72,7 @@ class LowRankNewton(Solver):
         start = problem.cone.zeros() if monitor.M is None else monitor.M
         here = objective.at(objective.factor(start))
         failures = 0
-        for _ in range(self.max_rounds):
+        for _ in range(MAX_ROUNDS):
             before, objective_before = monitor.gap, monitor.upper_bound
             M = here.B.T @ here.B
             monitor.primal(M, here.risk + problem.penalty(M), by_risk=True)
@@ -94,21 +80,21 @@ class LowRankNewton(Solver):
             monitor.dual(bound, partial(tangent_dual, risk, M), here.point)
             if monitor.iterate(rank=len(here.C), products=objective.products):
                 return
-            progress = monitor.gap < self.gap_progress * before
-            progress = progress or monitor.upper_bound < self.objective_progress * objective_before
+            progress = monitor.gap < GAP_PROGRESS * before
+            progress = progress or monitor.upper_bound < OBJECTIVE_PROGRESS * objective_before
             failures = 0 if progress else failures + 1
-            if failures == self.failed_looks:
+            if failures == FAILED_LOOKS:
                 return
             here = objective.grown(here, monitor.tol)
-            accuracy = self.subproblem_accuracy * max(monitor.tol, self.primal_share * min(1.0, monitor.gap))
+            accuracy = SUBPROBLEM_ACCURACY * max(monitor.tol, PRIMAL_SHARE * min(1.0, monitor.gap))
             here = objective.reduced(objective.descend(here, accuracy, lambda: monitor.out_of_time))
 
 
 class _SmoothObjective(FactorObjective[FactorPoint]):
     """A smooth risk and a trace."""
 
-    def __init__(self, settings: FactorSettings, H: Array, risk: SmoothRisk) -> None:
-        super().__init__(settings, H)
+    def __init__(self, H: Array, risk: SmoothRisk) -> None:
+        super().__init__(FACTOR, H)
         self.risk = risk
 
     def at(self, C: Array) -> FactorPoint:

@@ -11,58 +11,43 @@ quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyw
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.cones.base import Array
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason, SmoothRisk, tangent_dual
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_positive, check_shares
+from convexmetric.risks import SmoothRisk, tangent_dual
+from convexmetric.solvers.run import Monitor, Run, Solver
 from convexmetric.solvers.run.memory import metric_memory, pass_memory
-from convexmetric.solvers.run.needs import linear_part
+from convexmetric.solvers.run.needs import linear_part, risk_as
 
 __all__ = ["ProximalGradient"]
+
+#: Give up after this many steps.
+MAX_STEPS = 20_000
+#: Steps between two looks at the certified gap, which count as iterations.
+LOOK_EVERY = 10
+#: Factor by which every step is first tried longer than the last one.
+STEP_GROWTH = 1.1
+#: Factor by which a step is shortened while the quadratic bound does not hold.
+BACKTRACKING = 0.5
 
 
 @dataclass(frozen=True)
 class ProximalGradient(Solver):
-    """Accelerated proximal gradient with restarts and backtracking.
-
-    Parameters
-    ----------
-    max_steps : int
-        Give up after this many steps.
-    look_every : int
-        Steps between two looks at the certified gap, which count as iterations.
-    step_growth : float
-        Factor by which every step is first tried longer than the last one.
-    backtracking : float
-        Factor by which a step is shortened while the quadratic bound does not hold.
-    """
+    """Accelerated proximal gradient with restarts and backtracking."""
 
     name: ClassVar[str] = "proximal-gradient"
 
-    max_steps: int = 20_000
-    look_every: int = 10
-    _: KW_ONLY
-    step_growth: float = 1.1
-    backtracking: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_counts(self, "max_steps", "look_every")
-        check_positive(self, "step_growth")
-        check_shares(self, "backtracking")
-
-    def prepare(self, problem: MetricProblem) -> Run | Reason:
+    def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
-        risk, quadratic = problem.risk.form(SmoothRisk), problem.quadratic()
-        if isinstance(risk, Reason):
-            return risk
+        risk, quadratic = risk_as(problem, SmoothRisk), problem.quadratic()
         if quadratic is None or isinstance(quadratic, np.ndarray):
-            return Reason("its regularizer is neither linear, nor a squared Frobenius norm, nor their sum")
+            raise UnsupportedProblemError("its regularizer is not linear, a squared Frobenius norm, or their sum")
         return partial(self._steps, problem, risk, quadratic)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -85,18 +70,18 @@ class ProximalGradient(Solver):
         M = cone.zeros() if monitor.M is None else monitor.M
         N, momentum = M, 1.0
         step = np.inf
-        for number in range(self.max_steps):
+        for number in range(MAX_STEPS):
             value, point = risk.tangent(N)
             if not np.isfinite(step):
                 step = self._first_step(risk, point.S, N)
-            if number % self.look_every == 0 or monitor.out_of_time:
+            if number % LOOK_EVERY == 0 or monitor.out_of_time:
                 if number == 0:
                     monitor.primal(M, problem.value(M), by_risk=True)
                 bound = problem.bound(point.value, point.S, M)
                 monitor.dual(bound, partial(tangent_dual, risk, N), point)
                 if monitor.iterate(steps=number, step=step):
                     return
-            tried = self.step_growth * step
+            tried = STEP_GROWTH * step
             if not 0.0 < tried < np.inf:
                 # Steps of this length are out of the range of floats.
                 return
@@ -110,7 +95,7 @@ class ProximalGradient(Solver):
                 allowed = value - cone.inner(point.S, change) + 0.5 / tried * cone.inner(change, change)
                 if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:
                     break
-                tried *= self.backtracking
+                tried *= BACKTRACKING
             monitor.primal(there, ahead + problem.penalty(there), by_risk=True)
             if cone.inner(N - there, there - M) > 0.0:
                 N, momentum = there, 1.0

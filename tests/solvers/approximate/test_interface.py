@@ -150,7 +150,6 @@ def test_bad_settings(name, settings):
         (cm.StochasticLowRank, {"rank": 1.5}),
         (cm.StochasticLowRank, {"batch": 0}),
         (cm.StochasticLowRank, {"batch_dissimilar": 0}),
-        (cm.StochasticLowRank, {"sparse_share": 1.0}),
         (cm.LowRankDescent, {"random_state": "seed"}),
     ],
 )

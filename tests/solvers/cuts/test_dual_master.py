@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 import convexmetric as cm
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.solvers.cuts import cutting_planes, dual_master, master
+from convexmetric.solvers.cuts import CuttingPlanes, cutting_planes, dual_master, master
 from convexmetric.solvers.cuts.conic_master import ConicMaster
-from convexmetric.solvers.cuts.cutting_planes import ConicCuttingPlanes
 from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior, simplex_qp
 
 
@@ -87,7 +86,7 @@ def test_it_agrees_with_cutting_planes_by_a_conic_master(monkeypatch):
     monkeypatch.setattr(master, "SUBSPACE_FROM", 8)
     problem = ranked(d=8, queries=6, C=300.0)
     ours = cm.solve(problem, 1e-4, solver="cutting-planes")
-    other = cm.solve(problem, 1e-3, solver=ConicCuttingPlanes(groups=6), max_iter=40)
+    other = cm.solve(problem, 1e-3, solver=CuttingPlanes(groups=6, master="conic"), max_iter=40)
     assert ours.gap <= 1e-4
     assert other.gap <= 1e-3
     assert max(ours.lower_bound, other.lower_bound) <= min(ours.upper_bound, other.upper_bound)

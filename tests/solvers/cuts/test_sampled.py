@@ -69,8 +69,10 @@ def test_what_it_leaves_is_certified_from_the_metric_and_the_dual_point_alone(na
     assert len(solution.history) < len(cm.solve(problem, 0.02, solver="cutting-planes").history)
 
 
-def test_a_sample_that_is_too_small_is_doubled_until_it_would_be_most_queries():
-    solver = cm.SampledCuttingPlanes(least=7, patience=1, slow=0.05)
+def test_a_sample_that_is_too_small_is_doubled_until_it_would_be_most_queries(monkeypatch):
+    monkeypatch.setattr("convexmetric.solvers.cuts.sampled.PATIENCE", 1)
+    monkeypatch.setattr("convexmetric.solvers.cuts.sampled.SLOW", 0.05)
+    solver = cm.SampledCuttingPlanes(least=7)
     with pytest.warns(GapWarning):
         solution = cm.solve(PROBLEMS["map"], 1e-9, solver=solver)
     sizes = [progress.details["sample"] for progress in solution.history]

@@ -1,7 +1,5 @@
 """Listed comparisons on their kink, and the Newton systems they make."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,8 +8,9 @@ from samples import random_element
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.risks import PairwiseRisk
+from convexmetric.solvers.hinges import newton_system
 from convexmetric.solvers.hinges.kinks import Kinks
-from convexmetric.solvers.hinges.newton_system import Factorised, NewtonSystemSettings, solve_newton
+from convexmetric.solvers.hinges.newton_system import Factorised, solve_newton
 
 D, N = 4, 14
 
@@ -58,7 +57,7 @@ def test_turned_points_have_the_margins_of_turned_metrics(own_queries, d):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("count", [3, 60])
-def test_a_newton_system_is_solved_whichever_way(form, count):
+def test_a_newton_system_is_solved_whichever_way(form, count, monkeypatch):
     listed, rng = kinks(*form, count=count)
     projection, sigma = listed.cone.projection(random_element(rng, listed.cone)), 0.7
     diagonal, b = 0.5 + rng.random(projection.size), rng.standard_normal(projection.size)
@@ -69,10 +68,11 @@ def test_a_newton_system_is_solved_whichever_way(form, count):
 
     np.testing.assert_allclose(product(Factorised(projection, listed, diagonal, sigma).solve(b)), b, atol=1e-9)
     np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-9)
-    accurate = NewtonSystemSettings(direct_work=0.1, cg_accuracy=1e-12)
-    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma, accurate)), b, atol=1e-8)
-    short = replace(accurate, cg_steps=1)
-    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma, short)), b, atol=1e-9)
+    monkeypatch.setattr(newton_system, "DIRECT_WORK", 0.1)
+    monkeypatch.setattr(newton_system, "CG_ACCURACY", 1e-12)
+    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-8)
+    monkeypatch.setattr(newton_system, "CG_STEPS", 1)
+    np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-9)
 
 
 def test_without_kinks_the_system_is_its_diagonal():

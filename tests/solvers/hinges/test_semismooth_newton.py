@@ -46,10 +46,11 @@ def test_small_regularizers_are_solved_too(ratio, diagonal):
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_the_interior_point_at_the_end_reaches_high_accuracy(diagonal):
-    solver = cm.SemismoothNewton(short_steps=1, first_width=0.3)
+def test_the_interior_point_at_the_end_reaches_high_accuracy(diagonal, monkeypatch):
+    monkeypatch.setattr("convexmetric.solvers.hinges.semismooth_newton.SHORT_STEPS", 1)
+    monkeypatch.setattr("convexmetric.solvers.hinges.semismooth_newton.FIRST_WIDTH", 0.3)
     problem = noisy(d=6, count=800, diagonal=diagonal)
-    solution = cm.solve(problem.with_reg(1e-3 * problem.reg_max), tol=1e-10, solver=solver)
+    solution = cm.solve(problem.with_reg(1e-3 * problem.reg_max), tol=1e-10, solver="semismooth-newton")
     assert solution.gap <= 1e-10
     dual = solution.certificate.dual
     assert isinstance(dual, SmoothedPairs)

@@ -7,9 +7,9 @@ import pytest
 from samples import random_lists
 
 import convexmetric as cm
-from convexmetric.errors import GapWarning, InputError
+from convexmetric.errors import GapWarning
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers import FactorSettings, SmoothedLowRank
+from convexmetric.solvers import SmoothedLowRank
 from convexmetric.solvers.hinges.smoothed_low_rank import _SmoothedObjective
 
 NAME = SmoothedLowRank.name
@@ -70,11 +70,12 @@ def test_where_no_metric_gains_anything_it_is_zero():
     assert solution.lower_bound == pytest.approx(1e-6, rel=1e-12)
 
 
-def test_gradient_and_second_derivative_are_those_of_the_objective():
+def test_gradient_and_second_derivative_are_those_of_the_objective(monkeypatch):
     problem = labels()
     risk = problem.risk.form(PairwiseRisk)
     # Every pair is in the sample, so that the second derivative is exact.
-    objective = _SmoothedObjective(SmoothedLowRank(sample_per_entry=100_000), problem, risk)
+    monkeypatch.setattr("convexmetric.solvers.hinges.smoothed_low_rank.SAMPLE_PER_ENTRY", 100_000)
+    objective = _SmoothedObjective(problem, risk)
     rng = np.random.default_rng(0)
     C, E = 0.2 * rng.normal(size=(3, 8)), 0.2 * rng.normal(size=(3, 8))
     objective.at(C)
@@ -93,7 +94,7 @@ def test_gradient_and_second_derivative_are_those_of_the_objective():
 
 def test_rows_are_added_only_where_the_objective_falls():
     problem = labels()
-    objective = _SmoothedObjective(SmoothedLowRank(), problem, problem.risk.form(PairwiseRisk))
+    objective = _SmoothedObjective(problem, problem.risk.form(PairwiseRisk))
     C = 0.1 * np.eye(8)[:2]
     objective.at(C)
     here = objective.at(C)
@@ -104,12 +105,13 @@ def test_rows_are_added_only_where_the_objective_falls():
     assert settled.value < there.value
 
 
-def test_samples_are_solved_first_and_a_limit_cuts_them_short():
+def test_samples_are_solved_first_and_a_limit_cuts_them_short(monkeypatch):
     problem = labels()
-    solver = SmoothedLowRank(least_queries=10, samples=(0.3, 0.6))
-    assert cm.solve(problem, solver=solver).status == "optimal"
+    monkeypatch.setattr("convexmetric.solvers.hinges.smoothed_low_rank.LEAST_QUERIES", 10)
+    monkeypatch.setattr("convexmetric.solvers.hinges.smoothed_low_rank.SAMPLES", (0.3, 0.6))
+    assert cm.solve(problem, solver=NAME).status == "optimal"
     with pytest.warns(GapWarning):
-        short = cm.solve(problem, 1e-9, solver, max_seconds=1e-6)
+        short = cm.solve(problem, 1e-9, NAME, max_seconds=1e-6)
     assert np.isfinite([short.lower_bound, short.upper_bound]).all()
 
 
@@ -133,7 +135,3 @@ def test_what_it_refuses():
         assert why in SmoothedLowRank().unsupported(problem)
     falling = cm.MetricProblem(labels().risk, labels().regularizer, -2.0 * np.eye(8))
     assert "grow" in SmoothedLowRank().unsupported(falling)
-    with pytest.raises(InputError, match="samples"):
-        SmoothedLowRank(samples=())
-    with pytest.raises(InputError, match="grow"):
-        FactorSettings(grow=0)

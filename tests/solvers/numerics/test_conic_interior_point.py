@@ -6,7 +6,6 @@ from programs import KINDS, SLACKS, penalty, program
 
 from convexmetric.solvers.numerics.interior_point import interior_point
 from convexmetric.solvers.numerics.program import ConicQP
-from convexmetric.solvers.numerics.settings import InteriorPointSettings
 from convexmetric.solvers.numerics.starts import heavy_start
 
 
@@ -26,7 +25,7 @@ def test_both_bounds_meet(kind, slacks):
 
 def test_limits_are_kept():
     qp = program("psd, linear", "shared")
-    assert interior_point(qp, 0.0, settings=InteriorPointSettings(max_steps=3)).iterations == 3
+    assert interior_point(qp, 0.0, max_steps=3).iterations == 3
     assert interior_point(qp, 0.0, watch=lambda found: found().iterations == 2).iterations == 2
 
 

@@ -213,10 +213,11 @@ def test_killed_at_any_moment_it_goes_on(tmp_path):
     assert whole.lower_bound <= upper
 
 
-def test_the_default_goes_on_with_the_stage_that_left_the_file(tmp_path):
+def test_the_default_goes_on_with_the_stage_that_left_the_file(tmp_path, monkeypatch):
     path = tmp_path / "state.npz"
     # Newton's method gives up after a few passes, and cutting planes follow.
-    stages = cm.Exact((cm.SmoothedNewton(max_passes=5), cm.CuttingPlanes()))
+    monkeypatch.setattr("convexmetric.solvers.hinges.smoothed_newton.MAX_PASSES", 5)
+    stages = cm.Exact((cm.SmoothedNewton(), cm.CuttingPlanes()))
     first = stopped(wine(), path, 4, solver=stages)
     assert first.solver == "smoothed-newton"
     second = stopped(wine(), path, 20, solver=stages)

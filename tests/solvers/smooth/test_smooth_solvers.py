@@ -13,7 +13,8 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.losses import Logistic, SmoothLoss
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, SmoothSeparableRisk
-from convexmetric.solvers import FactorSettings
+from convexmetric.solvers.numerics.factors import FactorSettings
+from convexmetric.solvers.smooth import low_rank_newton, proximal_gradient
 
 
 def modalities(seed=0, n=60, dx=6, dy=4, classes=4, spread=1.5):
@@ -80,9 +81,10 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
     assert monitor.upper_bound == pytest.approx(optimum.upper_bound, rel=1e-8)
 
 
-def test_a_small_growth_reaches_it_as_well():
+def test_a_small_growth_reaches_it_as_well(monkeypatch):
+    monkeypatch.setattr(low_rank_newton, "FACTOR", FactorSettings(grow=1))
     problem = cross_modal(0.1, 0.0)
-    one = solve(problem, cm.LowRankNewton(factor=FactorSettings(grow=1)), 1e-8)
+    one = solve(problem, "low-rank-newton", 1e-8)
     assert one.status == "optimal"
     assert one.upper_bound == pytest.approx(solve(problem, "proximal-gradient", 1e-7).upper_bound, rel=1e-7)
 
@@ -119,8 +121,9 @@ def test_they_agree_with_cvxpy(name):
             assert solution.lower_bound == pytest.approx(optimum, rel=1e-6)
 
 
-@pytest.mark.parametrize("solver", [cm.LowRankNewton(), cm.ProximalGradient(look_every=1), cm.FactoredDescent(3)])
-def test_they_stop_when_told(solver):
+@pytest.mark.parametrize("solver", [cm.LowRankNewton(), cm.ProximalGradient(), cm.FactoredDescent(3)])
+def test_they_stop_when_told(solver, monkeypatch):
+    monkeypatch.setattr(proximal_gradient, "LOOK_EVERY", 1)
     problem = cross_modal(0.1, 0.0)
     assert solve(problem, solver, 1e-12, max_iter=2).status == "max_iter"
     assert solve(problem, solver, 1e-12, max_seconds=1e-9).status == "max_seconds"
@@ -193,10 +196,6 @@ def test_the_printed_sign_pushes_relevant_objects_away():
 @pytest.mark.parametrize(
     ("solver", "settings", "name"),
     [
-        (FactorSettings, {"grow": 0}, "grow"),
-        (FactorSettings, {"cg_steps": 1.5}, "cg_steps"),
-        (cm.ProximalGradient, {"max_steps": True}, "max_steps"),
-        (cm.ProximalGradient, {"look_every": 0}, "look_every"),
         (cm.FactoredDescent, {"c": 0}, "c must be"),
         (cm.FactoredDescent, {"step": -1.0}, "step must be"),
         (cm.FactoredDescent, {"step": "small"}, "step must be"),

@@ -1,4 +1,4 @@
-"""What solves are said to cost beforehand, and what is done about a time limit that is too short."""
+"""What a solve is said to cost beforehand, and what is done about a time limit that is too short."""
 
 import io
 import math
@@ -12,76 +12,16 @@ from rich.console import Console
 
 import convexmetric as cm
 from convexmetric.risks import Reason
-from convexmetric.solvers import forecast
-from convexmetric.solvers.forecast import COARSE, GAPS, Record, legs_within, nearest, pass_seconds, records
+from convexmetric.solvers import costs
+from convexmetric.solvers.costs import COARSE, legs_within, pass_seconds
 from convexmetric.solvers.routes import ROUTES, legs
 from convexmetric.solvers.run.display import ProgressBar
 from convexmetric.solvers.run.simple import some_parts
-
-EVERY = [(solver, record) for solver, found in records().items() for record in found]
-
-
-class Shape:
-    """All that a forecast asks of a problem: words and sizes."""
-
-    def __init__(self, words, parts, coordinates):
-        self.risk, self.cone = self, self
-        self.words, self.parts, self.size = words, parts, coordinates
-
-
-def shape_of(record):
-    return Shape(record.risk, record.parts, record.coordinates)
 
 
 @pytest.fixture(scope="module")
 def ranking():
     return cm.RankingProblem.from_labels(*letters(1_200), measure="map", C=100.0)
-
-
-def test_every_solver_of_the_table_has_records():
-    assert {route.solver.name for route in ROUTES} == set(records())
-
-
-def test_tighter_gaps_cost_more_and_all_costs_are_positive():
-    for _, record in EVERY:
-        costs = [math.inf if cost is None else cost for cost in record.evaluations]
-        assert len(costs) == len(GAPS)
-        assert costs == sorted(costs)
-        assert costs[0] > 0.0
-
-
-def test_the_nearest_record_is_the_record_itself():
-    for solver, record in EVERY:
-        first = nearest(shape_of(record), solver)[0]
-        assert first.distance(shape_of(record)) == 0.0
-        assert (first.risk, first.parts, first.coordinates) == (record.risk, record.parts, record.coordinates)
-
-
-def test_what_is_far_from_all_records_has_no_forecast():
-    for solver, record in EVERY:
-        far = Shape(record.risk, 10**9 * record.parts, record.coordinates)
-        assert forecast.forecast(far, solver, 1.0) == {}
-    assert forecast.forecast(shape_of(EVERY[0][1]), "subgradient", 1.0) == {}
-
-
-def test_another_risk_is_as_far_as_a_factor_of_ten_in_size():
-    record = Record("one", 100, 50, (1.0, 2.0, 3.0, 4.0))
-    assert record.distance(Shape("one", 1_000, 50)) == pytest.approx(record.distance(Shape("another", 100, 50)))
-    assert record.distance(Shape("one", 200, 100)) == pytest.approx(record.distance(Shape("one", 50, 25)))
-
-
-def test_a_forecast_is_the_range_of_the_nearest_costs_times_the_seconds_of_a_pass():
-    for solver, record in EVERY:
-        shape = shape_of(record)
-        one, tenth = (forecast.forecast(shape, solver, seconds) for seconds in (1.0, 0.1))
-        assert one.keys() == tenth.keys()
-        for place, gap in enumerate(GAPS):
-            costs = [near.evaluations[place] for near in nearest(shape, solver)]
-            known = [cost for cost in costs if cost is not None]
-            assert (gap in one) == (2 * len(known) > len(costs))
-            if gap in one:
-                assert one[gap] == (min(known), max(known) if len(known) == len(costs) else math.inf)
-                assert tenth[gap] == pytest.approx([0.1 * seconds for seconds in one[gap]])
 
 
 @pytest.mark.parametrize(("enough", "most"), [(30.0, 64), (300.0, 1_024), (1e9, 1_200)])
@@ -93,7 +33,7 @@ def test_some_parts_are_scaled_to_all(ranking, enough, most, monkeypatch):
         looked.append(problem.risk.parts)
         return 7.0 + problem.risk.parts
 
-    monkeypatch.setattr(forecast, "_evaluation", evaluation)
+    monkeypatch.setattr(costs, "_evaluation", evaluation)
     assert pass_seconds(ranking, enough) == pytest.approx(7.0 + ranking.risk.parts)
     assert max(looked) == most
 
@@ -133,7 +73,7 @@ def test_a_coarse_certificate_comes_first_where_the_limit_is_short(ranking):
 
 
 def test_nothing_is_measured_where_there_is_no_choice(monkeypatch):
-    monkeypatch.setattr(forecast, "pass_seconds", None)
+    monkeypatch.setattr(costs, "pass_seconds", None)
     for name in ("relative-wine-1000", "ranking-map-wine-c100"):
         problem = cm.load_problem(name)
         assert legs_within(problem, 1e-3)[0].route is ROUTES[0]
@@ -155,7 +95,6 @@ def test_the_progress_bar_says_what_a_solve_will_cost(capsys):
     cm.solve(problem, progress=True)
     said = capsys.readouterr().err
     assert said.index("one evaluation of the objective takes") < said.index("pass ")
-    assert "recorded solves of this shape" in said
     assert "interior-point needs about" in said
     cm.solve(problem, solver="cutting-planes", progress=True)
     assert "cutting-planes needs about" in capsys.readouterr().err

@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 # Tests run side by side: threads of their own would only get in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test lint types layers fix bench docs docs-check clean clean-cache slow notebooks release
+.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -27,6 +27,9 @@ demo: $(BIN)/.ready ## solve metric learning to rank on wine exactly; bounds, au
 
 test: $(BIN)/.ready lint types layers ## lint, types, layers and the test suite
 	$(ONE_THREAD) $(BIN)/pytest -n 2
+
+integration: $(BIN)/.ready ## clusters, processes, studies and tools: nightly, and before a release (minutes)
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m integration
 
 slow: $(BIN)/.ready ## the reproductions that take minutes
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m slow
@@ -64,7 +67,7 @@ notebooks: $(BIN)/.ready ## the lessons as notebooks in build/notebooks, each ru
 	$(BIN)/python -m pip install --quiet --editable '.[lessons]'
 	$(BIN)/python examples/notebooks.py build/notebooks --check
 
-release: $(BIN)/.ready ## sdist and wheel in dist/, tried in an empty environment away from the checkout
+release: integration ## sdist and wheel in dist/, tried in an empty environment away from the checkout
 	$(BIN)/python -m pip install --quiet 'build>=1.2'
 	rm -rf dist
 	$(BIN)/python -m build

@@ -29,6 +29,13 @@ def tests(session):
 
 
 @nox.session(python=PYTHONS[0])
+def integration(session):
+    """Clusters, other processes, the studies of examples/, the tools of benchmarks/ and docs/."""
+    session.install(".[test]")
+    session.run("pytest", "-n", "2", "-m", "integration", *session.posargs, env=ONE_THREAD)
+
+
+@nox.session(python=PYTHONS[0])
 def oldest(session):
     """The quick suite with the oldest dependencies."""
     session.install(".[test]", "-c", "constraints-oldest.txt")

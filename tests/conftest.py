@@ -22,12 +22,13 @@ settings.load_profile("convexmetric")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "slow" in config.getoption("-m"):
-        return
-    skip = pytest.mark.skip(reason="slow: run with -m slow")
-    for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+    for mark in ("slow", "integration"):
+        if mark in config.getoption("-m"):
+            continue
+        skip = pytest.mark.skip(reason=f"{mark}: run with -m {mark}")
+        for item in items:
+            if mark in item.keywords:
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

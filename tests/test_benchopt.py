@@ -8,6 +8,8 @@ import pytest
 
 from convexmetric.benchmark import load_instance
 
+pytestmark = pytest.mark.integration
+
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "benchopt"
 INSTANCE = "relative-wine-1000"
 

@@ -176,6 +176,7 @@ BROKEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_checker_is_found(broken, campaign, monkeypatch):
     broken(monkeypatch)
@@ -389,6 +390,7 @@ BROKEN_SOLVES = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("failure", BROKEN_SOLVES)
 def test_a_broken_solve_is_found(failure, monkeypatch):
     limits = {"SHARE": 0.0, "GRACE": 1.5} if failure == "over limit" else {}

@@ -11,6 +11,8 @@ from cross_modal_paper import descents, learners, media, pictures, printed, prot
 
 import convexmetric as cm
 
+pytestmark = pytest.mark.integration
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 

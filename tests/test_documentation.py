@@ -71,7 +71,11 @@ def run(page, name):
 
 
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.integration] * (page.name == "cluster.md")) for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_the_blocks_of_a_page_run_in_its_order(page, tmp_path, monkeypatch):
     """Those that need other machines are not marked as Python."""
     monkeypatch.chdir(tmp_path)

@@ -178,6 +178,7 @@ def test_plot(validation):
     assert plot_validation(validation, "accuracy@3").get_ylabel() == "accuracy@3 of held-out queries"
 
 
+@pytest.mark.integration
 def test_folds_go_through_joblib_with_the_same_scores(points, validation):
     asked = {"C": C, "measure": "map", "folds": 4, "score": ["map", "accuracy@3", "ndcg@2"], "tol": 1e-4}
     side_by_side = cm.cross_validate(*points, **asked, n_jobs=2)

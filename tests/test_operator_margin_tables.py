@@ -12,6 +12,8 @@ from sklearn.metrics import roc_auc_score
 
 import convexmetric as cm
 
+pytestmark = pytest.mark.integration
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 LIMITS = {"digits": ["rotation", "scale"], "images": 4, "draws": 20, "tol": 1e-4, "seconds": 30.0, "steps": 200}
 

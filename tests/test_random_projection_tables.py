@@ -12,6 +12,8 @@ from sklearn.metrics import roc_auc_score
 
 import convexmetric as cm
 
+pytestmark = pytest.mark.integration
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 EXACT = learners.Precision(1e-6, 20.0, 4, 60)
 ROUGH = learners.Precision(1e-3, 20.0, 2, 20)

@@ -15,6 +15,8 @@ from convexmetric.datasets.matchings import synthetic_matchings
 from convexmetric.measures import measure_named
 from convexmetric.measures.reference import most_violated
 
+pytestmark = pytest.mark.integration
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 

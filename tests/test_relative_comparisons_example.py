@@ -10,6 +10,8 @@ import pytest
 import scipy.sparse as sp
 from relative_paper import pictures, protocol, tables
 
+pytestmark = pytest.mark.integration
+
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "relative_comparisons_webkb.py"
 
 

@@ -13,6 +13,8 @@ from sklearn.preprocessing import normalize
 
 import convexmetric as cm
 
+pytestmark = pytest.mark.integration
+
 RNG = np.random.default_rng(0)
 OF_DOCUMENT, OF_QUERY = np.arange(60) % 5, np.arange(30) % 5
 TOPICS = 2.0 * RNG.normal(size=(5, 3))

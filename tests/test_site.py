@@ -12,6 +12,8 @@ from check_pages import contrast, ground_colour, luminance, over, raw_tex
 
 import convexmetric as cm
 
+pytestmark = pytest.mark.integration
+
 GOOD = "<p>Plain text, <code>$\\lambda$</code>.</p>"
 BAD = {
     "raw TeX": "<p>a cone \\(M \\succeq 0\\)</p>",

@@ -35,6 +35,7 @@ def test_the_command_of_the_package_is_this_one():
     assert EntryPoint("", pyproject["project"]["scripts"]["convexmetric"], "").load() is run
 
 
+@pytest.mark.integration
 def test_as_a_process_results_and_progress_go_separate_ways():
     done = subprocess.run(
         [sys.executable, "-m", "convexmetric", "solve", WINE, "--json"], capture_output=True, text=True, timeout=120

@@ -87,6 +87,7 @@ def interrupt_at(monkeypatch):
     return install
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
 def test_a_signal_ends_a_cross_validation_in_its_first_fold():
     out, err, code = interrupted(SLOWLY + CROSS_VALIDATION)
@@ -94,6 +95,7 @@ def test_a_signal_ends_a_cross_validation_in_its_first_fold():
     assert code == 0
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
 def test_a_signal_ends_the_command_which_saves_what_was_found(tmp_path):
     table, saved = tmp_path / "wine.csv", tmp_path / "metric.npz"

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 pytest.importorskip("resource")
 
 #: 5,000 points of 20,000 features take 800 MB as an array.

@@ -131,6 +131,7 @@ print(problem.subject_to(None, lambda M: cp.sum_squares(M) + cp.norm(M[0] - own[
 """
 
 
+@pytest.mark.integration
 def test_other_processes_know_the_problem_again():
     found = set()
     for seed in ("1", "2"):

@@ -17,6 +17,8 @@ from convexmetric.errors import BackendError, InputError
 from convexmetric.shards import DaskBackend, ShardedRisk, as_backend, write
 from convexmetric.shards.sums import add
 
+pytestmark = pytest.mark.integration
+
 distributed = pytest.importorskip("distributed")
 
 

@@ -51,6 +51,7 @@ def test_a_clone_has_the_same_live_backend(kind):
         assert copy._sklearn_output_config == estimator._sklearn_output_config
 
 
+@pytest.mark.integration
 def test_grids_of_c_run_with_it_and_through_joblib():
     grid = {"C": [0.1, 10.0]}
     with ThreadPoolExecutor(2) as pool:

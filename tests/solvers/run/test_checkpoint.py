@@ -185,6 +185,7 @@ print(repr(solution.lower_bound), repr(solution.upper_bound), len(solution.histo
 """
 
 
+@pytest.mark.integration
 def test_killed_at_any_moment_it_goes_on(tmp_path):
     path = tmp_path / "state.npz"
     whole = cm.solve(wine(), solver="cutting-planes")

@@ -165,8 +165,8 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Dual
     """The certificate of a metric, with the lower bound of a dual point that says ``point`` (None: nothing).
 
     Of grade conic what the metric gains by violating constraints is added to the upper bound. Rounding is estimated,
-    and a conic solver's noise too: where bounds still cross by no more than that, it is as large, and they change
-    places.
+    and a conic solver's noise too. Where bounds still cross by no more than that, the estimate was too small: both move
+    apart by what they crossed, and by the estimate once more.
 
     Raises
     ------
@@ -182,7 +182,8 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Dual
     rounding += upper.rounding
     noise = NOISE * max(abs(lower), abs(high)) if upper.grade == "conic" else rounding
     if 0.0 < lower - high <= noise:
-        lower, high, rounding = high, lower, rounding + (lower - high)
+        more = (lower - high) + rounding
+        lower, high, rounding = high - more, lower + more, rounding + 2.0 * more
     made = replace(upper, upper_bound=high, lower_bound=lower, dual=dual, rounding=rounding)
     if lower > high:
         raise CrossedBoundsError(

@@ -108,9 +108,18 @@ class SquaredDistance(Regularizer):
         return 0.5 * root * root + self.outside
 
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
-        """Attained at ``[M0 + S / reg]_+``."""
-        N = cone.project(self.prior + S / self.reg)
-        return cone.inner(S, N) - self.value(N, cone), N
+        """Attained at ``[M0 + S / reg]_+``.
+
+        Where the prior is stronger than S, rounding of that metric alone may cost more than all that S gains. So the
+        other side of it is taken there, ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z``, which no Z of the cone brings
+        below the maximum; it is attained at ``Z = reg [-(M0 + S / reg)]_+``.
+        """
+        at = cone.projection(self.prior + S / self.reg)
+        if norm_of(S) > self.reg * norm_of(self.prior):
+            return cone.inner(S, at.positive) - self.value(at.positive, cone), at.positive
+        Y = S + self.reg * at.negative
+        root = norm_of(Y) / sqrt(self.reg)
+        return cone.inner(Y, self.prior) + 0.5 * root * root - self.outside, at.positive
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array, float]:
         """A squared norm, ``-reg M0``, and ``reg / 2 ||M0||^2``."""

@@ -13,8 +13,8 @@ wrote, so that it is taken from a conic solver: the *dual* value that CLARABEL r
 constraints hold, is the part of the bounds that rests on the conic solver: they are of grade *conic*.
 
 Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math:`\mathcal{U}` if it violates no
-constraint by more than ``TOLERANCE`` times the size of the numbers compared, which is taken as 1 at least. What it may
-gain by that stands in the upper bound: the violation times CLARABEL's multiplier of the constraint, which is what the
+constraint by more than ``TOLERANCE`` times the size of the numbers compared, or of 1 or the metric's largest entry,
+whichever of these is less, where the numbers are smaller. What it may gain by that stands in the upper bound: the violation times CLARABEL's multiplier of the constraint, which is what the
 optimum rises by, to first order, where the constraint is tightened by as much.
 
 Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
@@ -193,7 +193,8 @@ class SubjectTo(Regularizer):
     def _inside(self, M: Array) -> bool:
         # At zero constraints show the numbers that they compare with, also where these stand on the left.
         self.M.save_value(self.cone.zeros())
-        sizes = [max(1.0, _size(each)) for each in self.plain]
+        least = min(1.0, float(np.abs(M).max()))
+        sizes = [max(least, _size(each)) for each in self.plain]
         self.M.save_value(M)
         for each, size in zip(self.plain, sizes, strict=True):
             if _violation(each) > TOLERANCE * max(size, _size(each)):

@@ -8,6 +8,7 @@ import pytest
 from samples import clarabel, consistent, random_triplets
 
 import convexmetric as cm
+from convexmetric.certificates import certificate as module
 from convexmetric.certificates import checker
 from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
@@ -366,3 +367,41 @@ def test_bounds_do_not_cross_where_the_optimum_is_zero(omega, cone):
     solution = cm.solve(cm.MetricProblem(risk, omega(cone.identity())), atol=1e-9)
     assert abs(solution.upper_bound) <= 1e-9
     assert solution.lower_bound <= 0.0 <= solution.upper_bound
+
+
+@pytest.mark.parametrize("reg", [1e-30, 1.0, 1e8, 1e16, 1e44])
+@pytest.mark.parametrize("kind", ["identity", "singular", "diagonal"])
+def test_a_dual_point_proves_no_more_than_a_metric_costs_however_strong_the_prior(reg, kind):
+    """Weak duality on random slopes: the metric of the projection misses the prior by rounding, times the weight."""
+    rng = np.random.default_rng(0)
+    cone = NonnegativeDiagonal(12) if kind == "diagonal" else PSDCone(12)
+    root = rng.standard_normal((7 if kind == "singular" else 12, 12))
+    prior = np.abs(root[0]) if kind == "diagonal" else root.T @ root
+    omega = SquaredDistance(reg, prior)
+    for size in (1e-6, 1.0, 1e6):
+        S = size * (root[1] if kind == "diagonal" else root[:7].T @ root[:7] - root[3:].T @ root[3:])
+        conjugate, N = omega.conjugate(S, cone)
+        lower = cone.inner(S, prior) - omega.value(prior, cone)
+        rounding = 1e-14 * (abs(cone.inner(S, N)) + np.linalg.norm(S) * np.linalg.norm(prior) + omega.value(N, cone))
+        assert conjugate >= max(lower, -omega.value(cone.zeros(), cone)) - rounding
+        # And it is attained, but for what rounding of N costs.
+        cost = reg * (1e-14 * np.linalg.norm(prior)) ** 2
+        assert conjugate <= cone.inner(S, N) - omega.value(N, cone) + rounding + cost
+
+
+def test_bounds_that_rounding_crosses_move_apart(monkeypatch):
+    """Neither of two bounds that cross can be trusted to the estimate of rounding."""
+    problem = PROBLEMS["triplets, identity"]()
+    solution = cm.solve(problem, tol=1e-6)
+    M, dual, optimum = solution.M, solution.certificate.dual, solution.lower_bound
+    plain = module._lower_bound
+    above = solution.upper_bound + 1e-3
+
+    def wrong(problem, point, hint):
+        return above, 2e-3 + plain(problem, point, hint)[1]
+
+    monkeypatch.setattr(module, "_lower_bound", wrong)
+    made = cm.certify(problem, M, dual)
+    assert made.lower_bound <= optimum - 2e-3
+    assert made.upper_bound >= above + 2e-3
+    assert made.rounding >= made.upper_bound - made.lower_bound

@@ -45,6 +45,13 @@ def test_the_tolerance_goes_by_the_numbers_compared():
     assert added.value(M, added.cone) == np.inf
 
 
+def test_constraints_on_small_metrics_are_no_looser():
+    """Of points of size 1e6 metrics have entries of 1e-12."""
+    added = SubjectTo(Trace(), cm.cones.PSDCone(2), lambda M: [cp.trace(M) <= 1e-12])
+    assert np.isfinite(added.value(np.diag([1e-12, 0.0]), added.cone))
+    assert added.value(np.diag([1e-12, 1e-15]), added.cone) == np.inf
+
+
 def test_twice_adds_constraints_and_terms():
     problem = instance("ranking from labels")
     once = problem.subject_to(bounded, entries)

@@ -145,6 +145,11 @@ class Solution:
         return self.certificate.gap
 
     @property
+    def nearly_zero(self) -> bool:
+        """Whether the solve is optimal by ``atol`` alone: next to an optimum of zero there is no relative gap."""
+        return self.status == "optimal" and self.gap > self.tol
+
+    @property
     def rounding(self) -> float:
         """By how much the bounds were moved apart for rounding: an estimate from the magnitudes met."""
         return self.certificate.rounding

@@ -182,9 +182,11 @@ def _claim(solution: Solution) -> str:
     end = (
         "" if solution.status == "optimal" else f" The solve ended before the tolerance asked for ({solution.status})."
     )
+    apart = solution.upper_bound - solution.lower_bound
+    near = f"{apart:.1e}" if solution.nearly_zero else f"a share of {max(solution.gap, 0.0):.1e}"
     return (
-        f"No metric has an objective below {low}, and this one has {high}: it is within a share of "
-        f"{max(solution.gap, 0.0):.1e} of the best there is. Both bounds are computed in floating-point arithmetic, "
+        f"No metric has an objective below {low}, and this one has {high}: it is within {near} "
+        "of the best there is. Both bounds are computed in floating-point arithmetic, "
         "with an allowance for rounding; convexmetric verify proves them in exact arithmetic from a file that "
         "write_certificate makes. They are about the objective below; of new data only scores of what was held out "
         f"speak.{end}"

@@ -70,7 +70,10 @@ def solution_table(solution: Solution) -> Table:
     table = _facts()
     table.add_row("lower bound", digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
     table.add_row("upper bound", digits(solution.upper_bound, solution.gap, ROUND_CEILING))
-    table.add_row("relative gap", f"{max(0.0, solution.gap):.2e}   (tol {solution.tol:.0e})")
+    if solution.nearly_zero:
+        table.add_row("absolute gap", f"{solution.upper_bound - solution.lower_bound:.2e}   (atol {solution.atol:.0e})")
+    else:
+        table.add_row("relative gap", f"{max(0.0, solution.gap):.2e}   (tol {solution.tol:.0e})")
     table.add_row("status", f"{solution.status}, by {solution.solver}")
     table.add_row(solution.unit, str(solution.iterations))
     table.add_row("seconds", f"{solution.seconds:.2f}")

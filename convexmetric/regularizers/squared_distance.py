@@ -110,9 +110,9 @@ class SquaredDistance(Regularizer):
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
         """Attained at ``[M0 + S / reg]_+``.
 
-        Where the prior is stronger than S, rounding of that metric alone may cost more than all that S gains. So the
-        other side of it is taken there, ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z``, which no Z of the cone brings
-        below the maximum; it is attained at ``Z = reg [-(M0 + S / reg)]_+``.
+        Where the prior is stronger than S, rounding of that metric alone may cost more than all that S gains. Its dual
+        is taken there, ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z``, which no Z of the cone brings below the
+        maximum; it is attained at ``Z = reg [-(M0 + S / reg)]_+``.
         """
         at = cone.projection(self.prior + S / self.reg)
         if norm_of(S) > self.reg * norm_of(self.prior):

@@ -14,8 +14,9 @@ constraints hold, is the part of the bounds that rests on the conic solver: they
 
 Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math:`\mathcal{U}` if it violates no
 constraint by more than ``TOLERANCE`` times the size of the numbers compared, or of 1 or the metric's largest entry,
-whichever of these is less, where the numbers are smaller. What it may gain by that stands in the upper bound: the violation times CLARABEL's multiplier of the constraint, which is what the
-optimum rises by, to first order, where the constraint is tightened by as much.
+whichever of these is less, where the numbers are smaller. What it may gain by that stands in the upper bound: the
+violation times CLARABEL's multiplier of the constraint, which is what the optimum rises by, to first order, where the
+constraint is tightened by as much.
 
 Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
 distance, entry by entry, to the nearest metric that has values for them; both are found by CLARABEL.

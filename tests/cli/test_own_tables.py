@@ -98,6 +98,20 @@ def test_the_default_is_kept_where_it_helps_and_says_what_it_tried(command, help
     np.testing.assert_allclose(read_components(saved)[0] * data.X.std(axis=0), metric.components_)
 
 
+def test_next_to_an_optimum_of_zero_the_gap_is_absolute(command, tmp_path):
+    """Rows of other labels are so far away that the prior keeps all margins."""
+    rng = np.random.default_rng(0)
+    path, page = tmp_path / "apart.csv", tmp_path / "page.html"
+    rows = [f"{100.0 * (t % 2) + a:.6f},{a:.6f},k{t % 2}" for t, a in enumerate(rng.random(40))]
+    path.write_text("\n".join(["a,b,kind", *rows]))
+    arguments = ["--set", "scale=100", "--set", "strength=1", "--no-held-out", "--no-scale", "--report", page]
+    code, out, _ = command("fit", path, "--label", "kind", "--quiet", *arguments)
+    assert code == 0
+    assert re.search(r"absolute gap +\S+ +\(atol 1e-09\)", out), out
+    assert "relative gap" not in out
+    assert "it is within a share" not in page.read_text()
+
+
 def test_without_time_to_choose_euclidean_distance_is_kept_and_nothing_is_claimed(command, helpful):
     code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--max-seconds", "0.1")
     said = " ".join(out.split())

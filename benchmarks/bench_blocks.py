@@ -25,7 +25,7 @@ from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown, seconds
 
 import convexmetric as cm
-from convexmetric.benchmark.blocks import CLASSES, MADE, compose, pairs_by_name
+from convexmetric.bench.blocks import CLASSES, MADE, compose, pairs_by_name
 from convexmetric.measures import measure_named
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -75,7 +75,7 @@ SOLVERS: dict[str, dict[str, Any]] = {
 LIMITS = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
 
 
-def stated(instance: cm.Instance) -> tuple[cm.MetricProblem, str]:
+def stated(instance: cm.bench.Instance) -> tuple[cm.MetricProblem, str]:
     """The problem, small enough to write out, and the number of rows where they are fewer."""
     said = repr(instance.parameters)
     if instance.method != "ranking" and "RankingProblem" not in said and "RankingRisk" not in said:
@@ -84,13 +84,13 @@ def stated(instance: cm.Instance) -> tuple[cm.MetricProblem, str]:
     kept = np.linspace(0, len(labels) - 1, FEW).astype(int)
     if instance.method == "ranking":
         return cm.RankingProblem.from_labels(X[kept], labels[kept], **instance.parameters), f", {FEW} rows"
-    drawn = pairs_by_name(*cm.balanced_pairs(labels[kept], DRAWS, 0))
+    drawn = pairs_by_name(*cm.methods.balanced_pairs(labels[kept], DRAWS, 0))
     # A prior is known from all data.
     made = {name: MADE[name](X, drawn) for name in instance.arrays or {}}
     return compose(instance.parameters, {"X": X[kept], "y": labels[kept], **drawn, **made}), f", {FEW} rows"
 
 
-def lines_of(instance: cm.Instance, block: str) -> str:
+def lines_of(instance: cm.bench.Instance, block: str) -> str:
     """Lines of the statement in its file, plus those of the block's own file."""
     text = (ROOT / "problems" / f"{instance.name}.toml").read_text(encoding="utf-8").partition("[bounds]")[0]
     own = sum(bool(line.strip()) for line in text.splitlines())
@@ -125,7 +125,7 @@ def peer(problem: cm.MetricProblem, solver: str, limit: float) -> tuple[float | 
 
 def row(name: str, limit: float) -> list[str]:
     """One line of the table."""
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     problem, fewer = stated(instance)
     solution, took = timed(lambda: cm.solve(problem, tol=1e-6))
     cells = [f"{BLOCKS[name]}: `{name}`{fewer}", lines_of(instance, BLOCKS[name]), seconds(took)]

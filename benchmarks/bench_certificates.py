@@ -34,7 +34,7 @@ NAMES = (
 
 
 def row(name, tol, folder):
-    chosen = cm.load_instance(name)
+    chosen = cm.bench.load_instance(name)
     problem = chosen.problem()
     solution = cm.solve(problem, tol=max(tol, chosen.how["tol"]))
     begin = time.perf_counter()

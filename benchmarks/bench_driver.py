@@ -17,15 +17,15 @@ from tables import markdown
 import convexmetric as cm
 
 SETTINGS = {
-    "as printed (1 slack, plain)": cm.CuttingPlanes.plain(),
-    "1 slack, in-out 0.5": cm.CuttingPlanes(groups=1, adaptive=False),
-    "32 groups, plain": cm.CuttingPlanes(stabilisation=0.0, adaptive=False),
-    "32 groups, in-out 0.5": cm.CuttingPlanes(adaptive=False),
-    "32 groups, in-out 0.8": cm.CuttingPlanes(stabilisation=0.8, adaptive=False),
-    "16 groups, adaptive": cm.CuttingPlanes(groups=16),
-    "64 groups, adaptive": cm.CuttingPlanes(groups=64),
-    "32 groups, adaptive, all cuts kept": cm.CuttingPlanes(drop_after=None),
-    "32 groups, adaptive (default)": cm.CuttingPlanes(),
+    "as printed (1 slack, plain)": cm.solvers.CuttingPlanes.plain(),
+    "1 slack, in-out 0.5": cm.solvers.CuttingPlanes(groups=1, adaptive=False),
+    "32 groups, plain": cm.solvers.CuttingPlanes(stabilisation=0.0, adaptive=False),
+    "32 groups, in-out 0.5": cm.solvers.CuttingPlanes(adaptive=False),
+    "32 groups, in-out 0.8": cm.solvers.CuttingPlanes(stabilisation=0.8, adaptive=False),
+    "16 groups, adaptive": cm.solvers.CuttingPlanes(groups=16),
+    "64 groups, adaptive": cm.solvers.CuttingPlanes(groups=64),
+    "32 groups, adaptive, all cuts kept": cm.solvers.CuttingPlanes(drop_after=None),
+    "32 groups, adaptive (default)": cm.solvers.CuttingPlanes(),
 }
 GAPS = (1e-2, 1e-4, 1e-6)
 
@@ -70,7 +70,7 @@ def main() -> None:
         plot(curves, arguments.plot)
 
 
-def plot(curves: dict[tuple[str, str], list[cm.Progress]], path: str) -> None:
+def plot(curves: dict[tuple[str, str], list[cm.solution.Progress]], path: str) -> None:
     """Gap against passes, a panel a problem."""
     import matplotlib.pyplot as plt
 

@@ -147,7 +147,7 @@ def gaps(arguments: argparse.Namespace) -> None:
         cm.solve(cm.RankingProblem.from_labels(*letters(300), measure=measure), tol=0.1)
         for C in arguments.C:
             problem = cm.RankingProblem.from_labels(*letters(arguments.rows), measure=measure, C=C)
-            plain = cm.Exact(stages=tuple(step.solver for step in cm.explain(problem, measure=False).steps))
+            plain = cm.solvers.Exact(stages=tuple(step.solver for step in cm.explain(problem, measure=False).steps))
             for limit in arguments.limits:
                 found = [_gap(problem, solver, limit, arguments.tol) for solver in (plain, None)]
                 rows.append([measure, f"{C:g}", f"{limit:g}", *found])

@@ -135,7 +135,7 @@ def collect(d: int, k: int, groups: int, C: float, seed: int) -> tuple[Master, s
     passes = -(-k // groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        cm.solve(problem, tol=1e-12, solver=cm.CuttingPlanes(groups=groups), max_iter=passes)
+        cm.solve(problem, tol=1e-12, solver=cm.solvers.CuttingPlanes(groups=groups), max_iter=passes)
     if len(risk.visited) < passes:
         raise SystemExit(f"the run on {name} made {len(risk.visited)} passes, {passes} are needed: use more --groups")
     of_part = np.arange(risk.parts) * groups // risk.parts

@@ -77,9 +77,9 @@ def digits(solution: cm.Solution) -> dict[str, float]:
     """What the operator does on rotated digits."""
     T, data = cm.SimilarityOperator.of(solution), cm.datasets.load("rotated-digits")
     return {
-        "risk": cm.empirical_risk_from_labels(T, data.X, data.y),
-        "area": cm.roc_area(T, data.X, data.y),
-        "error": cm.single_prototype_error(T, data.X, data.y, random_state=0),
+        "risk": cm.evaluation.empirical_risk_from_labels(T, data.X, data.y),
+        "area": cm.evaluation.roc_area(T, data.X, data.y),
+        "error": cm.evaluation.single_prototype_error(T, data.X, data.y, random_state=0),
     }
 
 
@@ -115,7 +115,9 @@ def descents(arguments: argparse.Namespace) -> None:
         tests = [f"{optima[0]['tests'][key]:.4f}" for key in ("risk", "area", "error")]
         rows.append([name, "optimum", f"{optima[0]['value']:.7f}", "1", "-", *tests, seconds(optima[0]["seconds"])])
         for printed in (False, True):
-            solver = cm.StochasticFactors(learning_rate=0.01, steps=arguments.steps, as_printed=printed, random_state=0)
+            solver = cm.solvers.StochasticFactors(
+                learning_rate=0.01, steps=arguments.steps, as_printed=printed, random_state=0
+            )
             found = solved("letters", (count, "frobenius"), arguments, solver).value
             tests = [f"{found['tests'][key]:.4f}" for key in ("risk", "area", "error")]
             # As printed it descends the objective of twice the lambda: the same metric, judged by that.

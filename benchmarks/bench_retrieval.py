@@ -57,8 +57,8 @@ def scored(M: np.ndarray | None, X: np.ndarray, Q: np.ndarray, of_document: np.n
     qrels = {q: row for q, row in qrels.items() if row}
     kept = sorted(qrels)
     table = cm.datasets.Qrels.of((q, d, 1) for q, row in qrels.items() for d in row)
-    ranked = cm.rank_corpus(M, X, Q[kept], query_ids=kept)
-    return float(cm.score_run(ranked, table, ["nDCG@10"]).means["nDCG@10"])
+    ranked = cm.evaluation.rank_corpus(M, X, Q[kept], query_ids=kept)
+    return float(cm.evaluation.score_run(ranked, table, ["nDCG@10"]).means["nDCG@10"])
 
 
 def measured(case: str, documents: int, features: int, measure: str, C: float, limit: float) -> list[str]:

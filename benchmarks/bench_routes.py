@@ -27,7 +27,7 @@ from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown, ratio, seconds
 
 import convexmetric as cm
-from convexmetric.benchmark import chosen_instances
+from convexmetric.bench import chosen_instances
 from convexmetric.solvers.routes import ROUTES
 
 DEFAULT = "exact"
@@ -77,7 +77,7 @@ print(json.dumps(found | {"load": load, "fits": [other for other in cm.solvers.S
 
 def run(name, solver, limit, arguments):
     """One solve in a process of its own: what it prints, or the status "limit" or "error"."""
-    tol = max(arguments.tol, cm.load_instance(name).how["tol"])
+    tol = max(arguments.tol, cm.bench.load_instance(name).how["tol"])
     command = [sys.executable, "-c", RUN, name, solver, str(tol), str(limit)]
     # Of this checkout; numba reads its threads when it is loaded, as the libraries that limit_threads has told.
     here = {"PYTHONPATH": str(Path(cm.__file__).parents[1]), "NUMBA_NUM_THREADS": str(arguments.threads)}

@@ -19,7 +19,7 @@ from pathlib import Path
 from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown, ratio, seconds
 
-from convexmetric.benchmark import chosen_instances
+from convexmetric.bench import chosen_instances
 from convexmetric.errors import InputError
 
 HERE = Path(__file__).resolve().parents[1]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from convexmetric.benchmark import Channel, run_isolated
+from convexmetric.bench import Channel, run_isolated
 
 __all__ = ["Run", "run"]
 

@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 from environment import surroundings
 
 import convexmetric as cm
-from convexmetric.benchmark.processes import peak_bytes
+from convexmetric.bench.processes import peak_bytes
 from convexmetric.shards import write_pieces
 
 POINTS, QUERIES = 40_000, 5

@@ -47,7 +47,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arguments import not_one_of
-from convexmetric.audit import read_metric
+from convexmetric.audits import read_metric
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.cones.base import Array, real_array

@@ -79,7 +79,7 @@ def factor_two(steps: int = 200_000) -> Erratum:
     runs = {
         printed: solved(
             problem,
-            cm.StochasticFactors(10, 0.003, 20, steps=steps, as_printed=printed, average=True, random_state=0),
+            cm.solvers.StochasticFactors(10, 0.003, 20, steps=steps, as_printed=printed, average=True, random_state=0),
             1e-12,
         )
         for printed in (False, True)
@@ -197,7 +197,9 @@ def learn_metric(epochs: int = 100) -> Erratum:
         traces[name] = float(np.trace(C @ X @ R @ X.T))
     optimum = solved(problem, tol=1e-7)
     runs = {
-        printed: solved(problem, cm.StochasticBatch(50, epochs=epochs, as_printed=printed, random_state=0), 1e-12)
+        printed: solved(
+            problem, cm.solvers.StochasticBatch(50, epochs=epochs, as_printed=printed, random_state=0), 1e-12
+        )
         for printed in (False, True)
     }
     draws = TripletSampler(problem.risk.rankings, problem.risk.weights)
@@ -205,7 +207,7 @@ def learn_metric(epochs: int = 100) -> Erratum:
         np.mean(
             [
                 np.linalg.norm(
-                    cm.StochasticBatch(B, as_printed=True).gradient(
+                    cm.solvers.StochasticBatch(B, as_printed=True).gradient(
                         problem, problem.risk, draws, problem.cone.zeros(), np.random.default_rng(seed)
                     )
                 )
@@ -340,7 +342,7 @@ def compared_projections() -> Erratum:
     }
     evidence = (
         f"the paper's AUC on Search Engine, Philosophy Concept and phenotypes: L - F is {differences['F']}, L - G is "
-        f"{differences['G']}; I1 is in L ({cm.VARIANTS['L'].formula}) and G, not in F"
+        f"{differences['G']}; I1 is in L ({cm.methods.VARIANTS['L'].formula}) and G, not in F"
     )
     return Erratum(
         "paper 3, sections 4.1 and 4.2",
@@ -394,7 +396,7 @@ def relative_definition() -> Erratum:
     problem = cm.RelativeComparisonProblem(X, triplets, C=1.0)
     optimum = solved(problem, tol=1e-7)
     runs = {
-        printed: solved(problem, cm.StochasticTriplets(as_printed=printed, random_state=0), 1e-12)
+        printed: solved(problem, cm.solvers.StochasticTriplets(as_printed=printed, random_state=0), 1e-12)
         for printed in (False, True)
     }
     # The printed constraints are those of triplets whose nearer point is a copy of the farther one.
@@ -445,7 +447,7 @@ def cross_modal_sign() -> Erratum:
     optimum = solved(problem, tol=1e-8)
     runs = {
         printed: solved(
-            problem, cm.FactoredDescent(3, as_printed=printed, look_every=1, epochs=200, random_state=0), 1e-12
+            problem, cm.solvers.FactoredDescent(3, as_printed=printed, look_every=1, epochs=200, random_state=0), 1e-12
         )
         for printed in (False, True)
     }

@@ -186,7 +186,10 @@ full = cm.RankingProblem.from_labels(
 )
 solved = {
     name: cm.solve(full, solver=solver, tol=1e-3, max_iter=400)
-    for name, solver in (("as printed", cm.CuttingPlanes.plain()), ("the package's", cm.CuttingPlanes()))
+    for name, solver in (
+        ("as printed", cm.solvers.CuttingPlanes.plain()),
+        ("the package's", cm.solvers.CuttingPlanes()),
+    )
 }
 for name, solution in solved.items():
     print(f"{name:14s} {solution.iterations:4d} passes to a gap of {solution.gap:.1e}")

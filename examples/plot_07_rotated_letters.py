@@ -63,9 +63,12 @@ others = np.arange(10, len(X_test), 40)
 print(f"a {y_test[0]} against the digits {y_test[others]}: {T.verdicts(X_test[:1], X_test[others])[0]}")
 print(f"essential rank of T: {T.essential_rank()}, in a span of {problem.cone.d} dimensions")
 
-curves = {"kernel alone": cm.roc_curve(problem.embedding, X_test, y_test), "under T": cm.roc_curve(T, X_test, y_test)}
+curves = {
+    "kernel alone": cm.evaluation.roc_curve(problem.embedding, X_test, y_test),
+    "under T": cm.evaluation.roc_curve(T, X_test, y_test),
+}
 errors = {
-    name: cm.single_prototype_error(operator, X_test, y_test)
+    name: cm.evaluation.single_prototype_error(operator, X_test, y_test)
     for name, operator in (("kernel alone", problem.embedding), ("under T", T))
 }
 for name, curve in curves.items():
@@ -134,7 +137,7 @@ show_pictures()
 
 X, y = some(letters, 6)
 X, y = X[np.isin(y, np.unique(y)[:8])], y[np.isin(y, np.unique(y)[:8])]
-pairs, r = cm.balanced_pairs(y, 100, random_state=0)
+pairs, r = cm.methods.balanced_pairs(y, 100, random_state=0)
 few = cm.PairMarginProblem(X, pairs, r, kernel="unit-rbf", reg=0.005)
 optimum = cm.solve(few, tol=1e-6)
 coordinates = few.embedding.transform(X)

@@ -51,14 +51,14 @@ triplets = np.concatenate(
 
 def lost(kind, r, seed):
     """Relative excess of the projected optimum over the full one, and the test error of its metric."""
-    projection = cm.make_projection(kind, X, r, seed)
+    projection = cm.features.make_projection(kind, X, r, seed)
     scale = float(np.linalg.norm(projection.L[0]))
     assert np.allclose(projection.L @ projection.L.T, scale**2 * np.eye(r), atol=1e-8)
     projected = cm.TripletProblem(X, triplets, reg=reg * scale**4, projection=projection)
     solution = cm.solve(projected, tol=1e-5)
     verdict = cm.audit(full, solution.M, reference=optimum)
     assert np.isclose(verdict.objective, solution.upper_bound, rtol=1e-7)
-    error = cm.knn_error(solution.M, X, y, X_test, y_test, k=[3])[3]
+    error = cm.evaluation.knn_error(solution.M, X, y, X_test, y_test, k=[3])[3]
     return solution.upper_bound / optimum.lower_bound - 1.0, error
 
 
@@ -81,8 +81,8 @@ assert max(value for value, _ in random[64]) < 1e-4
 # bears much more: most of what the restricted metric loses is margin, not neighbours.
 
 errors = {
-    "no metric": cm.knn_error(np.eye(64), X, y, X_test, y_test, k=[3])[3],
-    "full metric": cm.knn_error(optimum.M, X, y, X_test, y_test, k=[3])[3],
+    "no metric": cm.evaluation.knn_error(np.eye(64), X, y, X_test, y_test, k=[3])[3],
+    "full metric": cm.evaluation.knn_error(optimum.M, X, y, X_test, y_test, k=[3])[3],
 }
 figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.4), layout="constrained")
 labels = ("optimum above that of all features, relative", "error of 3 nearest neighbours")

@@ -58,14 +58,14 @@ assert problem.factors(solution, c=solution.rank).gap <= 1e-5
 # New halves take no part in learning. The baseline is cross-modal factor analysis, where the paper's descent starts:
 # orthonormal :math:`U` and :math:`V` under which the two halves of each training digit agree best.
 
-A, B = cm.factor_analysis(upper[train], lower[train], c=10)
+A, B = cm.methods.factor_analysis(upper[train], lower[train], c=10)
 baseline = ((upper[test] @ A)[:, None] - (lower[test] @ B)[None]) ** 2
 distances = {
     "factor analysis": baseline.sum(axis=2),
     "learned": problem.distances(solution.M, upper[test], lower[test]),
 }
 relevant = y[test][:, None] == y[test]
-curves = {name: cm.retrieval_curve(D, relevant) for name, D in distances.items()}
+curves = {name: cm.evaluation.retrieval_curve(D, relevant) for name, D in distances.items()}
 for name, curve in curves.items():
     print(f"{name:16s} {curve}")
 assert curves["learned"].mean_average_precision > curves["factor analysis"].mean_average_precision
@@ -137,11 +137,11 @@ if os.environ.get("CONVEXMETRIC_DATA"):
     paper = cm.CrossModalProblem(images[train], texts[train], labels, labels, alpha=3000.0, beta=0.001, random_state=0)
     found = cm.solve(paper, tol=1e-5)
     print(found)
-    A, B = cm.factor_analysis(images[train], texts[train], c=10)
+    A, B = cm.methods.factor_analysis(images[train], texts[train], c=10)
     matched = ((images[test] @ A)[:, None] - (texts[test] @ B)[None]) ** 2
     curves = {
-        "factor analysis": cm.retrieval_curve(matched.sum(axis=2), relevant),
-        "learned": cm.retrieval_curve(paper.distances(found.M, images[test], texts[test]), relevant),
+        "factor analysis": cm.evaluation.retrieval_curve(matched.sum(axis=2), relevant),
+        "learned": cm.evaluation.retrieval_curve(paper.distances(found.M, images[test], texts[test]), relevant),
     }
     plot_precision_recall(curves, plt.figure(layout="constrained").add_subplot()).set_title("images retrieve texts")
     show_pictures()

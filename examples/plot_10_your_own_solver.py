@@ -19,7 +19,7 @@ import numpy as np
 import convexmetric as cm
 from convexmetric.plotting import COLOURS, show_pictures
 
-instance = cm.load_instance("relative-wine-1000")
+instance = cm.bench.load_instance("relative-wine-1000")
 problem = instance.problem()
 print(problem)
 print(f"\ncertified: {instance.lower_bound:.9g} <= optimum <= {instance.upper_bound:.9g}")
@@ -98,10 +98,10 @@ ax.legend(frameon=False)
 show_pictures()
 
 # %%
-# To go on: ``cm.list_problems()`` names the instances, of all five papers. The exact solvers of the package reach a gap
+# To go on: ``cm.bench.list_problems()`` names the instances, of all five papers. The exact solvers of the package reach a gap
 # that a first-order method will not:
 
 solution = cm.solve(problem)
 print(solution)
 assert solution.gap <= 1e-6
-print(f"\n{len(cm.list_problems())} instances, for example {', '.join(cm.list_problems()[:3])}")
+print(f"\n{len(cm.bench.list_problems())} instances, for example {', '.join(cm.bench.list_problems()[:3])}")

@@ -132,8 +132,8 @@ def _by_class(X: np.ndarray, y: np.ndarray, queries: int, rng: np.random.Generat
 
 def scores(M: np.ndarray | None, data: Collection, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Scores of every query of some, in their order."""
-    run = cm.rank_corpus(M, data.corpus, data.queries[rows], query_ids=rows)
-    found = cm.score_run(run, data.qrels(rows), MEASURES)
+    run = cm.evaluation.rank_corpus(M, data.corpus, data.queries[rows], query_ids=rows)
+    found = cm.evaluation.score_run(run, data.qrels(rows), MEASURES)
     order = [found.queries.index(str(row)) for row in rows]
     return {name: found.scores[name][order] for name in MEASURES}
 

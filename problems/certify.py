@@ -28,7 +28,7 @@ from typing import Any
 
 import convexmetric as cm
 from convexmetric import cones
-from convexmetric.benchmark import read_instance
+from convexmetric.bench import read_instance
 from convexmetric.certificates import verify_instance
 from convexmetric.certificates.statement import describe
 
@@ -101,11 +101,11 @@ def checked(problem: cm.MetricProblem, solution: cm.Solution) -> cm.Certificate:
 
 def verify(name: str, certificates: Path, tolerance: float = 0.0) -> str:
     """Prove a certificate of the folder again; what is wrong with it, or nothing."""
-    instance, path = cm.load_instance(name), certificates / f"{name}.npz"
+    instance, path = cm.bench.load_instance(name), certificates / f"{name}.npz"
     try:
         verdict, _ = verify_instance(path, instance.problem(), tolerance)
         print(verdict, flush=True)
-    except cm.CertificateError as error:
+    except cm.certificates.CertificateError as error:
         return str(error)
     if not verdict.accepted:
         return verdict.reason
@@ -114,7 +114,7 @@ def verify(name: str, certificates: Path, tolerance: float = 0.0) -> str:
     return ""
 
 
-def table(instances: Iterable[cm.Instance]) -> str:
+def table(instances: Iterable[cm.bench.Instance]) -> str:
     """The table of README.md, made from the files alone."""
     lines = [
         "| name | method | data | rows x features | comparisons | C, lambda, alpha or mu "
@@ -139,20 +139,20 @@ def table(instances: Iterable[cm.Instance]) -> str:
     return "\n".join(lines)
 
 
-def count(instance: cm.Instance) -> int | str:
+def count(instance: cm.bench.Instance) -> int | str:
     """Of triplets or pairs; rankings of one modality have none."""
     formed = instance.triplets or instance.pairs or instance.modalities or {}
     n = instance.data["shape"][0]
     return n * (n - 1) // 2 if formed.get("all") else formed.get("count", "")
 
 
-def weight(instance: cm.Instance) -> str:
+def weight(instance: cm.bench.Instance) -> str:
     """C, lambda, alpha or mu; of composed problems every block has its own."""
     found = [instance.parameters[key] for key in ("C", "reg", "alpha", "push") if key in instance.parameters]
     return f"{found[0]:g}" if found else ""
 
 
-def variant(instance: cm.Instance) -> list[str]:
+def variant(instance: cm.bench.Instance) -> list[str]:
     """What the statement has beside its method, data and weight."""
     said = instance.parameters
     if instance.method == "blocks":

@@ -106,7 +106,7 @@ QUICK_SECONDS = 2.0
 
 def solved(name):
     """What a record has, from a solve made now at the tolerance that the file's bounds were asked for."""
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     problem, start = instance.problem(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
@@ -129,7 +129,7 @@ def differences(name, recorded, found):
     most tol is above it by no more than tol. The status is the recorded one, iterations may be fewer, and the solver
     may be one that the default asks before: near its tolerance the rounding of the processor decides which one ends.
     """
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     tol, proven = instance.how["tol"], f"the proven [{instance.lower_bound!r}, {instance.upper_bound!r}]"
     known = (instance.exact_lower, instance.exact_upper)
     floats = (instance.lower_bound, instance.upper_bound)

@@ -148,7 +148,7 @@ def _triplets(form: str, diagonal: bool) -> Callable[[np.random.Generator], Metr
             return cm.TripletProblem.from_labels(X + y[:, None], y, None, None, **options)
         links = rng.random((11, 11)) < 0.2
         links[0, 1] = True
-        projection = cm.make_projection("gaussian", X, 2, rng) if form == "projected graph" else None
+        projection = cm.features.make_projection("gaussian", X, 2, rng) if form == "projected graph" else None
         points = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0)) if diagonal or projection else X
         return cm.TripletProblem.from_graph(points, links, inter=0.1, projection=projection, **options)
 
@@ -383,12 +383,12 @@ def multipliers(problem: MetricProblem) -> int:
     return int((relevance.n_relevant * relevance.n_irrelevant).sum())
 
 
-def random_cut_dual(rng: np.random.Generator, problem: MetricProblem, scale: float = 1.0) -> cm.CutDual:
+def random_cut_dual(rng: np.random.Generator, problem: MetricProblem, scale: float = 1.0) -> cm.risks.CutDual:
     """Weighted cuts at random metrics, the weights neither clipped nor normalised."""
     parts, count = problem.risk.parts, int(rng.integers(1, 5))
     groups = rng.integers(0, min(3, parts), size=parts)
     witnesses = np.array([random_metric(rng, problem.cone, scale) for _ in range(count)])
-    return cm.CutDual(witnesses, rng.standard_normal((count, int(groups.max()) + 1)), groups)
+    return cm.risks.CutDual(witnesses, rng.standard_normal((count, int(groups.max()) + 1)), groups)
 
 
 def as_given(problem, M):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from convexmetric.benchmark import load_instance
+from convexmetric.bench import load_instance
 
 pytestmark = pytest.mark.integration
 

@@ -114,7 +114,9 @@ def test_both_conic_solvers_find_the_same_optimum(problem, solution):
     assert other == pytest.approx(solution.upper_bound, rel=1e-4)
 
 
-@pytest.mark.parametrize("solver", [cm.CuttingPlanes(), cm.DualAscent()], ids=lambda solver: solver.name)
+@pytest.mark.parametrize(
+    "solver", [cm.solvers.CuttingPlanes(), cm.solvers.DualAscent()], ids=lambda solver: solver.name
+)
 def test_other_solvers_end_between_its_bounds(problem, solution, solver):
     if solver.unsupported(problem) is not None:
         pytest.skip("not for this one")

@@ -37,7 +37,7 @@ def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
         # Weights of the grid are for 2,000 pairs: with 80 of them the metric would be zero.
         settings = [{"alpha": 1.0, "beta": 0.01, "c": 0, "distance": "euclidean"}]
     (learned,) = learners.learn(method, "text-image" if turned else "image-text", train, settings, 1e-3, 20.0)
-    score = cm.retrieval_curve(learned.distances(test), test.relevant()).mean_average_precision
+    score = cm.evaluation.retrieval_curve(learned.distances(test), test.relevant()).mean_average_precision
     chance = 0.29
     if method in ("CCA", "CFA", "SCM", "MSmethod", "BPRHML"):
         assert score > 1.5 * chance
@@ -76,7 +76,7 @@ def test_correlated_directions_are_the_canonical_ones():
 def test_scores_of_settings_are_those_of_curves():
     rng = np.random.default_rng(0)
     distances, relevant = rng.integers(0, 9, (20, 30)), rng.random((20, 30)) < 0.1
-    expected = cm.retrieval_curve(distances, relevant).mean_average_precision
+    expected = cm.evaluation.retrieval_curve(distances, relevant).mean_average_precision
     assert protocol.mean_average_precision(distances, relevant) == pytest.approx(expected)
 
 

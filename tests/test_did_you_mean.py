@@ -17,7 +17,7 @@ CALLS = {
     "wine": lambda: cm.datasets.load("wines"),
     "ranking-auc-wine-c1": lambda: cm.load_problem("ranking-auc-wine-c-1"),
     "squared-frobenius": lambda: cm.RankingProblem.from_labels(X, Y, regularizer="squared_frobenius"),
-    "gaussian": lambda: cm.make_projection("gausian", X, 2),
+    "gaussian": lambda: cm.features.make_projection("gausian", X, 2),
     "frobenius": lambda: cm.PairMarginProblem.from_labels(X, Y, norm="frobenious"),
 }
 

@@ -19,7 +19,7 @@ import pytest
 
 import convexmetric as cm
 from convexmetric import files
-from convexmetric.audit import metric_files, read_certificate, read_iterates, read_metric, write_solution
+from convexmetric.audits import metric_files, read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.cli.adapting import read_vectors
 from convexmetric.errors import ConvexMetricError, InputError
 from convexmetric.files import all_or_nothing, check_writable, read_array, read_arrays, write_arrays

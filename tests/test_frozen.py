@@ -37,7 +37,7 @@ def kinds(instance):
 
 
 def test_every_kind_of_instance_is_among_them():
-    library = {name: kinds(cm.load_instance(name)) for name in cm.list_problems()}
+    library = {name: kinds(cm.bench.load_instance(name)) for name in cm.bench.list_problems()}
     assert 3 * len(set(NAMES)) >= len(library)
     assert set().union(*(library[name] for name in NAMES)) == set().union(*library.values())
 
@@ -57,7 +57,7 @@ def marked(name):
 
 @pytest.mark.parametrize("name", [marked(name) for name in NAMES])
 def test_instances_are_solved_as_recorded(name, request):
-    if cm.load_instance(name).needs_data_folder:
+    if cm.bench.load_instance(name).needs_data_folder:
         request.getfixturevalue("data_folder")
     wrong = differences(name, RECORDED[name], solved(name))
     assert not wrong, wrong
@@ -89,6 +89,6 @@ def test_what_is_outside_the_limits_is_named(change, message):
 
 def test_fewer_iterations_and_other_bounds_within_the_tolerance_are_no_difference():
     name = "ranking-auc-wine-c1"
-    instance, recorded = cm.load_instance(name), RECORDED[name]
+    instance, recorded = cm.bench.load_instance(name), RECORDED[name]
     found = recorded | {"iterations": 1, "lower": instance.lower_bound, "upper": instance.upper_bound * (1 + 9e-7)}
     assert not differences(name, recorded, found)

@@ -40,7 +40,7 @@ def test_every_fold_is_scored_by_a_metric_that_has_not_seen_it(points, validatio
         for c, solution in enumerate(cm.solve_path(problem, validation.C, tol=1e-4)):
             M = solution.M
             relevance = Relevance.between(y[held], y[~held])
-            scores = cm.retrieval_scores(M, X[~held], relevance, queries=X[held], k=2)
+            scores = cm.evaluation.retrieval_scores(M, X[~held], relevance, queries=X[held], k=2)
             for name in ("map", "ndcg@2"):
                 assert validation.scores[name][c, fold] == pytest.approx(scores[name])
             if c:
@@ -57,7 +57,9 @@ def test_the_best_is_the_highest_mean_and_the_simplest_of_equals(validation):
     assert validation.best_C == sorted(C)[int(np.argmax(means))]
     assert validation.best_C > 0.05
     assert validation.gaps.max() <= 1e-4
-    level = cm.Validation(np.array([1.0, 2.0]), {"auc": np.full((2, 1), 0.5)}, "auc", np.zeros((2, 1)), 0.0)
+    level = cm.model_selection.Validation(
+        np.array([1.0, 2.0]), {"auc": np.full((2, 1), 0.5)}, "auc", np.zeros((2, 1)), 0.0
+    )
     assert level.best_C == 1.0
     assert level.std().tolist() == [0.0, 0.0]
 
@@ -99,7 +101,9 @@ def test_folds_of_queries(form):
     else:
         problem = cm.RankingProblem.from_labels(X, np.arange(30) % 3)
     n = len(problem.rankings)
-    validation = cm.cross_validate_queries(problem, [1.0, 20.0], folds=3, score=["mrr", "auc"], tol=1e-4)
+    validation = cm.model_selection.cross_validate_queries(
+        problem, [1.0, 20.0], folds=3, score=["mrr", "auc"], tol=1e-4
+    )
     fold_of = np.random.default_rng(0).permutation(n) % 3
     lists = [problem.rankings.relevance.of(q) for q in range(n)]
     for fold in range(3):
@@ -111,7 +115,7 @@ def test_folds_of_queries(form):
             queries=problem.rankings.Q[others],
         )
         M = cm.solve_path(learned, [1.0, 20.0], tol=1e-4)[-1].M
-        scores = cm.retrieval_scores(
+        scores = cm.evaluation.retrieval_scores(
             M, X, [lists[q][0] for q in mine], [lists[q][1] for q in mine], queries=problem.rankings.Q[mine]
         )
         for name in ("mrr", "auc"):
@@ -165,9 +169,9 @@ def test_classes_too_small_and_problems_without_classes():
         cm.cross_validate(X, y, [1.0], folds=2)
     problem = cm.RankingProblem.from_labels(X, y)
     with pytest.raises(InputError, match="score 'accuracy@1' needs classes"):
-        cm.cross_validate_queries(problem, [1.0], folds=2, score="accuracy@1")
+        cm.model_selection.cross_validate_queries(problem, [1.0], folds=2, score="accuracy@1")
     with pytest.raises(InputError, match=r"at most the number of queries \(6\)"):
-        cm.cross_validate_queries(problem, [1.0], folds=7)
+        cm.model_selection.cross_validate_queries(problem, [1.0], folds=7)
 
 
 def test_plot(validation):

@@ -9,7 +9,7 @@ import pytest
 from samples import EVERYTHING, instance, random_metric
 
 import convexmetric as cm
-from convexmetric.audit import read_certificate, read_metric, write_solution
+from convexmetric.audits import read_certificate, read_metric, write_solution
 from convexmetric.comparisons import PairDistances, Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, CrossedBoundsError, GapWarning, InputError
@@ -288,7 +288,7 @@ def test_a_metric_off_the_projection_is_refused():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((12, 4)), np.arange(12) % 2
     for diagonal in (False, True):
-        projection = cm.make_projection("gaussian", X, 2, rng)
+        projection = cm.features.make_projection("gaussian", X, 2, rng)
         problem = cm.TripletProblem.from_labels(X, y, 1, 1, projection=projection, diagonal=diagonal)
         with pytest.raises(InputError, match=r"must have the form L.T @ R @ L .* pass R"):
             problem.objective(np.eye(4))
@@ -345,7 +345,9 @@ def test_files_of_as_many_coordinates_as_features_are_of_the_features(kind, tmp_
     if kind == "span":
         problem = cm.RankingProblem.from_labels(X, y, C=5.0, kernel="linear")
     else:
-        problem = cm.TripletProblem.from_labels(X, y, 1, 1, projection=cm.make_projection("gaussian", X, 3, rng))
+        problem = cm.TripletProblem.from_labels(
+            X, y, 1, 1, projection=cm.features.make_projection("gaussian", X, 3, rng)
+        )
     solution = cm.solve(problem)
     assert problem.objective(solution.M) == pytest.approx(solution.upper_bound, rel=1e-7)
     path = write_solution(tmp_path / "metric.npz", solution)

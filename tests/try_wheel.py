@@ -21,7 +21,7 @@ assert "site-packages" in where.parts, where
 assert (where.parent / "py.typed").exists()
 assert importlib.metadata.version("convexmetric") == cm.__version__
 problem = cm.load_problem("ranking-auc-wine-c1")
-instance = cm.load_instance("ranking-auc-wine-c1")
+instance = cm.bench.load_instance("ranking-auc-wine-c1")
 solution = cm.solve(problem)
 assert solution.gap <= 1e-6
 assert solution.lower_bound <= instance.upper_bound and instance.lower_bound <= solution.upper_bound

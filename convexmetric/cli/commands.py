@@ -25,7 +25,7 @@ from rich.text import Text
 
 from convexmetric import __version__
 from convexmetric.arguments import OTHER_METHODS, check_seconds, not_one_of
-from convexmetric.audit import (
+from convexmetric.audits import (
     Audit,
     AuditTrail,
     Iterates,
@@ -35,8 +35,8 @@ from convexmetric.audit import (
     read_metric,
     write_solution,
 )
-from convexmetric.audit import audit as audit_metric
-from convexmetric.benchmark import RUNS_FILE, Instance, Run, benchmark, list_problems, load_instance, read_runs
+from convexmetric.audits import audit as audit_metric
+from convexmetric.bench import RUNS_FILE, Instance, Run, benchmark, list_problems, load_instance, read_runs
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
 from convexmetric.certificates import verify as verify_files
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals

@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from convexmetric.audit import audit, best_scale
+from convexmetric.audits import audit, best_scale
 from convexmetric.cli.reports import solution_table
 from convexmetric.datasets import load, preprocess
 from convexmetric.errors import GapWarning

@@ -154,7 +154,7 @@ def fit_table(
         At Ctrl-C before there is a metric.
     """
     from convexmetric.estimators import WeightSearch, held_out
-    from convexmetric.estimators.held_out import unsolved
+    from convexmetric.estimators.held_out_rows import unsolved
     from convexmetric.estimators.weight_search import stratified_sample
 
     clock = Clock(max_seconds)

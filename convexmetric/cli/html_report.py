@@ -20,14 +20,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convexmetric import __version__
-from convexmetric.audit import WorstPart, worst_parts
+from convexmetric.audits import WorstPart, worst_parts
 from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
 from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.estimators import RetrievalAdapter
 from convexmetric.estimators.adapter import COLUMNS as QUERY_COLUMNS
-from convexmetric.estimators.held_out import COLUMNS
+from convexmetric.estimators.held_out_rows import COLUMNS
 from convexmetric.estimators.weight_search import WeightPath, stratified_sample
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable

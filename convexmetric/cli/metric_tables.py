@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convexmetric.audit import read_metric
+from convexmetric.audits import read_metric
 from convexmetric.cli.fitting import Fitted, deviations
 from convexmetric.cones.base import Array
 from convexmetric.datasets import Dataset

@@ -11,8 +11,8 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from convexmetric.audit import Audit, AuditTrail
-from convexmetric.benchmark import GAPS, STATUSES, Instance, Run, solve_times
+from convexmetric.audits import Audit, AuditTrail
+from convexmetric.bench import GAPS, STATUSES, Instance, Run, solve_times
 from convexmetric.certificates import Verdict
 from convexmetric.certificates.checker import decimal
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
@@ -137,7 +137,7 @@ def path_table(path: NeighborPath | WeightPath) -> Table:
 
 def held_out_table(scores: HeldOut) -> Table:
     """Scores of held-out rows before and after, with verdicts."""
-    from convexmetric.estimators.held_out import COLUMNS
+    from convexmetric.estimators.held_out_rows import COLUMNS
 
     return _figures(("score", *COLUMNS), scores.cells())
 

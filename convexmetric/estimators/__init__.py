@@ -19,7 +19,7 @@ weight, and tests it.
 from convexmetric.estimators.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
-from convexmetric.estimators.held_out import HeldOut, PairedScores, held_out
+from convexmetric.estimators.held_out_rows import HeldOut, PairedScores, held_out
 from convexmetric.estimators.large_margin import LMNN, LargeMargin
 from convexmetric.estimators.neighbors import NeighborMetric, NeighborPath
 from convexmetric.estimators.operator_margin import OperatorMarginMetric

@@ -54,7 +54,7 @@ from convexmetric.cones.base import Array
 from convexmetric.deadline import Clock
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators.choosing import NestedFolds, Rows
-from convexmetric.estimators.held_out import LARGEST_GAP, PairedScores
+from convexmetric.estimators.held_out_rows import LARGEST_GAP, PairedScores
 from convexmetric.evaluation import rank_corpus, score_run
 from convexmetric.measures import MEASURES
 from convexmetric.methods import RankingProblem

@@ -34,7 +34,7 @@ from convexmetric.deadline import Clock, OutOfTime, look
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators.base import in_company
 from convexmetric.estimators.choosing import NestedFolds, Rows
-from convexmetric.estimators.held_out import (
+from convexmetric.estimators.held_out_rows import (
     LARGEST_GAP,
     HeldOut,
     PairedScores,

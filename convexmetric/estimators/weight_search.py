@@ -21,7 +21,7 @@ from convexmetric.cones.base import Array
 from convexmetric.deadline import Clock, OutOfTime, looking
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
-from convexmetric.estimators.held_out import LARGEST_GAP, dealt, knn_accuracy
+from convexmetric.estimators.held_out_rows import LARGEST_GAP, dealt, knn_accuracy
 from convexmetric.model_selection import progress_bar
 from convexmetric.notebooks import facts_table
 from convexmetric.similarity import SimilarityOperator

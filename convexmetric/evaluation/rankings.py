@@ -101,7 +101,7 @@ def retrieval_scores(
     --------
     >>> import convexmetric as cm
     >>> iris = cm.datasets.load("iris")
-    >>> print(cm.retrieval_scores([1.0, 1.0, 1.0, 1.0], iris.X, iris.y[:, None] == iris.y, k=5))
+    >>> print(cm.evaluation.retrieval_scores([1.0, 1.0, 1.0, 1.0], iris.X, iris.y[:, None] == iris.y, k=5))
     auc 0.9334   map 0.8860   mrr 1.0000   precision@5 0.9627   ndcg@5 0.9669   (150 queries)
     """
     corpus = as_points(X)
@@ -171,7 +171,7 @@ def knn_error(
     --------
     >>> import convexmetric as cm
     >>> iris = cm.datasets.load("iris")
-    >>> round(cm.knn_error([1.0, 1.0, 1.0, 1.0], iris.X[::2], iris.y[::2], iris.X[1::2], iris.y[1::2], k=3), 3)
+    >>> round(cm.evaluation.knn_error([1.0, 1.0, 1.0, 1.0], iris.X[::2], iris.y[::2], iris.X[1::2], iris.y[1::2], k=3), 3)
     0.027
     """
     right = knn_right(M, X, y, queries, labels, k)

@@ -140,7 +140,7 @@ def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> Ru
     --------
     >>> import convexmetric as cm
     >>> qrels = {"q": {"a": 2, "b": 0, "c": 1}}
-    >>> print(cm.score_run({"q": {"a": 0.9, "b": 0.8, "c": 0.7}}, qrels, ["nDCG@3", "AP", "P@2"]))
+    >>> print(cm.evaluation.score_run({"q": {"a": 0.9, "b": 0.8, "c": 0.7}}, qrels, ["nDCG@3", "AP", "P@2"]))
     nDCG@3 0.9502   AP 0.8333   P@2 0.5000   (1 queries)
     """
     table, judged = RetrievalRun.of(run), Qrels.of(qrels)

@@ -1,9 +1,9 @@
 """What points are described by: coordinates under a kernel, fewer features, a few items that stand for many."""
 
+from convexmetric.features.clusters import MEAN_SHIFT, Representatives, all_items, representatives
 from convexmetric.features.embeddings import Embedding, StorableEmbedding, embedding_from_arrays, storable
 from convexmetric.features.kernels import KERNELS, Kernel, KernelSpan, KernelValues, kernel_matrix, unit_rbf
 from convexmetric.features.projections import KINDS, Projection, make_projection
-from convexmetric.features.representatives import MEAN_SHIFT, Representatives, all_items, representatives
 
 __all__ = [
     "KERNELS",

@@ -133,7 +133,7 @@ def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Gen
     --------
     >>> import convexmetric as cm
     >>> iris = cm.datasets.load("iris")
-    >>> cm.make_projection("pca", iris.X, r=2).transform(iris.X).shape
+    >>> cm.features.make_projection("pca", iris.X, r=2).transform(iris.X).shape
     (150, 2)
     """
     points = as_points(X, sparse=True)

@@ -4,7 +4,7 @@ Metrics enter such a problem by squared distances of points alone, and by a trac
 they are positive semidefinite operators A of the kernel's Hilbert space. With the projection P on the span of the
 differences of points, P A P gives the same distances, has no larger trace and no larger norm, and is an operator of the
 span. So the optimum is attained there, and is :math:`A = \sum_{kl} M_{kl} \, e_k \otimes e_l` in an orthonormal basis
-:math:`e_k` of the span (:class:`~convexmetric.KernelSpan`): tr A = tr M and the norms agree. Nothing is
+:math:`e_k` of the span (:class:`~convexmetric.features.KernelSpan`): tr A = tr M and the norms agree. Nothing is
 approximated, and a certificate of the problem in M is one of the problem in A.
 """
 

@@ -86,7 +86,7 @@ class TripletProblem(MetricProblem):
     diagonal : bool
         Learn one weight a feature instead of a matrix.
     projection : Projection, optional
-        Learn the metric on ``v = L x`` (see :func:`~convexmetric.make_projection`). Sparse points need this or
+        Learn the metric on ``v = L x`` (see :func:`~convexmetric.features.make_projection`). Sparse points need this or
         ``diagonal``.
     regularizer : str
         ``"squared-frobenius"``, or ``"trace"`` for lambda/2 tr R.

@@ -12,7 +12,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
-from convexmetric.benchmark import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
+from convexmetric.bench import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
 from convexmetric.plotting.axes import (
     COLOURS,
     MARKERS,
@@ -45,7 +45,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, ax: 
     Parameters
     ----------
     runs : iterable of Run
-        From :func:`~convexmetric.benchmark` or :func:`~convexmetric.read_runs`. Instances that not all solvers were run
+        From :func:`~convexmetric.bench.benchmark` or :func:`~convexmetric.bench.read_runs`. Instances that not all solvers were run
         on are left out.
     tol : float, optional
         Relative gap that counts as solved: 1e-1, 1e-2, ..., 1e-6 or what was asked for, which is the default.

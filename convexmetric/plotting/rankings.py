@@ -117,7 +117,7 @@ def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) 
     Parameters
     ----------
     curves : RocCurve, or a mapping from names to such
-        From :func:`~convexmetric.roc_curve`.
+        From :func:`~convexmetric.evaluation.roc_curve`.
     ax : Axes, optional
     """
     ax = axes_of(ax)
@@ -139,7 +139,7 @@ def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve],
     Parameters
     ----------
     curves : RetrievalCurve, or a mapping from names to such
-        From :func:`~convexmetric.retrieval_curve`.
+        From :func:`~convexmetric.evaluation.retrieval_curve`.
     ax : Axes, optional
     """
     ax = axes_of(ax)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
-from convexmetric.audit import AuditTrail
+from convexmetric.audits import AuditTrail
 from convexmetric.errors import InputError
 from convexmetric.plotting.axes import (
     COLOURS,

@@ -1,6 +1,6 @@
 """Operators that say which points are similar (paper 4), bounds on their risk, and a choice among them."""
 
-from convexmetric.similarity.hyperbolic_pca import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
+from convexmetric.similarity.hyperbolic import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
 from convexmetric.similarity.operators import SimilarityOperator
 from convexmetric.similarity.risk_bounds import (
     RiskBound,

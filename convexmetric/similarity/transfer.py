@@ -156,7 +156,7 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
 
     Points are stacked, pairs of one task stay within it. An operator learned from the whole serves all tasks (section
     5.2). The sizes of the samples being fixed, the whole is independent but not identically distributed; the bounds of
-    :func:`~convexmetric.risk_bound` hold for the mixed oracle all the same.
+    :func:`~convexmetric.similarity.risk_bound` hold for the mixed oracle all the same.
 
     Parameters
     ----------

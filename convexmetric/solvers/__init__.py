@@ -14,14 +14,14 @@ from convexmetric.solvers.approximate import (
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.explain import Explanation, Step, explain
+from convexmetric.solvers.explaining import Explanation, Step, explain
 from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
 from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.run import Monitor, Solver
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
-from convexmetric.solvers.solve import SOLVERS, solve
+from convexmetric.solvers.solving import SOLVERS, solve
 
 __all__ = [
     "CONIC_SOLVERS",

@@ -79,7 +79,7 @@ class Costs:
     solver : str or None
         The solver that begins, by name; None if there is none.
     pass_seconds, memory
-        As of an :class:`~convexmetric.Explanation`.
+        As of an :class:`~convexmetric.solvers.Explanation`.
     """
 
     solver: str | None

@@ -24,7 +24,7 @@ from convexmetric.solvers.hinges import SemismoothNewton
 from convexmetric.solvers.hinges.semismooth_newton import Warm
 from convexmetric.solvers.listed import InteriorPoint
 from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.solve import solve
+from convexmetric.solvers.solving import solve
 
 __all__ = ["solve_path"]
 

@@ -1,6 +1,6 @@
 """Which solvers the default takes for which problem, in which order, and why: one table.
 
-The default (:class:`~convexmetric.Exact`), :func:`~convexmetric.explain` and the table of
+The default (:class:`~convexmetric.solvers.Exact`), :func:`~convexmetric.explain` and the table of
 ``docs/choosing-a-solver.md`` are made from it. A route is taken where its condition holds and its solver can be
 prepared for the problem's forms; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
 """

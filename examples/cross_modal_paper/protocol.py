@@ -47,7 +47,7 @@ def run_fold(
 
 
 def mean_average_precision(distances: np.ndarray, relevant: np.ndarray) -> float:
-    """That of :func:`convexmetric.retrieval_curve`, for all queries at once: hundreds of settings are judged."""
+    """That of :func:`convexmetric.evaluation.retrieval_curve`, for all queries at once: hundreds of settings are judged."""
     order = np.argsort(distances, axis=1, kind="stable")
     hits = np.take_along_axis(relevant, order, axis=1)
     hits = hits[hits.any(axis=1)]
@@ -100,5 +100,5 @@ def _parts(task: str, rows: np.ndarray, judged: np.ndarray, preprocessing: str) 
     return (train, test) if first_queries else (train.turned(), test.turned())
 
 
-def _curve(part: Part, distances: np.ndarray) -> cm.RetrievalCurve:
-    return cm.retrieval_curve(distances, part.relevant())
+def _curve(part: Part, distances: np.ndarray) -> cm.evaluation.RetrievalCurve:
+    return cm.evaluation.retrieval_curve(distances, part.relevant())

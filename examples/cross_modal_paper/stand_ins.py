@@ -56,7 +56,7 @@ def run(
     weighted = problem.with_weights(alpha * share * len(rows) / len(media.train), beta * share)
     solution = cm.solve(weighted, tol, max_seconds=limit)
     found = problem.factors(solution, setting["c"] or None)
-    curve = cm.retrieval_curve(distances_of(found, setting["distance"])(test), test.relevant())
+    curve = cm.evaluation.retrieval_curve(distances_of(found, setting["distance"])(test), test.relevant())
     return {
         "map": curve.mean_average_precision,
         "size": float(problem.representatives.relevance.n_relevant.mean()),

@@ -26,11 +26,11 @@ def run(data: str, kind: str, r: int, seed: int, ratio: float, tol: float, secon
     """
     nodes = load(data)
     train, test = (nodes.part(rows) for rows in split(len(nodes), 0, None))
-    variant = cm.Variant("F", projection=kind)
+    variant = cm.methods.Variant("F", projection=kind)
     share = UNIFORM_SHARE if kind == "uniform" else 1.0
     problem = train.problem(variant, r, seed)
     solution = cm.solve(
-        problem.with_reg(share * ratio * problem.reg_max), tol, cm.SemismoothNewton(), max_seconds=seconds
+        problem.with_reg(share * ratio * problem.reg_max), tol, cm.solvers.SemismoothNewton(), max_seconds=seconds
     )
     assert problem.projection is not None
     V, M = problem.projection.transform(test.X), solution.certificate.M

@@ -64,10 +64,10 @@ def run(
         solution = way.solve(problem, tol, seconds, steps, seed)
         operator = cm.SimilarityOperator.of(solution)
         found["fit"] = fit_of(solution, operator)
-        found["train"]["risk"] = cm.empirical_risk_from_labels(operator, X, y)
+        found["train"]["risk"] = cm.evaluation.empirical_risk_from_labels(operator, X, y)
         if experiment in CHOICE:
             found["choice"] = {
-                other: cm.empirical_risk_from_labels(operator, *load(EXPERIMENTS[other].tests[0], images))
+                other: cm.evaluation.empirical_risk_from_labels(operator, *load(EXPERIMENTS[other].tests[0], images))
                 for other in digits
             }
     for name in of.tests:
@@ -113,12 +113,12 @@ def judged(operator: cm.SimilarityOperator | None, X: np.ndarray, y: np.ndarray,
     every operator.
     """
     points = cm.datasets.preprocess(X, ["unit"]) if operator is None else operator.transform(X)
-    curve = cm.roc_curve(None, points, y, n_points=POINTS)
+    curve = cm.evaluation.roc_curve(None, points, y, n_points=POINTS)
     found = {
         "area": curve.area,
         "curve": [list(curve.false_positive_rate), list(curve.true_positive_rate)],
-        "error": cm.single_prototype_error(None, points, y, n_draws=draws, random_state=0),
+        "error": cm.evaluation.single_prototype_error(None, points, y, n_draws=draws, random_state=0),
     }
     if operator is not None:
-        found["risk"] = cm.empirical_risk_from_labels(None, points, y)
+        found["risk"] = cm.evaluation.empirical_risk_from_labels(None, points, y)
     return found

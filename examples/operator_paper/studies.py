@@ -133,9 +133,9 @@ def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: flo
 
     def measured(rows: np.ndarray) -> list[float]:
         return [
-            cm.empirical_risk_from_labels(None, points[rows], y[rows]),
-            cm.roc_curve(None, points[rows], y[rows]).area,
-            cm.single_prototype_error(None, points[rows], y[rows], n_draws=draws, random_state=0),
+            cm.evaluation.empirical_risk_from_labels(None, points[rows], y[rows]),
+            cm.evaluation.roc_curve(None, points[rows], y[rows]).area,
+            cm.evaluation.single_prototype_error(None, points[rows], y[rows], n_draws=draws, random_state=0),
         ]
 
     left_out = np.array([measured(y != category) for category in np.unique(y)])

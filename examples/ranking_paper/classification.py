@@ -149,7 +149,7 @@ def isolet_split(split: int) -> tuple[Any, ...]:
 
 def errors(M: np.ndarray, X: np.ndarray, y: np.ndarray, T: np.ndarray, t: np.ndarray) -> list[float]:
     """Error of neighbours on points ``T``, by their number."""
-    by_k = cm.knn_error(M, X, y, T, t, k=NEIGHBOURS)
+    by_k = cm.evaluation.knn_error(M, X, y, T, t, k=NEIGHBOURS)
     return [by_k[neighbours] for neighbours in NEIGHBOURS]
 
 

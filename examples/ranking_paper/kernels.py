@@ -51,5 +51,8 @@ def scores(solution: cm.Solution, X: np.ndarray, y: np.ndarray, T: np.ndarray, t
     # A metric of rank zero has no coordinates; one that is zero everywhere says the same.
     corpus, queries = (np.pad(operator.transform(points), ((0, 0), (0, 1))) for points in (X, T))
     weights = np.ones(corpus.shape[1])
-    ranked = cm.retrieval_scores(weights, corpus, Relevance.between(t, y), queries=queries)
-    return {"map": float(ranked["map"]), "error": float(cm.knn_error(weights, corpus, y, queries, t, k=NEIGHBOURS))}
+    ranked = cm.evaluation.retrieval_scores(weights, corpus, Relevance.between(t, y), queries=queries)
+    return {
+        "map": float(ranked["map"]),
+        "error": float(cm.evaluation.knn_error(weights, corpus, y, queries, t, k=NEIGHBOURS)),
+    }

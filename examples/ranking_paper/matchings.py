@@ -63,7 +63,7 @@ def scores(method: str, metric: np.ndarray, test: Matchings) -> list[float]:
         # One coordinate whose square is the score, less its least value.
         score = X @ (metric[: X.shape[1]] - metric[X.shape[1] :])
         X, queries, metric = np.sqrt(score - score.min())[:, None], np.zeros((len(queries), 1)), np.ones(1)
-    found = cm.retrieval_scores(metric, X, *test.lists(), queries=queries)
+    found = cm.evaluation.retrieval_scores(metric, X, *test.lists(), queries=queries)
     return [float(found[name]) for name in ("auc", "map", "mrr")]
 
 
@@ -90,15 +90,15 @@ def run(
     cm.solve(problem.with_queries(np.arange(50)), tol=0.5)
     start, at_stop = time.process_time(), {}
 
-    def watch(progress: cm.Progress) -> None:
+    def watch(progress: cm.solution.Progress) -> None:
         if not at_stop and progress.upper_bound - progress.lower_bound <= C * EPSILON:
             cpu = time.process_time() - start
             at_stop.update(passes=progress.iteration, seconds=progress.seconds, cpu=cpu, cuts=progress.details["cuts"])
 
     chosen = {
-        "printed": cm.CuttingPlanes.plain(EPSILON),
-        "epsilon": cm.CuttingPlanes(epsilon=EPSILON),
-        "ours": cm.CuttingPlanes(),
+        "printed": cm.solvers.CuttingPlanes.plain(EPSILON),
+        "epsilon": cm.solvers.CuttingPlanes(epsilon=EPSILON),
+        "ours": cm.solvers.CuttingPlanes(),
     }[solver]
     solution = cm.solve(problem, tol=tol, solver=chosen, max_seconds=max_seconds, callback=watch)
     return {

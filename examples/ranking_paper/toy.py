@@ -53,5 +53,5 @@ def toy(seed: int = 0, C: float = 100.0) -> Toy:
     }
     metrics = {"native": np.eye(2)} | {name: solution.M for name, solution in solutions.items()}
     metrics["logistic"] = logistic_metric(X, y, 1.0)
-    errors = {name: float(cm.knn_error(M, X, y, T, t, k=TARGETS)) for name, M in metrics.items()}
+    errors = {name: float(cm.evaluation.knn_error(M, X, y, T, t, k=TARGETS)) for name, M in metrics.items()}
     return Toy(X, y, metrics, errors, {name: solution.gap for name, solution in solutions.items()})

@@ -85,7 +85,7 @@ PROBLEMS |= {
     "triplets-labels": lambda: cm.TripletProblem.from_labels(FEW, Y, None, None, reg=0.02, inter=0.02, diagonal=True),
     "triplets-neighbours": lambda: cm.TripletProblem.from_labels(FEW, Y, 3, 4, reg=1e-3),
     "triplets-graph": lambda: cm.TripletProblem.from_graph(
-        sp.csr_array(X), Y[:, None] == Y, reg=0.01, intra=0.1, projection=cm.make_projection("pca", X, 3)
+        sp.csr_array(X), Y[:, None] == Y, reg=0.01, intra=0.1, projection=cm.features.make_projection("pca", X, 3)
     ),
     "triplets-trace": lambda: cm.TripletProblem.from_labels(FEW, Y, 2, 2, reg=0.1, regularizer="trace"),
 }
@@ -353,19 +353,19 @@ def test_weak_duality_on_random_pairs(solved):
 @pytest.mark.parametrize(
     "solver",
     [
-        cm.CuttingPlanes(),
-        cm.CuttingPlanes(groups=1),
-        cm.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
-        cm.AugmentedLagrangian(),
-        cm.ColumnGeneration(),
-        cm.SemismoothNewton(),
-        cm.LowRankNewton(),
-        cm.ProximalGradient(),
-        cm.InteriorPoint(),
-        cm.DualAscent(),
-        cm.DualNewton(),
-        cm.FactoredLagrangian(),
-        cm.Conic("clarabel"),
+        cm.solvers.CuttingPlanes(),
+        cm.solvers.CuttingPlanes(groups=1),
+        cm.solvers.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
+        cm.solvers.AugmentedLagrangian(),
+        cm.solvers.ColumnGeneration(),
+        cm.solvers.SemismoothNewton(),
+        cm.solvers.LowRankNewton(),
+        cm.solvers.ProximalGradient(),
+        cm.solvers.InteriorPoint(),
+        cm.solvers.DualAscent(),
+        cm.solvers.DualNewton(),
+        cm.solvers.FactoredLagrangian(),
+        cm.solvers.Conic("clarabel"),
     ],
     ids=lambda solver: f"{solver.name}-{getattr(solver, 'groups', '')}",
 )
@@ -380,7 +380,7 @@ def test_every_solver_ends_between_the_bounds(solved, solver):
         other = cm.solve(problem, tol=1e-6, solver=solver, max_iter=400, max_seconds=20.0)
     assert other.lower_bound <= solution.upper_bound * (1.0 + 1e-13)
     assert other.upper_bound >= solution.lower_bound * (1.0 - 1e-13)
-    if not isinstance(solver, cm.DualAscent):
+    if not isinstance(solver, cm.solvers.DualAscent):
         assert other.gap <= 1e-4
     for before, after in pairwise(other.history):
         assert after.upper_bound <= before.upper_bound

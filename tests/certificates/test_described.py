@@ -189,7 +189,7 @@ def test_losses_say_what_they_cannot_say():
 
 def test_dual_points_are_read_back_as_they_were_written():
     M = np.eye(2)
-    cut = cm.CutDual(M[None], np.ones((1, 1)), np.zeros(3, dtype=np.int64))
+    cut = cm.risks.CutDual(M[None], np.ones((1, 1)), np.zeros(3, dtype=np.int64))
     smooth = SmoothedPairs(M, 0.5)
     own = SmoothedPairs(M, 0.0, np.zeros((1, 3), dtype=np.int64), np.ones(1))
     for dual in (cut, smooth, own):

@@ -126,8 +126,8 @@ def test_one_entry_that_is_no_number_proves_nothing(name, entry):
     witnesses[0, 0] = entry
     for corrupted in (
         u,
-        cm.CutDual(dual.witnesses, weights, dual.groups),
-        cm.CutDual(witnesses, dual.weights, dual.groups),
+        cm.risks.CutDual(dual.witnesses, weights, dual.groups),
+        cm.risks.CutDual(witnesses, dual.weights, dual.groups),
     ):
         assert problem.dual_bound(corrupted) == -np.inf
         assert cm.certify(problem, M, corrupted).lower_bound == -np.inf
@@ -151,17 +151,17 @@ def test_duals_of_the_wrong_shape_or_type_are_refused(name):
         list(np.zeros(T)),
         None,
         "dual",
-        cm.CutDual(good.witnesses[..., :-1], good.weights, good.groups),
-        cm.CutDual(good.witnesses[0], good.weights, good.groups),
-        cm.CutDual(good.witnesses, good.weights[0], good.groups),
-        cm.CutDual(good.witnesses, np.ones((count + 1, n_groups)), good.groups),
-        cm.CutDual(np.full((count, *shape), "a"), good.weights, good.groups),
-        cm.CutDual(good.witnesses, [[1.0], [1.0, 2.0]], good.groups),
-        cm.CutDual(good.witnesses, good.weights, good.groups[:-1]),
-        cm.CutDual(good.witnesses, good.weights, good.groups + n_groups),
-        cm.CutDual(good.witnesses, good.weights, good.groups - n_groups),
-        cm.CutDual(good.witnesses, good.weights, good.groups.astype(float)),
-        cm.CutDual(good.witnesses, good.weights, np.zeros((parts, 1), dtype=int)),
+        cm.risks.CutDual(good.witnesses[..., :-1], good.weights, good.groups),
+        cm.risks.CutDual(good.witnesses[0], good.weights, good.groups),
+        cm.risks.CutDual(good.witnesses, good.weights[0], good.groups),
+        cm.risks.CutDual(good.witnesses, np.ones((count + 1, n_groups)), good.groups),
+        cm.risks.CutDual(np.full((count, *shape), "a"), good.weights, good.groups),
+        cm.risks.CutDual(good.witnesses, [[1.0], [1.0, 2.0]], good.groups),
+        cm.risks.CutDual(good.witnesses, good.weights, good.groups[:-1]),
+        cm.risks.CutDual(good.witnesses, good.weights, good.groups + n_groups),
+        cm.risks.CutDual(good.witnesses, good.weights, good.groups - n_groups),
+        cm.risks.CutDual(good.witnesses, good.weights, good.groups.astype(float)),
+        cm.risks.CutDual(good.witnesses, good.weights, np.zeros((parts, 1), dtype=int)),
     ]
     for dual in wrong:
         with pytest.raises(DualError):
@@ -175,19 +175,23 @@ def test_cuts_that_were_tampered_with_prove_no_more_than_the_truth(name):
     problem, optimum = instance_with_optimum(name)
     solution = cm.solve(problem, solver="cutting-planes")
     dual = solution.certificate.dual
-    assert isinstance(dual, cm.CutDual)
+    assert isinstance(dual, cm.risks.CutDual)
     assert problem.dual_bound(dual) == pytest.approx(optimum, rel=1e-6)
     rng = np.random.default_rng(0)
     parts, n_groups = problem.risk.parts, dual.weights.shape[1]
-    tampered = [cm.CutDual(dual.witnesses, factor * dual.weights, dual.groups) for factor in (-1, 0.5, 1.5, 1e6, 1e300)]
-    tampered += [cm.CutDual(size * dual.witnesses, dual.weights, dual.groups) for size in (-1, 0, 0.5, 1e6, 1e300)]
+    tampered = [
+        cm.risks.CutDual(dual.witnesses, factor * dual.weights, dual.groups) for factor in (-1, 0.5, 1.5, 1e6, 1e300)
+    ]
     tampered += [
-        cm.CutDual(dual.witnesses, rng.permutation(dual.weights), dual.groups),
-        cm.CutDual(rng.permutation(dual.witnesses), dual.weights, dual.groups),
-        cm.CutDual(dual.witnesses, dual.weights, rng.integers(0, n_groups, parts)),
-        cm.CutDual(dual.witnesses, dual.weights, np.zeros(parts, dtype=int)),
-        cm.CutDual(np.repeat(dual.witnesses, 2, axis=0), np.repeat(dual.weights, 2, axis=0), dual.groups),
-        cm.CutDual(dual.witnesses[:0], dual.weights[:0], dual.groups),
+        cm.risks.CutDual(size * dual.witnesses, dual.weights, dual.groups) for size in (-1, 0, 0.5, 1e6, 1e300)
+    ]
+    tampered += [
+        cm.risks.CutDual(dual.witnesses, rng.permutation(dual.weights), dual.groups),
+        cm.risks.CutDual(rng.permutation(dual.witnesses), dual.weights, dual.groups),
+        cm.risks.CutDual(dual.witnesses, dual.weights, rng.integers(0, n_groups, parts)),
+        cm.risks.CutDual(dual.witnesses, dual.weights, np.zeros(parts, dtype=int)),
+        cm.risks.CutDual(np.repeat(dual.witnesses, 2, axis=0), np.repeat(dual.weights, 2, axis=0), dual.groups),
+        cm.risks.CutDual(dual.witnesses[:0], dual.weights[:0], dual.groups),
     ]
     for forged in tampered:
         with np.errstate(all="ignore"):
@@ -206,7 +210,7 @@ def test_cuts_with_weights_of_both_signs_are_no_extrapolation(name):
         for far in (problem.cone.zeros(), random_metric(rng, problem.cone), 1.2 * best):
             for k in (0.5, 3.0, 100.0):
                 for witnesses in ([near, far], [far, near]):
-                    dual = cm.CutDual(np.array(witnesses), np.array([[k + 1.0], [-k]]), groups)
+                    dual = cm.risks.CutDual(np.array(witnesses), np.array([[k + 1.0], [-k]]), groups)
                     assert valid(problem.dual_bound(dual, hint=best), optimum)
 
 

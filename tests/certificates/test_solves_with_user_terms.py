@@ -129,7 +129,7 @@ def test_corrupted_duals_and_wrong_metrics_do_not_certify():
         np.ones_like(dual.weights),
         np.full_like(dual.weights, np.nan),
     ):
-        forged = cm.CutDual(dual.witnesses, weights, dual.groups)
+        forged = cm.risks.CutDual(dual.witnesses, weights, dual.groups)
         assert cm.certify(problem, M, forged, trace).lower_bound <= optimum * (1 + 1e-6)
     wrong = cm.certify(problem, np.eye(5), dual, trace)
     assert wrong.violation == pytest.approx(4.5)
@@ -158,7 +158,12 @@ def test_a_failure_of_the_conic_solver_gives_advice_that_can_be_followed(monkeyp
 def test_any_solver_that_fits_may_be_named(name):
     problem = instance(name).subject_to(lambda M: [cp.trace(M) <= 0.5], lambda M: 0.1 * cp.sum(cp.abs(M)))
     lower, upper, fit = [], [], []
-    for solver in (*SOLVERS, cm.CuttingPlanes(groups=3), cm.CuttingPlanes(master="conic"), cm.Conic("clarabel")):
+    for solver in (
+        *SOLVERS,
+        cm.solvers.CuttingPlanes(groups=3),
+        cm.solvers.CuttingPlanes(master="conic"),
+        cm.solvers.Conic("clarabel"),
+    ):
         if solver in ("mosek", "cvxopt", "sdpa"):
             continue
         try:

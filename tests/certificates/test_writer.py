@@ -16,7 +16,7 @@ from forgery import claim, opened, written
 from samples import EVERYTHING, instance, random_cut_dual, random_metric
 
 import convexmetric as cm
-from convexmetric.benchmark import read_instance
+from convexmetric.bench import read_instance
 from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import BlockDiagonal, PSDCone
@@ -197,7 +197,7 @@ def test_points_moved_a_little_prove_nothing_about_the_instance(tmp_path, comman
     problem = cm.load_problem(name)
     true = cm.write_certificate(tmp_path / "true.npz", problem, cm.solve(problem, tol=1e-10))
     other = moved(problem, cm.solve(problem).certificate.M, 1e-9)
-    false = cm.write_certificate(path, other, cm.solve(other, tol=1e-10), cm.load_instance(name).title)
+    false = cm.write_certificate(path, other, cm.solve(other, tol=1e-10), cm.bench.load_instance(name).title)
     assert false.lower > true.upper
     code, out, error = command("verify", path, "--instance", name)
     assert (code, out) == (2, "")
@@ -342,7 +342,7 @@ def test_solve_writes_what_verify_accepts(command, tmp_path):
     assert record["accepted"]
     assert Fraction(record["lower"]) <= Fraction(record["upper"])
     assert record["lower"] == record["claimed_lower"]
-    instance = cm.load_instance(WINE)
+    instance = cm.bench.load_instance(WINE)
     assert Fraction(record["lower"]) <= instance.upper_bound
     assert Fraction(record["upper"]) >= instance.lower_bound
     # Another instance, another claim, no certificate, no folder.
@@ -364,7 +364,7 @@ def test_solve_writes_what_verify_accepts(command, tmp_path):
 
 
 def test_exact_bounds_of_the_library_are_near_the_float_ones():
-    known = [one for one in map(cm.load_instance, cm.list_problems()) if one.exact_lower is not None]
+    known = [one for one in map(cm.bench.load_instance, cm.bench.list_problems()) if one.exact_lower is not None]
     assert known
     for one in known:
         assert one.exact_lower <= one.exact_upper
@@ -402,7 +402,7 @@ def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
     spec.loader.exec_module(script)
     problem = cm.load_problem(WINE)
     verdict = cm.write_certificate(tmp_path / f"{WINE}.npz", problem, cm.solve(problem, tol=1e-4))
-    found = cm.load_instance(WINE)
+    found = cm.bench.load_instance(WINE)
     assert script.verify(WINE, tmp_path) == "it claims other bounds than the file"
     same = replace(found, exact_lower=verdict.lower, exact_upper=verdict.upper)
     monkeypatch.setattr(script.cm, "load_instance", lambda name: same)

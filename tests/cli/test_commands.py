@@ -14,8 +14,8 @@ from scipy.io import savemat
 
 import convexmetric as cm
 from convexmetric.__main__ import run
-from convexmetric.audit import read_certificate, read_metric
-from convexmetric.benchmark import list_problems, load_instance
+from convexmetric.audits import read_certificate, read_metric
+from convexmetric.bench import list_problems, load_instance
 from convexmetric.cli.demo import mean_score
 from convexmetric.risks import RankingRisk
 from convexmetric.solvers.run.display import ProgressBar

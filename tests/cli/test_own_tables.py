@@ -13,11 +13,11 @@ import pytest
 from matplotlib.text import Text
 
 import convexmetric as cm
-from convexmetric.audit import read_metric
+from convexmetric.audits import read_metric
 from convexmetric.cli import fitting, html_report, main
 from convexmetric.cli.fitting import Fitted
 from convexmetric.cli.metric_tables import read_components
-from convexmetric.estimators.held_out import knn_accuracy
+from convexmetric.estimators.held_out_rows import knn_accuracy
 from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.plotting import plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
@@ -138,12 +138,12 @@ def test_ctrl_c_while_parameters_are_chosen_saves_and_reports(command, helpful, 
 def test_a_metric_that_hurts_is_not_recommended(helpful):
     data = cm.datasets.read_csv(helpful, "kind")
     estimator = cm.LargeMargin().fit(data.X, data.y)
-    worse = cm.PairedScores(np.full(5, 0.9), np.array([0.5, 0.51, 0.5, 0.49, 0.5]), 0.25)
-    same = cm.PairedScores(np.full(5, 0.9), np.full(5, 0.9), 0.25)
-    better = cm.PairedScores(worse.after, worse.before, 0.25)
+    worse = cm.estimators.PairedScores(np.full(5, 0.9), np.array([0.5, 0.51, 0.5, 0.49, 0.5]), 0.25)
+    same = cm.estimators.PairedScores(np.full(5, 0.9), np.full(5, 0.9), 0.25)
+    better = cm.estimators.PairedScores(worse.after, worse.before, 0.25)
 
     def said(accuracy, retrieval, method="large-margin"):
-        scores = cm.HeldOut(accuracy, retrieval, 3, 80, 5, 5, 0.0, (0.5, 0.5))
+        scores = cm.estimators.HeldOut(accuracy, retrieval, 3, 80, 5, 5, 0.0, (0.5, 0.5))
         return Fitted(data, method, True, {}, estimator, None, scores).recommendation
 
     assert "Do not use it for nearest neighbours or retrieval" in said(worse, worse)

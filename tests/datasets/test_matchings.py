@@ -56,7 +56,8 @@ def test_the_sizes_of_the_paper():
     # Euclidean distance knows next to nothing, the planted metric what the paper's learned ones reach.
     lists = test.lists()
     scores = [
-        cm.retrieval_scores(M, test.X, *lists, queries=test.X[test.queries])["auc"] for M in (np.eye(56), test.planted)
+        cm.evaluation.retrieval_scores(M, test.X, *lists, queries=test.X[test.queries])["auc"]
+        for M in (np.eye(56), test.planted)
     ]
     assert 0.51 < scores[0] < 0.55
     assert 0.60 < scores[1] < 0.65
@@ -69,7 +70,7 @@ def test_learning_finds_what_euclidean_distance_does_not():
     assert not problem.rankings.dense
     M = cm.solve(problem, tol=1e-2).M
     euclid, learned, planted = (
-        cm.retrieval_scores(W, test.X, *test.lists(), queries=test.X[test.queries])["auc"]
+        cm.evaluation.retrieval_scores(W, test.X, *test.lists(), queries=test.X[test.queries])["auc"]
         for W in (np.eye(8), M, test.planted)
     )
     assert planted - learned < 0.3 * (planted - euclid)

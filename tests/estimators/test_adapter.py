@@ -56,8 +56,10 @@ def test_every_query_is_scored_by_a_metric_that_was_learned_without_its_fold(fit
             metric = mlr.get_mahalanobis_matrix()
         for name, scores in held.scores.items():
             for M, found in ((None, scores.before), (metric, scores.after)):
-                run = cm.rank_corpus(M, CORPUS, ASKED[rest], **IDS | {"query_ids": [QUERIES[row] for row in rest]})
-                expected = cm.score_run(run, QRELS.subset([QUERIES[row] for row in rest]), [name])
+                run = cm.evaluation.rank_corpus(
+                    M, CORPUS, ASKED[rest], **IDS | {"query_ids": [QUERIES[row] for row in rest]}
+                )
+                expected = cm.evaluation.score_run(run, QRELS.subset([QUERIES[row] for row in rest]), [name])
                 order = [expected.queries.index(QUERIES[row]) for row in rest]
                 np.testing.assert_allclose(found[rest], expected.scores[name][order], atol=0.03)
                 assert found[rest].mean() == pytest.approx(expected[name], abs=3e-3)
@@ -150,14 +152,17 @@ def test_a_cut_of_the_ranking_is_in_the_name_of_the_measure():
     for measure, deciding in (("AP", "AP@1000"), ("AP@1010", "AP@1010")):
         adapter = cm.RetrievalAdapter(measure, C=1.0, cv=2).fit(corpus, ASKED, QRELS, **names)
         k = int(deciding.partition("@")[2])
-        run = cm.rank_corpus(None, corpus, ASKED, k, **names)
-        expected = cm.score_run(run, QRELS, [deciding])[deciding]
+        run = cm.evaluation.rank_corpus(None, corpus, ASKED, k, **names)
+        expected = cm.evaluation.score_run(run, QRELS, [deciding])[deciding]
         assert adapter.held_out_.measure == deciding
         assert adapter.held_out_.deciding.before.mean() == pytest.approx(expected, rel=1e-12)
 
 
 def test_maps_that_were_not_solved_are_told_in_the_verdict():
-    path, adapter = cm.AdapterPath, cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS)
+    path, adapter = (
+        cm.estimators.AdapterPath,
+        cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS),
+    )
     assert "Not enough time" not in adapter.verdict
     adapter.path_ = path(adapter.path_.candidates, adapter.path_.mean, np.array([0.0, 0.7]), 1, "AP")
     assert "Not enough time: 1 of 1 choices have maps with a gap above 0.5" in adapter.verdict
@@ -189,8 +194,8 @@ def test_the_prior_is_what_is_fallen_back_on():
     assert not adapter.kept_
     np.testing.assert_allclose(adapter.components_, np.sqrt(prior), atol=1e-12)
     assert "the prior is returned" in adapter.verdict
-    run = cm.rank_corpus(prior, CORPUS, ASKED, **IDS)
-    assert adapter.held_out_.deciding.before.mean() == pytest.approx(cm.score_run(run, QRELS, ["AP"])["AP"])
+    run = cm.evaluation.rank_corpus(prior, CORPUS, ASKED, **IDS)
+    assert adapter.held_out_.deciding.before.mean() == pytest.approx(cm.evaluation.score_run(run, QRELS, ["AP"])["AP"])
 
 
 def test_queries_without_a_relevant_document_are_left_out_by_name():

@@ -170,7 +170,7 @@ def test_a_cross_validation_over_c_ends_in_its_first_solve(interrupt_at, share_c
 
 
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
-@pytest.mark.parametrize("solver", [None, cm.InteriorPoint()])
+@pytest.mark.parametrize("solver", [None, cm.solvers.InteriorPoint()])
 def test_a_path_ends_in_its_first_solve(interrupt_at, solver):
     begun = interrupt_at(2)
     problem = cm.RelativeComparisonProblem(X, cm.comparisons.triplets_from_labels(y, 100, 0))

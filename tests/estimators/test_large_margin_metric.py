@@ -39,14 +39,18 @@ def test_neighbours_on_rows_held_out_are_right_more_often(data, scaled):
     metric = cm.LargeMargin(tol=1e-3).fit(points[learn], labels[learn])
     held_out = points[learn], labels[learn], points[rest], labels[rest]
     assert metric.gap_ <= 1e-3
-    assert cm.knn_error(metric.get_mahalanobis_matrix(), *held_out) < cm.knn_error(np.eye(points.shape[1]), *held_out)
+    assert cm.evaluation.knn_error(metric.get_mahalanobis_matrix(), *held_out) < cm.evaluation.knn_error(
+        np.eye(points.shape[1]), *held_out
+    )
 
 
 def test_score_leaves_one_out():
     metric = cm.LargeMargin(n_neighbors=5, tol=1e-2).fit(X, Y)
     M = metric.get_mahalanobis_matrix()
     others = [np.delete(np.arange(len(X)), i) for i in range(len(X))]
-    errors = [cm.knn_error(M, X[rows], Y[rows], X[i : i + 1], Y[i : i + 1], 5) for i, rows in enumerate(others)]
+    errors = [
+        cm.evaluation.knn_error(M, X[rows], Y[rows], X[i : i + 1], Y[i : i + 1], 5) for i, rows in enumerate(others)
+    ]
     assert metric.score(X, Y) == pytest.approx(1.0 - np.mean(errors), abs=1e-12)
 
 

@@ -19,7 +19,7 @@ digits = cm.datasets.load("digits")
 ROWS = np.random.default_rng(5).permutation(len(digits.X))[:120]
 X, Y = digits.X[ROWS] / 16.0, np.asarray(digits.y)[ROWS]
 TRIPLETS = triplets_from_labels(Y, 400, 1)
-PAIRS, SIGNS = cm.balanced_pairs(Y, 400, 1)
+PAIRS, SIGNS = cm.methods.balanced_pairs(Y, 400, 1)
 
 OF_TUPLES = {
     "relative": (cm.RelativeComparisonMetric(), TRIPLETS, None),
@@ -138,7 +138,7 @@ def test_pairs_are_predicted_by_a_threshold_of_one():
     verdicts = np.array([T.verdicts(X[[i]], X[[j]])[0, 0] for i, j in PAIRS])
     assert (estimator.predict(PAIRS) == verdicts).all()
     assert estimator.score(PAIRS, SIGNS) == pytest.approx(roc_auc_score(SIGNS, -estimator.pair_distance(PAIRS)))
-    assert estimator.score(np.arange(len(X)), Y) == pytest.approx(cm.roc_area(T, X, Y))
+    assert estimator.score(np.arange(len(X)), Y) == pytest.approx(cm.evaluation.roc_area(T, X, Y))
     estimator.set_threshold(0.0)
     assert (estimator.predict(PAIRS) == -1).all()
     estimator.set_threshold(np.float64(1e9))

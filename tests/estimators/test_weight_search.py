@@ -60,7 +60,7 @@ def test_values_by_default_go_from_the_simplest_metric_on_and_the_best_is_fitted
 def test_of_equal_accuracies_the_simplest_metric_is_taken():
     accuracy = np.array([[0.8, 0.9, 1.0], [1.0, 0.9, 0.8], [0.7, 0.7, 0.7]])
     for name, values in (("C", [1.0, 10.0, 100.0]), ("reg", [1.0, 0.1, 0.01])):
-        path = cm.WeightPath(name, np.array(values), accuracy, 0.0 * accuracy, 3, 9, 9, 0.0)
+        path = cm.estimators.WeightPath(name, np.array(values), accuracy, 0.0 * accuracy, 3, 9, 9, 0.0)
         assert path.best == 1.0
 
 
@@ -123,7 +123,7 @@ def test_values_that_were_not_solved_are_not_chosen():
     assert search.reason_.startswith("not enough time: the choice of C takes more than")
     assert search.estimator_.C == cm.MLR().C
     gaps = np.array([[0.1, 0.2], [0.1, 0.9]])
-    path = cm.WeightPath("C", np.array([1.0, 2.0]), np.array([[0.5, 0.6], [0.9, 0.9]]), gaps, 3, 10, 10, 0.0)
+    path = cm.estimators.WeightPath("C", np.array([1.0, 2.0]), np.array([[0.5, 0.6], [0.9, 0.9]]), gaps, 3, 10, 10, 0.0)
     assert path.settings == {"C": 1.0}
     assert path.cells()[1][1] == "not solved in time"
 

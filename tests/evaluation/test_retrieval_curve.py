@@ -17,18 +17,22 @@ def example(seed=0, q=12, n=25):
 
 def test_mean_average_precision_is_scikit_learns():
     D, relevant = example()
-    found = cm.retrieval_curve(D, relevant)
+    found = cm.evaluation.retrieval_curve(D, relevant)
     expected = np.mean([average_precision_score(r, -d) for d, r in zip(D, relevant, strict=True)])
     assert found.mean_average_precision == pytest.approx(expected)
     assert found.queries == 12
-    assert cm.retrieval_curve(D, sp.csr_array(relevant)).mean_average_precision == found.mean_average_precision
+    assert (
+        cm.evaluation.retrieval_curve(D, sp.csr_array(relevant)).mean_average_precision == found.mean_average_precision
+    )
 
 
 def test_the_standard_error_is_that_of_a_mean_over_queries():
     D, relevant = example()
     scores = [average_precision_score(r, -d) for d, r in zip(D, relevant, strict=True)]
-    assert cm.retrieval_curve(D, relevant).standard_error == pytest.approx(np.std(scores, ddof=1) / np.sqrt(12))
-    assert np.isnan(cm.retrieval_curve(D[:1], relevant[:1]).standard_error)
+    assert cm.evaluation.retrieval_curve(D, relevant).standard_error == pytest.approx(
+        np.std(scores, ddof=1) / np.sqrt(12)
+    )
+    assert np.isnan(cm.evaluation.retrieval_curve(D[:1], relevant[:1]).standard_error)
 
 
 @pytest.mark.parametrize("levels", [(0.0, 0.1, 0.5, 0.9, 1.0), (1.0, 0.3)])
@@ -40,7 +44,7 @@ def test_interpolated_precision_by_brute_force(levels):
         for column, level in enumerate(levels):
             reached = [hits[k] / (k + 1) for k in range(d.size) if hits[k] >= 1 and hits[k] / r.sum() >= level - 1e-12]
             expected[row, column] = max(reached)
-    found = cm.retrieval_curve(D, relevant, levels)
+    found = cm.evaluation.retrieval_curve(D, relevant, levels)
     np.testing.assert_allclose(found.precision, expected.mean(axis=0))
 
 
@@ -50,14 +54,14 @@ def test_it_is_the_map_of_retrieval_scores():
     labels_x, labels_y = np.arange(15) % 3, np.arange(11) % 3
     problem = cm.CrossModalProblem(X, Y, labels_x, labels_y, 1.0, 0.1, 2, 3, 0)
     W = cm.solve(problem).M
-    mine = cm.retrieval_curve(problem.distances(W, X, Y), labels_x[:, None] == labels_y)
+    mine = cm.evaluation.retrieval_curve(problem.distances(W, X, Y), labels_x[:, None] == labels_y)
     items, queries = np.pad(Y, ((0, 0), (3, 0))), np.pad(X, ((0, 0), (0, 2)))
-    scores = cm.retrieval_scores(W, items, Relevance.between(labels_x, labels_y), queries=queries)
+    scores = cm.evaluation.retrieval_scores(W, items, Relevance.between(labels_x, labels_y), queries=queries)
     assert mine.mean_average_precision == pytest.approx(scores["map"])
 
 
 def test_ties_and_queries_without_relevant_items():
-    found = cm.retrieval_curve(np.zeros((2, 4)), [[0, 0, 0, 1], [0, 0, 0, 0]])
+    found = cm.evaluation.retrieval_curve(np.zeros((2, 4)), [[0, 0, 0, 1], [0, 0, 0, 0]])
     assert found.mean_average_precision == 0.25
     assert found.queries == 1
     assert str(found) == "MAP 0.2500   (1 queries)"
@@ -76,4 +80,4 @@ def test_ties_and_queries_without_relevant_items():
 )
 def test_malformed_arguments(arguments, message):
     with pytest.raises(InputError, match=message):
-        cm.retrieval_curve(*arguments)
+        cm.evaluation.retrieval_curve(*arguments)

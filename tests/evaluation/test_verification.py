@@ -49,26 +49,30 @@ def test_risks_are_the_means_over_listed_pairs(monkeypatch, seed, grid, raw, mar
     losses = (t <= 0.0).astype(float) if margin is None else np.maximum(0.0, 1.0 - t / gamma.astype(float))
     balanced = 0.5 * losses[r > 0].mean() + 0.5 * losses[r < 0].mean()
     options = {"margin": margin}
-    assert cm.empirical_risk(T, X, pairs, r, **options) == pytest.approx(losses.mean())
-    assert cm.empirical_risk(T, X, pairs, r, balanced=True, **options) == pytest.approx(balanced)
+    assert cm.evaluation.empirical_risk(T, X, pairs, r, **options) == pytest.approx(losses.mean())
+    assert cm.evaluation.empirical_risk(T, X, pairs, r, balanced=True, **options) == pytest.approx(balanced)
     for block in (verification.BLOCK_BYTES, 200):
         monkeypatch.setattr(verification, "BLOCK_BYTES", block)
-        assert cm.empirical_risk_from_labels(T, X, y, **options) == pytest.approx(balanced)
-        assert cm.empirical_risk_from_labels(T, X, y, balanced=False, **options) == pytest.approx(losses.mean())
+        assert cm.evaluation.empirical_risk_from_labels(T, X, y, **options) == pytest.approx(balanced)
+        assert cm.evaluation.empirical_risk_from_labels(T, X, y, balanced=False, **options) == pytest.approx(
+            losses.mean()
+        )
 
 
 def test_undecided_pairs_are_errors():
     X, y = np.array([[0.0], [1.0], [2.0]]), [0, 0, 1]
     T = cm.SimilarityOperator([[1.0]])
-    assert cm.empirical_risk(T, X, [[0, 1], [1, 2]], [1, -1]) == 1.0
-    assert cm.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 + 0.25)
+    assert cm.evaluation.empirical_risk(T, X, [[0, 1], [1, 2]], [1, -1]) == 1.0
+    assert cm.evaluation.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 + 0.25)
 
 
 @pytest.mark.parametrize("balanced", [True, False])
 def test_drawn_pairs_estimate_the_risk_of_all(balanced):
     X, y, T = task(3, n=60)
-    exact = cm.empirical_risk_from_labels(T, X, y, balanced=balanced, margin=1.0)
-    drawn = cm.empirical_risk_from_labels(T, X, y, balanced=balanced, margin=1.0, n_pairs=200_001, random_state=0)
+    exact = cm.evaluation.empirical_risk_from_labels(T, X, y, balanced=balanced, margin=1.0)
+    drawn = cm.evaluation.empirical_risk_from_labels(
+        T, X, y, balanced=balanced, margin=1.0, n_pairs=200_001, random_state=0
+    )
     assert drawn == pytest.approx(exact, rel=0.02)
     assert drawn != exact
 
@@ -80,8 +84,10 @@ def test_verifiers_err_on_average_by_the_risk_of_pairs(monkeypatch, seed, grid, 
     T = None if raw else T
     monkeypatch.setattr(verification, "BLOCK_BYTES", 1000)
     for balanced in (True, False):
-        errors = cm.verifier_errors(T, X, y, balanced=balanced)
-        assert errors.mean() == pytest.approx(cm.empirical_risk_from_labels(T, X, y, balanced=balanced), abs=1e-14)
+        errors = cm.evaluation.verifier_errors(T, X, y, balanced=balanced)
+        assert errors.mean() == pytest.approx(
+            cm.evaluation.empirical_risk_from_labels(T, X, y, balanced=balanced), abs=1e-14
+        )
     n = len(y)
     pairs, r = listed(y)
     D = squared(T, X, pairs)
@@ -90,16 +96,18 @@ def test_verifiers_err_on_average_by_the_risk_of_pairs(monkeypatch, seed, grid, 
         far, near = (D >= 1.0) & (r > 0) & mine, (D <= 1.0) & (r < 0) & mine
         assert errors[i] == pytest.approx((far.sum() + near.sum()) / (n - 1))
         expected = far.sum() / (n - 1) / (2 * np.mean(r > 0)) + near.sum() / (n - 1) / (2 * np.mean(r < 0))
-        assert cm.verifier_errors(T, X, y)[i] == pytest.approx(expected)
+        assert cm.evaluation.verifier_errors(T, X, y)[i] == pytest.approx(expected)
 
 
 def test_the_balanced_error_of_verdicts_is_the_balanced_risk():
     X, y, T = task(4, grid=True)
     off = ~np.eye(len(y), dtype=bool)
     r = np.where(y[:, None] == y, 1, -1)
-    assert cm.balanced_error(T.verdicts(X)[off], r[off]) == pytest.approx(cm.empirical_risk_from_labels(T, X, y))
-    assert cm.balanced_error([1, 0, -1, 0], [1, 1, -1, -1]) == 0.5
-    assert cm.balanced_error([-1, -1, -1], [1, -1, -1]) == 0.5
+    assert cm.evaluation.balanced_error(T.verdicts(X)[off], r[off]) == pytest.approx(
+        cm.evaluation.empirical_risk_from_labels(T, X, y)
+    )
+    assert cm.evaluation.balanced_error([1, 0, -1, 0], [1, 1, -1, -1]) == 0.5
+    assert cm.evaluation.balanced_error([-1, -1, -1], [1, -1, -1]) == 0.5
 
 
 def test_the_class_of_a_similar_pair_is_drawn_by_its_square():
@@ -107,8 +115,10 @@ def test_the_class_of_a_similar_pair_is_drawn_by_its_square():
     X = np.r_[np.zeros(20), [10.0, 20.0]][:, None]
     y = np.r_[np.zeros(20), 1, 1]
     T = cm.SimilarityOperator([[1.0]])
-    assert cm.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 * 2 / 382)
-    assert cm.empirical_risk_from_labels(T, X, y, n_pairs=400_000, random_state=0) == pytest.approx(0.0026, rel=0.1)
+    assert cm.evaluation.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 * 2 / 382)
+    assert cm.evaluation.empirical_risk_from_labels(T, X, y, n_pairs=400_000, random_state=0) == pytest.approx(
+        0.0026, rel=0.1
+    )
 
 
 @pytest.mark.parametrize(("seed", "grid", "raw"), CASES)
@@ -120,18 +130,18 @@ def test_the_roc_area_is_that_of_all_pairs(monkeypatch, seed, grid, raw):
     expected = roc_auc_score(r, -squared(T, X, pairs))
     for block in (verification.BLOCK_BYTES, 500):
         monkeypatch.setattr(verification, "BLOCK_BYTES", block)
-        assert cm.roc_area(T, X, y) == pytest.approx(expected, abs=1e-12)
+        assert cm.evaluation.roc_area(T, X, y) == pytest.approx(expected, abs=1e-12)
     few = np.where(y == 3, 1, 0)
     r = listed(few)[1]
     assert (r > 0).sum() > (r < 0).sum()
-    assert cm.roc_area(T, X, few) == pytest.approx(roc_auc_score(r, -squared(T, X, pairs)), abs=1e-12)
+    assert cm.evaluation.roc_area(T, X, few) == pytest.approx(roc_auc_score(r, -squared(T, X, pairs)), abs=1e-12)
 
 
 def test_ties_count_half_and_order_counts_all():
     X, y = np.array([[0.0], [0.1], [5.0], [5.1]]), [0, 0, 1, 1]
-    assert cm.roc_area(None, X, y) == 1.0
-    assert cm.roc_area(None, X, [0, 1, 0, 1]) == pytest.approx(0.25)
-    assert cm.roc_area(cm.SimilarityOperator(np.zeros((1, 1))), X, y) == 0.5
+    assert cm.evaluation.roc_area(None, X, y) == 1.0
+    assert cm.evaluation.roc_area(None, X, [0, 1, 0, 1]) == pytest.approx(0.25)
+    assert cm.evaluation.roc_area(cm.SimilarityOperator(np.zeros((1, 1))), X, y) == 0.5
 
 
 @pytest.mark.parametrize("grid", [False, True])
@@ -141,7 +151,7 @@ def test_the_points_of_the_roc_curve_lie_on_it(grid, merged):
     y = np.where(y == 3, 1, 0) if merged else y
     pairs, r = listed(y)
     D = squared(T, X, pairs)
-    curve = cm.roc_curve(T, X, y, n_points=12)
+    curve = cm.evaluation.roc_curve(T, X, y, n_points=12)
     assert 8 <= curve.thresholds.size <= 14
     assert (curve.false_positive_rate[0], curve.true_positive_rate[0]) == (0.0, 0.0)
     assert (curve.false_positive_rate[-1], curve.true_positive_rate[-1]) == (1.0, 1.0)
@@ -176,24 +186,28 @@ def test_the_exact_error_of_single_prototypes_is_the_mean_over_all_choices(monke
     X, y, T = task(seed, n=11, d=2, classes=4 if seed else 2, grid=grid)
     Z = X @ T.components.T
     monkeypatch.setattr(verification, "BLOCK_BYTES", 300)
-    assert cm.single_prototype_error(T, X, y, n_draws=None) == pytest.approx(every_choice(Z, y), abs=1e-12)
+    assert cm.evaluation.single_prototype_error(T, X, y, n_draws=None) == pytest.approx(every_choice(Z, y), abs=1e-12)
 
 
 def test_a_class_of_one_is_always_its_own_prototype():
     X, y = np.array([[0.0], [1.0], [3.0], [3.5]]), np.array([0, 0, 1, 0])
-    assert cm.single_prototype_error(None, X, y, n_draws=None) == pytest.approx(every_choice(X, y))
-    assert cm.single_prototype_error(None, X, y, 2000, 0) == pytest.approx(every_choice(X, y), abs=0.03)
+    assert cm.evaluation.single_prototype_error(None, X, y, n_draws=None) == pytest.approx(every_choice(X, y))
+    assert cm.evaluation.single_prototype_error(None, X, y, 2000, 0) == pytest.approx(every_choice(X, y), abs=0.03)
 
 
 @pytest.mark.parametrize("grid", [False, True])
 def test_drawn_prototypes_approach_the_exact_error(grid):
     X, y, T = task(6, n=40, grid=grid)
-    exact = cm.single_prototype_error(T, X, y, n_draws=None)
-    assert cm.single_prototype_error(T, X, y, 3000, random_state=1) == pytest.approx(exact, abs=0.01)
-    assert cm.single_prototype_error(T, X, y, 5, random_state=1) == cm.single_prototype_error(T, X, y, 5, 1)
+    exact = cm.evaluation.single_prototype_error(T, X, y, n_draws=None)
+    assert cm.evaluation.single_prototype_error(T, X, y, 3000, random_state=1) == pytest.approx(exact, abs=0.01)
+    assert cm.evaluation.single_prototype_error(T, X, y, 5, random_state=1) == cm.evaluation.single_prototype_error(
+        T, X, y, 5, 1
+    )
     # All prototypes equally near: as good as guessing.
-    assert cm.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y) == pytest.approx(0.75)
-    assert cm.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y, None) == pytest.approx(0.75)
+    assert cm.evaluation.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y) == pytest.approx(0.75)
+    assert cm.evaluation.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y, None) == pytest.approx(
+        0.75
+    )
 
 
 @given(st.integers(0, 10_000), st.integers(3, 14), st.integers(1, 3), st.floats(1e-6, 1e6))
@@ -201,20 +215,24 @@ def test_shapes_scales_and_rounding(seed, n, d, scale):
     rng = np.random.default_rng(seed)
     X, y = scale * rng.standard_normal((n, d)), np.r_[0, 0, 1, rng.integers(0, 3, n - 3)]
     pairs, r = listed(y)
-    assert cm.roc_area(None, X, y) == pytest.approx(roc_auc_score(r, -squared(None, X / scale, pairs)), abs=1e-9)
+    assert cm.evaluation.roc_area(None, X, y) == pytest.approx(
+        roc_auc_score(r, -squared(None, X / scale, pairs)), abs=1e-9
+    )
     T = cm.SimilarityOperator(np.eye(d) / scale)
-    assert cm.verifier_errors(T, X, y).mean() == pytest.approx(cm.empirical_risk_from_labels(T, X, y), abs=1e-12)
-    assert 0.0 <= cm.single_prototype_error(T, X, y, None) <= 1.0
+    assert cm.evaluation.verifier_errors(T, X, y).mean() == pytest.approx(
+        cm.evaluation.empirical_risk_from_labels(T, X, y), abs=1e-12
+    )
+    assert 0.0 <= cm.evaluation.single_prototype_error(T, X, y, None) <= 1.0
 
 
 def test_memory_does_not_grow_with_all_pairs():
     rng = np.random.default_rng(0)
     n = 6_000
     X, y = rng.standard_normal((n, 4)), rng.integers(0, 20, n)
-    cm.roc_area(None, X[:100], y[:100])
+    cm.evaluation.roc_area(None, X[:100], y[:100])
     tracemalloc.start()
-    area = cm.roc_area(None, X, y)
-    risk = cm.empirical_risk_from_labels(None, X, y)
+    area = cm.evaluation.roc_area(None, X, y)
+    risk = cm.evaluation.empirical_risk_from_labels(None, X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.49 < area < 0.51
@@ -224,11 +242,11 @@ def test_memory_does_not_grow_with_all_pairs():
 
 def test_anything_that_transforms_will_do():
     X, y, _ = task(7)
-    projection = cm.make_projection("gaussian", X, 2, 0)
+    projection = cm.features.make_projection("gaussian", X, 2, 0)
     T = cm.SimilarityOperator(projection.L)
-    assert cm.roc_area(projection, X, y) == pytest.approx(cm.roc_area(T, X, y))
+    assert cm.evaluation.roc_area(projection, X, y) == pytest.approx(cm.evaluation.roc_area(T, X, y))
     with pytest.raises(InputError, match=r"T must be a SimilarityOperator, .* got ndarray"):
-        cm.roc_area(np.eye(3), X, y)
+        cm.evaluation.roc_area(np.eye(3), X, y)
 
 
 def test_combinations_not_repetitions():

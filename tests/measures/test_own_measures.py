@@ -127,7 +127,7 @@ def test_a_subclass_with_gains_of_its_own_is_not_pairwise():
     problem = ranking(LastPair())
     with pytest.raises(DualError, match="SmoothedPairs is for pairwise measures"):
         problem.dual_bound(SmoothedPairs(np.eye(3), 1.0))
-    assert cm.SmoothedNewton().unsupported(problem) is not None
+    assert cm.solvers.SmoothedNewton().unsupported(problem) is not None
 
 
 @pytest.mark.parametrize(

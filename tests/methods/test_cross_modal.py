@@ -236,7 +236,7 @@ def test_factor_analysis_maximises_the_trace_and_no_more():
     rng = np.random.default_rng(3)
     X, Y = rng.standard_normal((30, 4)), rng.standard_normal((30, 3))
     X[:, 0] *= 20.0
-    U, V = cm.factor_analysis(X, Y, 2)
+    U, V = cm.methods.factor_analysis(X, Y, 2)
     np.testing.assert_allclose(U.T @ U, np.eye(2), atol=1e-12)
     np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
     trace = np.trace(U.T @ X.T @ Y @ V)
@@ -246,7 +246,7 @@ def test_factor_analysis_maximises_the_trace_and_no_more():
         assert np.trace(u.T @ X.T @ Y @ v) <= trace + 1e-9
         better |= np.sum((X @ u - Y @ v) ** 2) < np.sum((X @ U - Y @ V) ** 2)
     assert better
-    wide, _ = cm.factor_analysis(X, Y, 6)
+    wide, _ = cm.methods.factor_analysis(X, Y, 6)
     assert wide.shape == (4, 6)
     assert not wide[:, 3:].any()
 
@@ -301,6 +301,6 @@ def test_malformed_arguments():
     with pytest.raises(InputError, match="X and Y must have 3 and 2 features"):
         problem.distances(np.eye(5), X, X)
     with pytest.raises(InputError, match="coupled row by row"):
-        cm.factor_analysis(X, Y, 1)
+        cm.methods.factor_analysis(X, Y, 1)
     with pytest.raises(InputError, match="c must be a positive integer"):
         problem.initial_factor(0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import convexmetric as cm
-from convexmetric.audit import read_certificate, read_metric, write_solution
+from convexmetric.audits import read_certificate, read_metric, write_solution
 from convexmetric.errors import InputError
 
 

@@ -189,7 +189,7 @@ def test_draws_follow_the_oracle(balanced):
     """Every pair of different points by its probability: half for each kind, uniform within; or uniform over all."""
     y = np.array([0, 0, 0, 0, 1, 1, 2])
     size = 200_000
-    pairs, r = cm.balanced_pairs(y, size, 0, balanced=balanced)
+    pairs, r = cm.methods.balanced_pairs(y, size, 0, balanced=balanced)
     i, j = pairs.T
     assert (i != j).all()
     np.testing.assert_array_equal(r, np.where(y[i] == y[j], 1.0, -1.0))
@@ -224,7 +224,7 @@ def test_repeated_pairs_weigh_as_often_as_they_come():
 def test_more_features_than_points_are_a_span(norm):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8, 30))
-    pairs, r = cm.balanced_pairs(np.arange(8) % 2, 12, 0)
+    pairs, r = cm.methods.balanced_pairs(np.arange(8) % 2, 12, 0)
     problem = cm.PairMarginProblem(X, pairs, r, 0.3, norm=norm)
     sparse = cm.PairMarginProblem(sp.csr_array(X), pairs, r, 0.3, norm=norm)
     solution = cm.solve(problem, 1e-8)
@@ -266,7 +266,7 @@ def test_descent_on_as_many_vectors_as_pairs_ends_at_the_certified_optimum():
     """Theorem 14, with hinges rounded off; one vector would be enough, but some starts end at local minima."""
     rng = np.random.default_rng(3)
     X, labels = rng.standard_normal((14, 4)), np.arange(14) % 3
-    pairs, r = cm.balanced_pairs(labels, 20, 0)
+    pairs, r = cm.methods.balanced_pairs(labels, 20, 0)
     problem = cm.PairMarginProblem(X, pairs, r, reg=0.05)
     optimum = cm.solve(problem, 1e-8)
     D = X[pairs[:, 0]] - X[pairs[:, 1]]

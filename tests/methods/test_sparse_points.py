@@ -80,10 +80,10 @@ def test_estimators_and_scores_take_sparse_metrics():
     M = model.get_mahalanobis_matrix()
     assert sp.issparse(M)
     X = X.toarray()
-    assert cm.knn_error(M, X, Y, X, Y) == cm.knn_error(M.diagonal(), X, Y, X, Y)
-    ranked, same = (cm.rank_corpus(metric, X, X) for metric in (M, M.toarray()))
+    assert cm.evaluation.knn_error(M, X, Y, X, Y) == cm.evaluation.knn_error(M.diagonal(), X, Y, X, Y)
+    ranked, same = (cm.evaluation.rank_corpus(metric, X, X) for metric in (M, M.toarray()))
     qrels = cm.datasets.Qrels.from_matrix((Y[:, None] == Y).astype(int))
-    assert cm.score_run(ranked, qrels, ["AP"]).means == cm.score_run(same, qrels, ["AP"]).means
+    assert cm.evaluation.score_run(ranked, qrels, ["AP"]).means == cm.evaluation.score_run(same, qrels, ["AP"]).means
 
 
 def test_a_sparse_matrix_that_is_not_diagonal_is_refused():

@@ -80,7 +80,7 @@ def test_above_reg_max_every_triplet_violates_its_margin(share):
 def test_a_projected_metric_measures_the_original_points():
     points = sp.csr_array(np.where(np.abs(X) > 0.6, X, 0.0))
     problem = cm.TripletProblem.from_labels(
-        points, Y, 2, 2, reg=1e-3, projection=cm.make_projection("gaussian", points, 3, 0)
+        points, Y, 2, 2, reg=1e-3, projection=cm.features.make_projection("gaussian", points, 3, 0)
     )
     solution = cm.solve(problem)
     V, R = problem.rankings.X, solution.certificate.M
@@ -90,16 +90,16 @@ def test_a_projected_metric_measures_the_original_points():
     assert difference @ solution.M @ difference == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("letter", list(cm.VARIANTS))
+@pytest.mark.parametrize("letter", list(cm.methods.VARIANTS))
 def test_every_variant_by_name(letter):
-    variant = cm.VARIANTS[letter]
+    variant = cm.methods.VARIANTS[letter]
     problem = variant.problem(cm.TripletProblem.from_graph, sp.csr_array(X), A, reg=0.1, r=4, random_state=0)
     assert isinstance(problem.cone, NonnegativeDiagonal) == (letter in "ABCD")
     assert problem.intra == float(letter in "BDGIL")
     assert problem.inter == float(letter in "CDHI")
     assert cm.solve(problem, tol=1e-5).gap <= 1e-5
     assert ("tr(R)" in str(problem)) == (letter == "E")
-    assert len(cm.VARIANTS) == 11
+    assert len(cm.methods.VARIANTS) == 11
 
 
 def test_sampled_pair_terms_are_right_on_average():

@@ -380,7 +380,7 @@ def test_spectra_are_drawn_from_the_largest_down(solution):
 
 def test_roc_curves_carry_their_points_and_areas(data):
     X, y = data
-    curve = cm.roc_curve(None, X, y)
+    curve = cm.evaluation.roc_curve(None, X, y)
     axes = Figure().subplots(1, 2)
     assert plot_roc(curve, axes[0]) is axes[0]
     assert plot_roc({"before": curve, "after": curve}, axes[1]) is axes[1]
@@ -394,7 +394,7 @@ def test_roc_curves_carry_their_points_and_areas(data):
 
 def test_precision_and_recall_are_those_of_the_curve(data):
     X, y = data
-    curve = cm.retrieval_curve(cdist(X, X), y[:, None] == y)
+    curve = cm.evaluation.retrieval_curve(cdist(X, X), y[:, None] == y)
     ax = Figure().subplots()
     assert plot_precision_recall({"Euclidean": curve}, ax) is ax
     (line,) = ax.get_lines()
@@ -442,13 +442,13 @@ def test_only_queries_and_places_that_exist_are_drawn(data):
 def trails(solution):
     problem = solution.problem
     given = [problem.cone.identity(), 2.0 * solution.M, 1.5 * solution.M, 1.6 * solution.M]
-    theirs = cm.audit_iterates(problem, given, [0.1, 0.2, 0.4, 0.5], [1, 2, 3, 4], solution, "theirs")
-    return theirs, cm.audit_iterates(problem, given[:2], reference=solution, name="no clock"), solution
+    theirs = cm.audits.audit_iterates(problem, given, [0.1, 0.2, 0.4, 0.5], [1, 2, 3, 4], solution, "theirs")
+    return theirs, cm.audits.audit_iterates(problem, given[:2], reference=solution, name="no clock"), solution
 
 
 def test_trails_are_drawn_best_so_far_above_the_floor(trails):
     theirs, without, solution = trails
-    ours = cm.AuditTrail.of_solution(solution)
+    ours = cm.audits.AuditTrail.of_solution(solution)
     axes = plot_trails([theirs, without, ours])
     seconds, passes = axes
     lines = {line.get_label(): line for line in passes.get_lines() if not line.get_label().startswith("_")}
@@ -533,7 +533,7 @@ def test_bars_are_the_largest_shares_of_the_trace():
 
 def test_a_path_of_weights_shows_means_deviations_and_the_choice():
     accuracy = np.array([[0.5, 0.7], [0.9, 0.9], [0.8, 0.6]])
-    path = cm.WeightPath("reg", np.array([1.0, 0.1, 0.01]), accuracy, 0.0 * accuracy, 3, 9, 9, 0.0)
+    path = cm.estimators.WeightPath("reg", np.array([1.0, 0.1, 0.01]), accuracy, 0.0 * accuracy, 3, 9, 9, 0.0)
     ax = plot_weight_path(path)
     curve, line = ax.containers[0][0], ax.lines[-1]
     assert_allclose(curve.get_xydata(), np.column_stack([path.values, [0.6, 0.9, 0.7]]))

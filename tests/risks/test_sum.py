@@ -5,7 +5,7 @@ import pytest
 from samples import clarabel, random_metric
 
 import convexmetric as cm
-from convexmetric.audit import write_solution
+from convexmetric.audits import write_solution
 from convexmetric.comparisons import PairDistances, Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import DualError, InputError

@@ -312,7 +312,7 @@ def test_passes_that_lack_a_shard_end_a_solve_on_samples_with_a_lower_bound(writ
     risk, folder = written["labels, MAP"]
     whole = cm.solve(cm.MetricProblem(risk, Trace(1.0)))
     sharded = ShardedRisk(folder, shards=5).on(Losing({2}))
-    solver = cm.SampledCuttingPlanes(least=risk.parts // 8, pieces=8)
+    solver = cm.solvers.SampledCuttingPlanes(least=risk.parts // 8, pieces=8)
     solution = solve(cm.MetricProblem(sharded, Trace(1.0)), solver=solver)
     assert solution.status == "stalled"
     assert solution.upper_bound == np.inf

@@ -41,7 +41,7 @@ def test_eigenvalues_and_operator_of_listed_pairs(balanced, c):
     _, X, pairs, y = sample()
     weights, mean_eta = weights_of(y, c, balanced)
     A = explicit(X, pairs, weights)
-    found = cm.hyperbolic_pca(X, pairs, y, d=3, c=c, balanced=balanced)
+    found = cm.similarity.hyperbolic_pca(X, pairs, y, d=3, c=c, balanced=balanced)
     np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(A)[::-1], atol=1e-12)
     assert found.value == pytest.approx(found.eigenvalues[:3].sum())
     assert found.mean_eta == pytest.approx(mean_eta)
@@ -56,8 +56,8 @@ def test_labels_are_all_their_pairs(balanced):
     rng, X, _, _ = sample(1)
     y = rng.integers(0, 4, len(X))
     pairs, r = every_pair(y)
-    listed = cm.hyperbolic_pca(X, pairs, r, d=2, c=3.0, balanced=balanced)
-    never_listed = cm.hyperbolic_pca_from_labels(X + 100.0, y, d=2, c=3.0, balanced=balanced)
+    listed = cm.similarity.hyperbolic_pca(X, pairs, r, d=2, c=3.0, balanced=balanced)
+    never_listed = cm.similarity.hyperbolic_pca_from_labels(X + 100.0, y, d=2, c=3.0, balanced=balanced)
     np.testing.assert_allclose(never_listed.eigenvalues, listed.eigenvalues, atol=1e-10)
     np.testing.assert_allclose(
         never_listed.operator.squared_distances(X), listed.operator.squared_distances(X), atol=1e-9
@@ -71,7 +71,7 @@ def test_labels_are_all_their_pairs(balanced):
 def test_no_projection_does_better(seed, d, c):
     """Proposition 17."""
     rng, X, pairs, y = sample(seed, n=8, d=4, m=12)
-    found = cm.hyperbolic_pca(X, pairs, y, d=d, c=c)
+    found = cm.similarity.hyperbolic_pca(X, pairs, y, d=d, c=c)
     A = explicit(X, pairs, weights_of(y, c, False)[0])
     for _ in range(20):
         basis = np.linalg.qr(rng.standard_normal((4, d)))[0]
@@ -85,8 +85,8 @@ def test_the_affine_bound_is_above_the_empirical_risk(balanced, c):
     for seed in range(5):
         _, X, pairs, y = sample(seed)
         X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
-        found = cm.hyperbolic_pca(X, pairs, y, d=2, c=c, balanced=balanced)
-        risk = cm.empirical_risk(found.operator, X, pairs, y, balanced=balanced)
+        found = cm.similarity.hyperbolic_pca(X, pairs, y, d=2, c=c, balanced=balanced)
+        risk = cm.evaluation.empirical_risk(found.operator, X, pairs, y, balanced=balanced)
         assert risk <= found.empirical_bound + 1e-12
         if c >= np.sqrt(2) and not balanced:
             bound = found.risk_bound(X, pairs, y)
@@ -95,11 +95,11 @@ def test_the_affine_bound_is_above_the_empirical_risk(balanced, c):
 
 def test_the_default_takes_all_positive_eigenvalues_and_no_others():
     _, X, pairs, y = sample(2)
-    found = cm.hyperbolic_pca(X, pairs, y, c=1.5)
+    found = cm.similarity.hyperbolic_pca(X, pairs, y, c=1.5)
     positive = int(np.sum(found.eigenvalues > 0.0))
     assert 0 < positive < 5
     assert len(found.operator.components) == positive
-    values = [cm.hyperbolic_pca(X, pairs, y, d=d, c=1.5).value for d in range(1, 6)]
+    values = [cm.similarity.hyperbolic_pca(X, pairs, y, d=d, c=1.5).value for d in range(1, 6)]
     assert found.value == max(values) == values[positive - 1]
 
 
@@ -110,9 +110,9 @@ def test_more_features_than_points(labelled):
     y = rng.integers(0, 3, 20)
     if labelled:
         pairs, r = every_pair(y)
-        found = cm.hyperbolic_pca_from_labels(X, y, d=3, balanced=False)
+        found = cm.similarity.hyperbolic_pca_from_labels(X, y, d=3, balanced=False)
     else:
-        found = cm.hyperbolic_pca(X, pairs, r, d=3)
+        found = cm.similarity.hyperbolic_pca(X, pairs, r, d=3)
     A = explicit(X, pairs, weights_of(r, 2.0, False)[0])
     values = np.linalg.eigvalsh(A)[::-1]
     np.testing.assert_allclose(found.eigenvalues[:3], values[:3], atol=1e-9)
@@ -124,9 +124,9 @@ def test_more_features_than_points(labelled):
 def test_a_dimension_chosen_by_the_pairs_has_its_price():
     _, X, pairs, y = sample(6)
     X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
-    chosen = cm.hyperbolic_pca(X, pairs, y, c=1.5)
+    chosen = cm.similarity.hyperbolic_pca(X, pairs, y, c=1.5)
     d = len(chosen.operator.components)
-    given = cm.hyperbolic_pca(X, pairs, y, c=1.5, d=d)
+    given = cm.similarity.hyperbolic_pca(X, pairs, y, c=1.5, d=d)
     found = chosen.risk_bound(X, pairs, y, delta=0.1)
     assert found.delta == 0.1
     assert found.value == pytest.approx(given.risk_bound(X, pairs, y, delta=0.1 / (d * (d + 1))).value)
@@ -153,7 +153,7 @@ def test_a_kernel_is_the_same_as_its_dual_form():
     """In H the eigenvectors are sums of points with coefficients u: K L K u = lambda K u, L the weighted Laplacian."""
     rng, X, pairs, y = sample(4, n=12, d=3)
     span = Span(X)
-    found = cm.hyperbolic_pca(X, pairs, y, d=2, c=2.0, embedding=span)
+    found = cm.similarity.hyperbolic_pca(X, pairs, y, d=2, c=2.0, embedding=span)
     weights = weights_of(y, 2.0, False)[0]
     B = np.zeros((len(pairs), 12))
     B[np.arange(len(pairs)), pairs[:, 0]] += 1.0
@@ -176,10 +176,10 @@ def test_it_finds_the_plane_of_the_classes():
     y = np.repeat(np.arange(6), 15)
     X = rng.standard_normal((90, 8)) * np.r_[0.1, 0.1, np.full(6, 3.0)]
     X[:, :2] += 4.0 * rng.standard_normal((6, 2))[y]
-    found = cm.hyperbolic_pca_from_labels(X, y, d=2, c=1.5)
+    found = cm.similarity.hyperbolic_pca_from_labels(X, y, d=2, c=1.5)
     cosines = np.linalg.svd(found.operator.components[:, :2])[1] / 1.5
     assert cosines.min() > 0.9
-    assert cm.roc_area(found.operator, X, y) > 0.95 > 0.8 > cm.roc_area(None, X, y)
+    assert cm.evaluation.roc_area(found.operator, X, y) > 0.95 > 0.8 > cm.evaluation.roc_area(None, X, y)
 
 
 def test_the_bound_of_all_pairs_is_that_of_the_listed_ones_with_half_as_many_pairs_as_points():
@@ -189,7 +189,7 @@ def test_the_bound_of_all_pairs_is_that_of_the_listed_ones_with_half_as_many_pai
     X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
     pairs, r = every_pair(y)
     for d in (2, None):
-        found = cm.hyperbolic_pca_from_labels(X, y, d=d, c=3.0, balanced=False)
+        found = cm.similarity.hyperbolic_pca_from_labels(X, y, d=d, c=3.0, balanced=False)
         bound = found.risk_bound_from_labels(X, y, delta=0.1)
         listed = found.risk_bound(X, pairs, r, delta=0.1)
         assert bound.empirical == pytest.approx(listed.empirical)
@@ -213,7 +213,7 @@ def test_the_operator_of_all_pairs_is_the_mean_over_orders_of_independent_pairs(
         signs = np.where(y[chosen[:, 0]] == y[chosen[:, 1]], 1, -1)
         halves.append(explicit(X, chosen, weights_of(signs, c, False)[0]))
     np.testing.assert_allclose(np.mean(halves, axis=0), explicit(X, pairs, weights), atol=1e-12)
-    never_listed = cm.hyperbolic_pca_from_labels(X, y, d=1, c=c, balanced=False)
+    never_listed = cm.similarity.hyperbolic_pca_from_labels(X, y, d=1, c=c, balanced=False)
     np.testing.assert_allclose(never_listed.eigenvalues, np.linalg.eigvalsh(np.mean(halves, axis=0))[::-1], atol=1e-12)
 
 
@@ -233,13 +233,13 @@ def test_theorem_16_holds_for_all_pairs_of_a_known_distribution():
     by_all, by_half = [], []
     for _ in range(400):
         drawn = rng.integers(6, size=n)
-        found = cm.hyperbolic_pca_from_labels(X[drawn], y[drawn], d=1, c=c, balanced=False)
+        found = cm.similarity.hyperbolic_pca_from_labels(X[drawn], y[drawn], d=1, c=c, balanced=False)
         pairs, r = every_pair(y[drawn])
         by_all.append(deviation(explicit(X[drawn], pairs, weights_of(r, c, False)[0])))
         half = np.arange(n).reshape(-1, 2)
         signs = np.where(y[drawn][half[:, 0]] == y[drawn][half[:, 1]], 1, -1)
         by_half.append(deviation(explicit(X[drawn], half, weights_of(signs, c, False)[0])))
-        risk = share * cm.empirical_risk(found.operator, X, different, kinds)
+        risk = share * cm.evaluation.empirical_risk(found.operator, X, different, kinds)
         assert risk <= found.risk_bound_from_labels(X[drawn], y[drawn], delta=delta).value
     allowed = 2.0 / np.sqrt(n // 2) * (c**2 + c**2 * np.sqrt(2.0 * np.log(1.0 / delta)))
     assert np.mean(np.array(by_all) > allowed) <= delta
@@ -250,9 +250,9 @@ def test_theorem_16_holds_for_all_pairs_of_a_known_distribution():
 def test_all_pairs_need_a_diameter_of_one_and_an_operator_of_the_class():
     X, y = np.array([[0.0], [0.5], [1.2]]), [0, 0, 1]
     with pytest.raises(cm.errors.InputError, match=r"1\.2 apart"):
-        cm.hyperbolic_pca_from_labels(X, y, c=2.0).risk_bound_from_labels(X, y)
+        cm.similarity.hyperbolic_pca_from_labels(X, y, c=2.0).risk_bound_from_labels(X, y)
     T = cm.SimilarityOperator([[3.0]])
     with pytest.raises(cm.errors.InputError, match="but has 3 and 9"):
-        cm.affine_risk_bound_from_labels(T, X / 2.0, y, c=2.0, radius=4.0)
+        cm.similarity.affine_risk_bound_from_labels(T, X / 2.0, y, c=2.0, radius=4.0)
     with pytest.raises(cm.errors.InputError, match="one label a point"):
-        cm.affine_risk_bound_from_labels(T, X / 2.0, y[1:], c=3.0, radius=9.0)
+        cm.similarity.affine_risk_bound_from_labels(T, X / 2.0, y[1:], c=3.0, radius=9.0)

@@ -52,7 +52,7 @@ SPREAD = sqrt(1.0 + 0.36**2 + 0.64**2)
     ],
 )
 def test_the_terms_by_hand(options, empirical, complexity, confidence, source):
-    bound = cm.risk_bound(T, X, PAIRS, R, delta=DELTA, **options)
+    bound = cm.similarity.risk_bound(T, X, PAIRS, R, delta=DELTA, **options)
     assert bound.empirical == pytest.approx(empirical)
     assert bound.complexity == pytest.approx(complexity)
     assert bound.confidence == pytest.approx(confidence)
@@ -66,10 +66,10 @@ def test_affine_losses_by_hand():
     c, radius, m = 2.0, NORM, 3
     eta = np.array([1 / 3, -1.0, -1.0])
     operator = float(np.mean(eta * [4.0, 1.44, 0.64]))
-    known = cm.affine_risk_bound(T, X, PAIRS, R, c=c, radius=radius, delta=DELTA, balanced=True)
+    known = cm.similarity.affine_risk_bound(T, X, PAIRS, R, c=c, radius=radius, delta=DELTA, balanced=True)
     assert known.empirical == pytest.approx(c**2 / (2 * (c**2 - 1)) - operator)
     assert known.value - known.empirical == pytest.approx(2 / sqrt(m) * (radius + c**2 * sqrt(2 * log(1 / DELTA))))
-    estimated = cm.affine_risk_bound(T, X, PAIRS, R, c=c, radius=radius, delta=DELTA)
+    estimated = cm.similarity.affine_risk_bound(T, X, PAIRS, R, c=c, radius=radius, delta=DELTA)
     assert estimated.empirical == pytest.approx(1.0 + eta.mean() - operator)
     assert estimated.complexity == known.complexity
     assert estimated.confidence == pytest.approx(
@@ -78,29 +78,35 @@ def test_affine_losses_by_hand():
 
 
 def test_transfer_by_hand():
-    assert cm.transfer_bound(0.1, 200, delta=0.05).value == pytest.approx(0.1 + sqrt(log(20) / 400))
-    assert cm.transfer_bound(0.1, 200, delta=0.05, n_operators=4).value == pytest.approx(0.1 + sqrt(log(80) / 400))
-    assert cm.transfer_bound(0.1, 200, n_operators=4).complexity > cm.transfer_bound(0.1, 200).complexity == 0.0
+    assert cm.similarity.transfer_bound(0.1, 200, delta=0.05).value == pytest.approx(0.1 + sqrt(log(20) / 400))
+    assert cm.similarity.transfer_bound(0.1, 200, delta=0.05, n_operators=4).value == pytest.approx(
+        0.1 + sqrt(log(80) / 400)
+    )
+    assert (
+        cm.similarity.transfer_bound(0.1, 200, n_operators=4).complexity
+        > cm.similarity.transfer_bound(0.1, 200).complexity
+        == 0.0
+    )
 
 
 def test_assumptions_are_checked():
     for call in (
-        lambda X: cm.risk_bound(T, X, PAIRS, R),
-        lambda X: cm.risk_bound(T, X, PAIRS, R, radius=5.0),
-        lambda X: cm.affine_risk_bound(T, X, PAIRS, R, c=2.0, radius=5.0),
+        lambda X: cm.similarity.risk_bound(T, X, PAIRS, R),
+        lambda X: cm.similarity.risk_bound(T, X, PAIRS, R, radius=5.0),
+        lambda X: cm.similarity.affine_risk_bound(T, X, PAIRS, R, c=2.0, radius=5.0),
     ):
         call(X)
         with pytest.raises(InputError, match=r"X has points 1\.1 apart, but this bound needs a diameter of at most 1"):
             call(1.1 * X)
-    cm.risk_bound(T, 1.1 * X, PAIRS, R, data_dependent=True)
+    cm.similarity.risk_bound(T, 1.1 * X, PAIRS, R, data_dependent=True)
     with pytest.raises(InputError, match=r"radius must be at least \|\|T\*T\|\|_2 = 4.12311 of the operator"):
-        cm.risk_bound(T, X, PAIRS, R, radius=4.0)
+        cm.similarity.risk_bound(T, X, PAIRS, R, radius=4.0)
     with pytest.raises(InputError, match=r"T must have \|\|T\|\|_inf <= c"):
-        cm.affine_risk_bound(T, X, PAIRS, R, c=1.9, radius=5.0)
+        cm.similarity.affine_risk_bound(T, X, PAIRS, R, c=1.9, radius=5.0)
     with pytest.raises(InputError, match=r"T must have .* \|\|T\*T\|\|_2 <= radius"):
-        cm.affine_risk_bound(T, X, PAIRS, R, c=2.0, radius=4.0)
+        cm.similarity.affine_risk_bound(T, X, PAIRS, R, c=2.0, radius=4.0)
     with pytest.raises(InputError, match=r"c must be at least sqrt\(2\)"):
-        cm.affine_risk_bound(T, X, PAIRS, R, c=1.4, radius=5.0)
+        cm.similarity.affine_risk_bound(T, X, PAIRS, R, c=1.4, radius=5.0)
 
 
 def test_the_diameter_is_that_of_the_embedding():
@@ -123,13 +129,13 @@ def test_the_diameter_is_that_of_the_embedding():
     apart = cm.SimilarityOperator(np.eye(12), embedding).squared_distances(points)
     assert 0.9 < apart.max() <= 1.0
     operator = cm.SimilarityOperator(np.eye(12), embedding)
-    assert cm.risk_bound(operator, points, PAIRS, R).complexity == pytest.approx(4 * sqrt(12) / sqrt(3))
+    assert cm.similarity.risk_bound(operator, points, PAIRS, R).complexity == pytest.approx(4 * sqrt(12) / sqrt(3))
 
 
 def test_small_norms_take_the_bound_of_norm_one():
     small = cm.SimilarityOperator(0.1 * np.eye(2))
     assert small.norm < DELTA / 2
-    bound = cm.risk_bound(small, X, PAIRS, R, delta=DELTA)
+    bound = cm.similarity.risk_bound(small, X, PAIRS, R, delta=DELTA)
     assert bound.complexity == pytest.approx(4 / sqrt(3))
     assert bound.confidence == pytest.approx(sqrt(log(2 / DELTA) / 6))
 
@@ -178,7 +184,7 @@ def test_all_pairs_are_worth_what_is_said(counts):
     same = y[:, None] == y
     later = np.triu(np.ones((n, n), dtype=bool), 1)
     for balanced in (True, False):
-        m = cm.independent_pairs(y, balanced=balanced)
+        m = cm.similarity.independent_pairs(y, balanced=balanced)
         kinds = [later & same, later & ~same]
         weights = sum(0.5 * kind / kind.sum() for kind in kinds) if balanced else later / later.sum()
         share = 0.1
@@ -196,11 +202,11 @@ def test_all_pairs_are_worth_what_is_said(counts):
 
 
 def test_balanced_classes_are_worth_about_half_their_points():
-    assert cm.independent_pairs(np.repeat(np.arange(9), 100)) == pytest.approx(450, rel=0.01)
-    assert cm.independent_pairs(np.arange(11) % 2, balanced=False) == 5
+    assert cm.similarity.independent_pairs(np.repeat(np.arange(9), 100)) == pytest.approx(450, rel=0.01)
+    assert cm.similarity.independent_pairs(np.arange(11) % 2, balanced=False) == 5
     codes = np.repeat(np.arange(3), 4)
     similar, other = (len(LabelledPairs(codes, same=same)) / 2 for same in (True, False))
-    assert cm.independent_pairs(codes) == pytest.approx(2 / (4 / similar + 9 / other))
+    assert cm.similarity.independent_pairs(codes) == pytest.approx(2 / (4 / similar + 9 / other))
 
 
 def test_the_bounds_hold_for_operators_chosen_on_the_sample():
@@ -212,9 +218,9 @@ def test_the_bounds_hold_for_operators_chosen_on_the_sample():
     r = np.where(labels[pairs[:, 0]] == labels[pairs[:, 1]], 1, -1)
     candidates = [cm.SimilarityOperator(2.0 * rng.standard_normal((2, 3))) for _ in range(15)]
     radius = max(T.norm for T in candidates)
-    truth = [cm.empirical_risk(T, points, pairs, r) for T in candidates]
+    truth = [cm.evaluation.empirical_risk(T, points, pairs, r) for T in candidates]
     for _ in range(20):
         drawn = rng.integers(len(pairs), size=4_000)
         for T, risk in zip(candidates, truth, strict=True):
             for options in ({}, {"radius": radius}, {"data_dependent": True}):
-                assert risk <= cm.risk_bound(T, points, pairs[drawn], r[drawn], **options).value
+                assert risk <= cm.similarity.risk_bound(T, points, pairs[drawn], r[drawn], **options).value

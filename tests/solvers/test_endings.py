@@ -155,7 +155,7 @@ def test_a_certificate_after_the_limit_does_not_run_out_of_time(monkeypatch):
     # Simple metrics take more looks at the time than there are until the grace is over.
     clock = itertools.count(100.0, 0.1)
     monitor.end("max_seconds")
-    solution = concluded(problem, cm.Exact(), monitor)
+    solution = concluded(problem, cm.solvers.Exact(), monitor)
     assert solution.status == "max_seconds"
     assert solution.upper_bound >= solution.lower_bound
     assert solution.lower_bound == pytest.approx(problem.dual_bound(dual, hint=M), rel=1e-9)
@@ -165,7 +165,7 @@ def test_what_a_preparation_takes_is_part_of_the_limit(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(base, "perf_counter", lambda: now[0])
 
-    class Slow(cm.CuttingPlanes):
+    class Slow(cm.solvers.CuttingPlanes):
         def prepare(self, problem):
             now[0] += 10.0
             return super().prepare(problem)

@@ -50,13 +50,13 @@ def test_statement_and_solver_agree_to_a_millionth(kind):
 
 
 SETTINGS = [
-    cm.CuttingPlanes.plain(),
-    cm.CuttingPlanes(groups=1, stabilisation=0.5, drop_after=1),
-    cm.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=None),
-    cm.CuttingPlanes(groups=8, stabilisation=0.5, drop_after=1),
-    cm.CuttingPlanes(groups=64, stabilisation=0.0, drop_after=1),
-    cm.CuttingPlanes(groups=64, stabilisation=0.5, drop_after=None),
-    cm.CuttingPlanes(groups=10_000, stabilisation=0.9, drop_after=3),
+    cm.solvers.CuttingPlanes.plain(),
+    cm.solvers.CuttingPlanes(groups=1, stabilisation=0.5, drop_after=1),
+    cm.solvers.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=None),
+    cm.solvers.CuttingPlanes(groups=8, stabilisation=0.5, drop_after=1),
+    cm.solvers.CuttingPlanes(groups=64, stabilisation=0.0, drop_after=1),
+    cm.solvers.CuttingPlanes(groups=64, stabilisation=0.5, drop_after=None),
+    cm.solvers.CuttingPlanes(groups=10_000, stabilisation=0.9, drop_after=3),
 ]
 
 
@@ -98,8 +98,8 @@ def test_interior_point_on_any_cone_and_penalty(name):
 
 def test_dropping_cuts_keeps_fewer_of_them():
     problem = thirty_points("ranking")
-    kept = cm.solve(problem, solver=cm.CuttingPlanes(drop_after=None))
-    dropped = cm.solve(problem, solver=cm.CuttingPlanes(drop_after=1))
+    kept = cm.solve(problem, solver=cm.solvers.CuttingPlanes(drop_after=None))
+    dropped = cm.solve(problem, solver=cm.solvers.CuttingPlanes(drop_after=1))
     assert kept.status == dropped.status == "optimal"
     assert kept.history[-1].details["cuts"] == 30 * kept.iterations
     assert dropped.history[-1].details["cuts"] < kept.history[-1].details["cuts"]
@@ -125,7 +125,7 @@ def test_subgradient_steps_certify_how_far_they_came():
     assert solution.lower_bound <= optimum <= solution.upper_bound
     assert solution.gap <= 0.1
     with pytest.warns(GapWarning):
-        unlimited = cm.solve(problem, solver=cm.ProjectedSubgradient(step=0.1))
+        unlimited = cm.solve(problem, solver=cm.solvers.ProjectedSubgradient(step=0.1))
     assert unlimited.iterations == 1000
 
 

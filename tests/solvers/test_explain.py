@@ -168,7 +168,7 @@ def test_smooth_losses_too():
     rng = np.random.default_rng(0)
     X, labels = rng.standard_normal((800, 40)), np.repeat(np.arange(8), 100)
     problem = cm.CrossModalProblem(X[:, :20], X[:, 20:], labels, labels, alpha=10.0, beta=1.0, random_state=0)
-    for solver in (cm.LowRankNewton(), cm.ProximalGradient()):
+    for solver in (cm.solvers.LowRankNewton(), cm.solvers.ProximalGradient()):
         cm.solve(problem, solver=solver, tol=0.1)
         gc.collect()
         tracemalloc.start()
@@ -181,11 +181,11 @@ def test_smooth_losses_too():
 
 
 def test_approximate_solvers_estimate_nothing():
-    assert cm.ProjectedSubgradient().memory(instance("psd triplets, trace")) is None
+    assert cm.solvers.ProjectedSubgradient().memory(instance("psd triplets, trace")) is None
 
 
 def test_statements_of_listed_comparisons_are_estimated_and_no_others():
-    conic = cm.Conic("clarabel")
+    conic = cm.solvers.Conic("clarabel")
     few, many = (conic.memory(cm.load_problem(name)) for name in ("relative-wine-1000", "relative-digits-5000"))
     assert 1e6 < few < many < 2e8
     assert conic.memory(cm.load_problem("pairs-wine-all")) > many

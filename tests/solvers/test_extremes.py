@@ -10,7 +10,7 @@ from check_solves import FAMILIES, KINDS, Record, Solved, attempt, denied, drawn
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.audit import best_scale
+from convexmetric.audits import best_scale
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import GapWarning, InputError

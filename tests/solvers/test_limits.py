@@ -241,8 +241,8 @@ def test_solvers_that_would_need_too_much_memory_are_refused_before_they_begin()
 
 def test_the_default_goes_on_to_a_solver_that_fits():
     problem = cm.PairMarginProblem.from_labels(X, WINE.y)
-    needed = cm.FactoredLagrangian().memory(problem)
-    least = cm.CuttingPlanes().memory(problem)
+    needed = cm.solvers.FactoredLagrangian().memory(problem)
+    least = cm.solvers.CuttingPlanes().memory(problem)
     assert least < needed or least > 0.0
     solution = cm.solve(problem, 0.1, max_memory=max(least, 1.0) * 1.01)
     assert solution.status == "optimal"

@@ -27,7 +27,7 @@ def problem(**options):
 @pytest.mark.parametrize("options", [{}, {"measure": "map"}, {"measure": "precision", "k": 3, "diagonal": True}])
 def test_every_solution_is_that_of_its_own_problem(options):
     given = problem(**options)
-    planes = cm.CuttingPlanes()
+    planes = cm.solvers.CuttingPlanes()
     solutions = cm.solve_path(given, WEIGHTS, solver=planes)
     assert [solution.problem.C for solution in solutions] == WEIGHTS
     assert solutions[1] is solutions[3]
@@ -69,8 +69,8 @@ def test_cuts_at_zero_are_scaled_with_the_others():
     weights = [1.0, 30.0, 0.2, 4.0]
     given = Weighted.__new__(Weighted).with_C(1.0)
     assert not given.risk.nonnegative
-    for C, solution in zip(weights, cm.solve_path(given, weights, solver=cm.CuttingPlanes()), strict=True):
-        alone = cm.solve(given.with_C(C), solver=cm.CuttingPlanes())
+    for C, solution in zip(weights, cm.solve_path(given, weights, solver=cm.solvers.CuttingPlanes()), strict=True):
+        alone = cm.solve(given.with_C(C), solver=cm.solvers.CuttingPlanes())
         assert solution.status == "optimal"
         assert max(solution.lower_bound, alone.lower_bound) <= min(solution.upper_bound, alone.upper_bound)
         again = cm.certify(given.with_C(C), solution.certificate.M, solution.certificate.dual)

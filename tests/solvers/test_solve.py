@@ -34,7 +34,7 @@ def test_ranking_on_wine_reaches_the_known_optimum(wine, C, optimum):
 def test_the_printed_algorithm_is_far_behind_after_as_many_passes(ranking):
     default = cm.solve(ranking)
     with pytest.warns(GapWarning, match="above tol"):
-        plain = cm.solve(ranking, solver=cm.CuttingPlanes.plain(), max_iter=default.iterations)
+        plain = cm.solve(ranking, solver=cm.solvers.CuttingPlanes.plain(), max_iter=default.iterations)
     assert plain.status == "max_iter"
     assert plain.gap > 1e4 * default.gap
     assert plain.lower_bound <= default.upper_bound
@@ -93,7 +93,7 @@ def test_the_progress_bar_goes_to_standard_error(ranking, capsys):
 def test_a_solver_that_is_not_installed_is_named_with_its_install_line(monkeypatch, backend):
     monkeypatch.setattr(cp, "installed_solvers", lambda: ["CLARABEL", "SCS"])
     with pytest.raises(SolverNotInstalledError, match=rf"pip install 'convexmetric\[{backend}\]'"):
-        cm.Conic(backend)
+        cm.solvers.Conic(backend)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

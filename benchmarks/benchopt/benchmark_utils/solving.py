@@ -5,7 +5,7 @@ import warnings
 from benchopt import BaseSolver
 
 import convexmetric as cm
-from convexmetric.benchmark import loaded_solver
+from convexmetric.bench import loaded_solver
 
 
 class LibrarySolver(BaseSolver):

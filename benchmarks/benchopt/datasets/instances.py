@@ -22,5 +22,5 @@ class Dataset(BaseDataset):
     test_parameters = {"instance": ["relative-wine-1000"]}  # noqa: RUF012
 
     def get_data(self):
-        instance = cm.load_instance(self.instance)
+        instance = cm.bench.load_instance(self.instance)
         return {"problem": instance.problem(), "lower_bound": instance.lower_bound}

@@ -32,33 +32,38 @@ def labels(**options):
 
 #: Solver with settings, problem, and the distance from the optimum that it must reach.
 CASES = {
-    "subgradient": (cm.ProjectedSubgradient, {"epochs": 200}, ranking, 1e-2),
-    "subgradient, diagonal": (cm.ProjectedSubgradient, {"epochs": 200}, relative, 1e-2),
-    "subgradient, plain": (cm.ProjectedSubgradient, {"epochs": 100, "step": 0.1}, ranking, 0.2),
-    "subgradient, printed": (cm.ProjectedSubgradient, {"epochs": 100, "as_printed": True}, ranking, 1e-2),
-    "triplets": (cm.StochasticTriplets, {"epochs": 100}, relative, 1e-2),
-    "triplets, A": (cm.StochasticTriplets, {"epochs": 200}, lambda: relative(A=np.eye(4)[:, :3] + 0.1), 1e-2),
-    "triplets, kernel": (cm.StochasticTriplets, {"epochs": 200}, lambda: relative(kernel="rbf"), 2e-2),
-    "triplets, pegasos": (cm.StochasticTriplets, {"epochs": 100, "pegasos": True}, lambda: relative(C=0.01), 2e-2),
-    "batch": (cm.StochasticBatch, {"batch": 50, "epochs": 30}, labels, 1e-2),
-    "batch, average": (cm.StochasticBatch, {"batch": 50, "epochs": 30, "average": True}, labels, 1e-2),
-    "factors": (cm.StochasticFactors, {"epochs": 200}, pairs, 1e-2),
-    "factors, average": (cm.StochasticFactors, {"epochs": 200, "average": True}, pairs, 1e-2),
-    "low rank": (cm.LowRankDescent, {"rank": 4, "epochs": 200}, lambda: labels(regularizer="trace"), 2e-2),
+    "subgradient": (cm.solvers.ProjectedSubgradient, {"epochs": 200}, ranking, 1e-2),
+    "subgradient, diagonal": (cm.solvers.ProjectedSubgradient, {"epochs": 200}, relative, 1e-2),
+    "subgradient, plain": (cm.solvers.ProjectedSubgradient, {"epochs": 100, "step": 0.1}, ranking, 0.2),
+    "subgradient, printed": (cm.solvers.ProjectedSubgradient, {"epochs": 100, "as_printed": True}, ranking, 1e-2),
+    "triplets": (cm.solvers.StochasticTriplets, {"epochs": 100}, relative, 1e-2),
+    "triplets, A": (cm.solvers.StochasticTriplets, {"epochs": 200}, lambda: relative(A=np.eye(4)[:, :3] + 0.1), 1e-2),
+    "triplets, kernel": (cm.solvers.StochasticTriplets, {"epochs": 200}, lambda: relative(kernel="rbf"), 2e-2),
+    "triplets, pegasos": (
+        cm.solvers.StochasticTriplets,
+        {"epochs": 100, "pegasos": True},
+        lambda: relative(C=0.01),
+        2e-2,
+    ),
+    "batch": (cm.solvers.StochasticBatch, {"batch": 50, "epochs": 30}, labels, 1e-2),
+    "batch, average": (cm.solvers.StochasticBatch, {"batch": 50, "epochs": 30, "average": True}, labels, 1e-2),
+    "factors": (cm.solvers.StochasticFactors, {"epochs": 200}, pairs, 1e-2),
+    "factors, average": (cm.solvers.StochasticFactors, {"epochs": 200, "average": True}, pairs, 1e-2),
+    "low rank": (cm.solvers.LowRankDescent, {"rank": 4, "epochs": 200}, lambda: labels(regularizer="trace"), 2e-2),
     "stochastic low rank": (
-        cm.StochasticLowRank,
+        cm.solvers.StochasticLowRank,
         {"rank": 4, "batch": 50, "epochs": 60, "delay": 20},
         lambda: labels(regularizer="trace"),
         5e-2,
     ),
-    "factored": (cm.FactoredDescent, {"c": 4, "epochs": 200, "look_every": 5}, cross_modal, 1e-3),
+    "factored": (cm.solvers.FactoredDescent, {"c": 4, "epochs": 200, "look_every": 5}, cross_modal, 1e-3),
 }
 RANDOM = [name for name in CASES if not name.startswith("subgradient")]
 
 
 def solver_of(name, **more):
     kind, settings, _, _ = CASES[name]
-    return kind(**settings | ({} if kind is cm.ProjectedSubgradient else {"random_state": 0}) | more)
+    return kind(**settings | ({} if kind is cm.solvers.ProjectedSubgradient else {"random_state": 0}) | more)
 
 
 def solve(problem, solver, **options):
@@ -135,22 +140,22 @@ def test_bad_settings(name, settings):
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [
-        (cm.ProjectedSubgradient, {"step": 0.0}),
-        (cm.ProjectedSubgradient, {"average": 1}),
-        (cm.ProjectedSubgradient, {"master_steps": 0}),
-        (cm.StochasticTriplets, {"batch": 0}),
-        (cm.StochasticTriplets, {"learning_rate": -1.0}),
-        (cm.StochasticTriplets, {"pegasos": "yes"}),
-        (cm.StochasticTriplets, {"random_state": -1}),
-        (cm.LowRankDescent, {"as_printed": True}),
-        (cm.StochasticLowRank, {"as_printed": True}),
-        (cm.StochasticLowRank, {"delay": -1}),
-        (cm.StochasticLowRank, {"start": 0.0}),
-        (cm.StochasticLowRank, {"uniform": 1}),
-        (cm.StochasticLowRank, {"rank": 1.5}),
-        (cm.StochasticLowRank, {"batch": 0}),
-        (cm.StochasticLowRank, {"batch_dissimilar": 0}),
-        (cm.LowRankDescent, {"random_state": "seed"}),
+        (cm.solvers.ProjectedSubgradient, {"step": 0.0}),
+        (cm.solvers.ProjectedSubgradient, {"average": 1}),
+        (cm.solvers.ProjectedSubgradient, {"master_steps": 0}),
+        (cm.solvers.StochasticTriplets, {"batch": 0}),
+        (cm.solvers.StochasticTriplets, {"learning_rate": -1.0}),
+        (cm.solvers.StochasticTriplets, {"pegasos": "yes"}),
+        (cm.solvers.StochasticTriplets, {"random_state": -1}),
+        (cm.solvers.LowRankDescent, {"as_printed": True}),
+        (cm.solvers.StochasticLowRank, {"as_printed": True}),
+        (cm.solvers.StochasticLowRank, {"delay": -1}),
+        (cm.solvers.StochasticLowRank, {"start": 0.0}),
+        (cm.solvers.StochasticLowRank, {"uniform": 1}),
+        (cm.solvers.StochasticLowRank, {"rank": 1.5}),
+        (cm.solvers.StochasticLowRank, {"batch": 0}),
+        (cm.solvers.StochasticLowRank, {"batch_dissimilar": 0}),
+        (cm.solvers.LowRankDescent, {"random_state": "seed"}),
     ],
 )
 def test_bad_settings_of_their_own(kind, settings):
@@ -166,7 +171,7 @@ def test_problems_that_listed_triplets_are_not():
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):
     problem, path = relative(), tmp_path / "state.npz"
-    solve(problem, cm.StochasticTriplets(random_state=0), max_iter=3, checkpoint=path)
+    solve(problem, cm.solvers.StochasticTriplets(random_state=0), max_iter=3, checkpoint=path)
     arrays = dict(np.load(path))
     for key, value in {
         "solver.w": np.full(4, np.nan),
@@ -175,7 +180,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     }.items():
         np.savez(path, **arrays | {key: value})
         with pytest.raises(InputError, match="damaged"):
-            cm.solve(problem, 1e-9, cm.StochasticTriplets(), checkpoint=path)
+            cm.solve(problem, 1e-9, cm.solvers.StochasticTriplets(), checkpoint=path)
 
 
 def test_the_mean_of_the_steps_is_the_subgradient():
@@ -207,7 +212,7 @@ def test_scaled_steps_are_better_where_features_are_correlated():
     problem = cm.RankingProblem.from_labels(X, y, C=10.0)
     optimum = cm.solve(problem, 1e-6)
     level, plain = (
-        solve(problem, cm.ProjectedSubgradient(step, epochs=200)).upper_bound / optimum.lower_bound - 1.0
+        solve(problem, cm.solvers.ProjectedSubgradient(step, epochs=200)).upper_bound / optimum.lower_bound - 1.0
         for step in (None, 0.3)
     )
     assert level < 1e-2

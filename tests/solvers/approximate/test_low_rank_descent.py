@@ -53,7 +53,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_value_and_gradient_are_those_of_the_metric(name):
     problem, width = PROBLEMS[name](), 0.7
-    descent = _Descent(cm.LowRankDescent(), problem, problem.risk, problem.regularizer.reg, Monitor(1e-6))
+    descent = _Descent(cm.solvers.LowRankDescent(), problem, problem.risk, problem.regularizer.reg, Monitor(1e-6))
     rng = np.random.default_rng(3)
     B = 0.4 * rng.normal(size=(3, problem.cone.d))
     value, gradient = descent.value(B, width)
@@ -70,7 +70,7 @@ def test_enough_rows_come_near_the_optimum_of_the_convex_problem(name):
     exact = cm.solve(problem, tol=1e-5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        found = cm.solve(problem, solver=cm.LowRankDescent(problem.cone.d, random_state=0, widths=8, steps=300))
+        found = cm.solve(problem, solver=cm.solvers.LowRankDescent(problem.cone.d, random_state=0, widths=8, steps=300))
     assert found.lower_bound <= exact.upper_bound + 1e-9
     assert found.upper_bound >= exact.lower_bound - 1e-9
     assert found.upper_bound == pytest.approx(exact.upper_bound, rel=1e-3)
@@ -81,7 +81,7 @@ def test_enough_rows_come_near_the_optimum_of_the_convex_problem(name):
 def test_too_few_rows_are_told_by_the_gap():
     problem = labelled(reg=1e-3)
     with pytest.warns(GapWarning):
-        found = cm.solve(problem, tol=1e-3, solver=cm.LowRankDescent(1, starts=2, random_state=0))
+        found = cm.solve(problem, tol=1e-3, solver=cm.solvers.LowRankDescent(1, starts=2, random_state=0))
     assert found.status == "stalled"
     assert found.rank == 1
     starts = {progress.details["start"] for progress in found.history}
@@ -94,7 +94,8 @@ def test_the_same_seed_is_the_same_descent():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
         first, again = (
-            cm.solve(labelled(), tol=1e-9, solver=cm.LowRankDescent(4, random_state=5), max_iter=2) for _ in range(2)
+            cm.solve(labelled(), tol=1e-9, solver=cm.solvers.LowRankDescent(4, random_state=5), max_iter=2)
+            for _ in range(2)
         )
     np.testing.assert_array_equal(first.certificate.M, again.certificate.M)
 
@@ -116,4 +117,4 @@ def test_what_it_cannot_solve():
 @pytest.mark.parametrize("value", [0, -1, 1.5, True])
 def test_settings_are_checked(name, value):
     with pytest.raises(InputError, match=name):
-        cm.LowRankDescent(**{name: value})
+        cm.solvers.LowRankDescent(**{name: value})

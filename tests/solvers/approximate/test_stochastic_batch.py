@@ -48,7 +48,7 @@ PROBLEMS = {
 def solve(problem, tol=1e-3, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        return cm.solve(problem, tol, cm.StochasticBatch(**{"random_state": 0} | settings))
+        return cm.solve(problem, tol, cm.solvers.StochasticBatch(**{"random_state": 0} | settings))
 
 
 def listed(problem):
@@ -88,7 +88,7 @@ def test_draws_are_in_proportion_to_weights(name):
 def test_the_mean_of_the_batches_is_the_subgradient(name):
     problem = PROBLEMS[name]()
     rng = np.random.default_rng(3)
-    solver = cm.StochasticBatch(batch=20_000)
+    solver = cm.solvers.StochasticBatch(batch=20_000)
     draws = TripletSampler(problem.risk.rankings, problem.risk.weights)
     for metric in (problem.cone.zeros(), random_metric(rng, problem.cone, 0.3)):
         batches = np.array([solver.gradient(problem, problem.risk, draws, metric, rng) for _ in range(30)])
@@ -102,7 +102,7 @@ def test_the_mean_of_the_batches_is_the_subgradient(name):
 @pytest.mark.parametrize("name", ["labels", "graph"])
 def test_pairs_in_batches_of_their_own_have_the_same_mean(name, sizes):
     problem = PROBLEMS[name]()
-    solver = cm.StochasticBatch(batch=9, batch_similar=sizes[0], batch_dissimilar=sizes[1])
+    solver = cm.solvers.StochasticBatch(batch=9, batch_similar=sizes[0], batch_dissimilar=sizes[1])
     wanted = tuple(9 if size is None else size for size in sizes)
     assert solver.pairs == wanted
     rng = np.random.default_rng(4)
@@ -147,7 +147,7 @@ def test_a_printed_batch_is_what_the_procedure_adds_up():
         matrix[0, other] -= B
         matrix[other, 0] -= B
     draws = TripletSampler(problem.risk.rankings, problem.risk.weights)
-    solver = cm.StochasticBatch(batch=B, as_printed=True)
+    solver = cm.solvers.StochasticBatch(batch=B, as_printed=True)
     added = solver.gradient(problem, problem.risk, draws, problem.cone.zeros(), np.random.default_rng(0))
     np.testing.assert_allclose(added, X.T @ (C + C1 - C2) @ X, atol=1e-12)
 
@@ -204,7 +204,7 @@ def test_it_ends_when_told_to():
 def test_epochs_of_very_many_comparisons_are_shorter():
     X, y = points(n=300)
     problem = cm.TripletProblem.from_labels(X, y, None, None)
-    solver = cm.StochasticBatch()
+    solver = cm.solvers.StochasticBatch()
     assert problem.count > solver.epoch_draws
     assert solver.draws_in_epoch(problem.risk) == solver.epoch_draws
     assert solver.draws_in_epoch(labels().risk) == labels().count
@@ -229,7 +229,7 @@ def test_epochs_of_very_many_comparisons_are_shorter():
 )
 def test_bad_settings(settings):
     with pytest.raises(InputError, match=next(iter(settings))):
-        cm.StochasticBatch(**settings)
+        cm.solvers.StochasticBatch(**settings)
 
 
 def test_problems_it_cannot_handle():

@@ -41,12 +41,12 @@ def solve(instance, tol=1e-6, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
         settings = {"vectors": 10, "steps": 50_000, "refresh": 20, "random_state": 0} | settings
-        return cm.solve(instance, tol, cm.StochasticFactors(**settings))
+        return cm.solve(instance, tol, cm.solvers.StochasticFactors(**settings))
 
 
 def run_of(instance, **settings):
     """A run at its start."""
-    solver = cm.StochasticFactors(**{"vectors": 4, "random_state": 3} | settings)
+    solver = cm.solvers.StochasticFactors(**{"vectors": 4, "random_state": 3} | settings)
     listed, norms = instance.risk.form(ListedPairs), instance.regularizer.weights()
     source = _Labelled(instance.risk) if isinstance(listed, Reason) else _Listed(listed)
     run = _Run(solver, instance, source, norms, Monitor(1e-6))
@@ -245,7 +245,7 @@ def test_it_ends_when_told_to():
     with pytest.warns(GapWarning):
         assert cm.solve(problem(), 1e-9, "stochastic-factors", max_iter=3).iterations == 3
     with pytest.warns(GapWarning):
-        solution = cm.solve(problem(), 1e-9, cm.StochasticFactors(epochs=10**6), max_seconds=0.2)
+        solution = cm.solve(problem(), 1e-9, cm.solvers.StochasticFactors(epochs=10**6), max_seconds=0.2)
     assert solution.status == "max_seconds"
     assert solution.seconds < 2.0
     assert solve(problem(), steps=777).history[-1].details["steps"] == 777
@@ -265,7 +265,7 @@ def test_steps_that_diverge_leave_what_was_found():
 def test_a_checkpoint_takes_up_the_same_steps(tmp_path, n_pairs):
     path = tmp_path / "state.npz"
     instance = problem(n_pairs)
-    solver = cm.StochasticFactors(vectors=5, steps=20_000, random_state=1)
+    solver = cm.solvers.StochasticFactors(vectors=5, steps=20_000, random_state=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
         whole = cm.solve(instance, 1e-9, solver)
@@ -275,7 +275,7 @@ def test_a_checkpoint_takes_up_the_same_steps(tmp_path, n_pairs):
     assert [p.details for p in rest.history] == [p.details for p in whole.history]
     np.testing.assert_array_equal(rest.certificate.M, whole.certificate.M)
     with pytest.raises(InputError, match="another number or length"):
-        cm.solve(instance, 1e-9, cm.StochasticFactors(vectors=4), checkpoint=path)
+        cm.solve(instance, 1e-9, cm.solvers.StochasticFactors(vectors=4), checkpoint=path)
 
 
 def test_an_interrupt_leaves_a_certified_point():
@@ -310,7 +310,7 @@ def test_an_interrupt_leaves_a_certified_point():
 )
 def test_bad_settings(settings):
     with pytest.raises(InputError, match=next(iter(settings))):
-        cm.StochasticFactors(**settings)
+        cm.solvers.StochasticFactors(**settings)
 
 
 def test_problems_it_cannot_handle():

@@ -34,7 +34,7 @@ def first_steps(solver, problem, steps):
 def test_the_mean_of_the_batches_is_the_gradient(name, sizes):
     problem = PROBLEMS[name]()
     factor, rng = factor_of(problem), np.random.default_rng(3)
-    solver = cm.StochasticLowRank(batch=3_000, **sizes)
+    solver = cm.solvers.StochasticLowRank(batch=3_000, **sizes)
     draws = TripletSampler(factor.risk.rankings, factor.risk.weights)
     L = 0.4 * rng.normal(size=(3, problem.cone.d))
     found = np.array([solver.gradient(factor, draws, L, rng) for _ in range(60)])
@@ -47,19 +47,21 @@ def test_the_mean_of_the_batches_is_the_gradient(name, sizes):
 def test_the_start_is_as_large_as_asked_for():
     problem = labelled()
     for margins in (0.5, 3.0):
-        start = first_steps(cm.StochasticLowRank(4, batch=20, start=margins, random_state=0), problem, 1)[0]
+        start = first_steps(cm.solvers.StochasticLowRank(4, batch=20, start=margins, random_state=0), problem, 1)[0]
         assert problem.risk.largest_margin(start.T @ start) == pytest.approx(margins)
-    start = first_steps(cm.StochasticLowRank(4, batch=20, start=None, uniform=True, random_state=0), problem, 1)[0]
+    start = first_steps(
+        cm.solvers.StochasticLowRank(4, batch=20, start=None, uniform=True, random_state=0), problem, 1
+    )[0]
     assert start.shape == (4, 7)
     assert 0.0 < start.min() < start.max() < 1.0
 
 
 def test_the_first_step_keeps_what_the_first_batch_spans():
     problem = labelled()
-    start, first = first_steps(cm.StochasticLowRank(7, batch=1, random_state=0), problem, 1)
+    start, first = first_steps(cm.solvers.StochasticLowRank(7, batch=1, random_state=0), problem, 1)
     assert np.linalg.matrix_rank(start) == 7
     assert np.linalg.matrix_rank(first, tol=1e-9) <= 2
-    start, first = first_steps(cm.StochasticLowRank(7, batch=1, delay=5, random_state=0), problem, 1)
+    start, first = first_steps(cm.solvers.StochasticLowRank(7, batch=1, delay=5, random_state=0), problem, 1)
     assert np.linalg.matrix_rank(first, tol=1e-9) == 7
 
 
@@ -67,7 +69,7 @@ def test_it_ends_where_the_factor_overflows():
     problem = labelled(reg=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        found = cm.solve(problem, solver=cm.StochasticLowRank(4, batch=20, epochs=3, random_state=0))
+        found = cm.solve(problem, solver=cm.solvers.StochasticLowRank(4, batch=20, epochs=3, random_state=0))
     assert found.history[-1].details["passes"] < 3
     assert np.isfinite(found.upper_bound)
 

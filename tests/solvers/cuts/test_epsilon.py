@@ -39,7 +39,7 @@ def test_the_gap_is_at_most_C_epsilon_as_that_of_the_printed_rule(measure, C, ep
     problem = ranking(C, measure)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        solution = cm.solve(problem, tol=1e-9, solver=cm.CuttingPlanes.plain(epsilon))
+        solution = cm.solve(problem, tol=1e-9, solver=cm.solvers.CuttingPlanes.plain(epsilon))
     assert solution.status == "optimal"
     assert solution.atol == pytest.approx(C * epsilon)
     assert solution.upper_bound - solution.lower_bound <= C * epsilon
@@ -52,12 +52,12 @@ def test_the_gap_is_at_most_C_epsilon_as_that_of_the_printed_rule(measure, C, ep
 
 def test_it_stops_before_a_gap_is_closed_and_says_which():
     problem = ranking(100.0)
-    rough = cm.solve(problem, tol=1e-6, solver=cm.CuttingPlanes(epsilon=0.05))
-    fine = cm.solve(problem, tol=1e-6, solver=cm.CuttingPlanes())
+    rough = cm.solve(problem, tol=1e-6, solver=cm.solvers.CuttingPlanes(epsilon=0.05))
+    fine = cm.solve(problem, tol=1e-6, solver=cm.solvers.CuttingPlanes())
     assert rough.iterations < fine.iterations
     assert rough.gap > 1e-6 >= fine.gap
     assert (rough.atol, fine.atol) == (5.0, 0.0)
-    path = cm.solve_path(problem, [1.0, 10.0], tol=1e-6, solver=cm.CuttingPlanes(epsilon=0.05))
+    path = cm.solve_path(problem, [1.0, 10.0], tol=1e-6, solver=cm.solvers.CuttingPlanes(epsilon=0.05))
     assert [solution.atol for solution in path] == pytest.approx([0.05, 0.5])
     assert all(s.upper_bound - s.lower_bound <= s.atol for s in path)
 
@@ -65,17 +65,17 @@ def test_it_stops_before_a_gap_is_closed_and_says_which():
 def test_a_limit_before_the_threshold_is_no_success():
     problem = ranking(100.0)
     with pytest.warns(cm.errors.GapWarning, match="max_iter"):
-        solution = cm.solve(problem, tol=1e-6, solver=cm.CuttingPlanes.plain(1e-4), max_iter=3)
+        solution = cm.solve(problem, tol=1e-6, solver=cm.solvers.CuttingPlanes.plain(1e-4), max_iter=3)
     assert solution.status == "max_iter"
     assert solution.upper_bound - solution.lower_bound > 100.0 * 1e-4
 
 
 def test_a_larger_atol_of_the_solve_stays():
     problem = ranking(10.0)
-    assert cm.solve(problem, solver=cm.CuttingPlanes(epsilon=0.01), atol=1.0).atol == 1.0
+    assert cm.solve(problem, solver=cm.solvers.CuttingPlanes(epsilon=0.01), atol=1.0).atol == 1.0
 
 
 @pytest.mark.parametrize("wrong", [0.0, -0.1, float("nan"), float("inf"), True, "0.01"])
 def test_a_threshold_is_a_positive_number(wrong):
     with pytest.raises(InputError, match="epsilon must be a positive finite number"):
-        cm.CuttingPlanes(epsilon=wrong)
+        cm.solvers.CuttingPlanes(epsilon=wrong)

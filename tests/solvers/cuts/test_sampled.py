@@ -13,7 +13,7 @@ from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers import Monitor
 
-SAMPLED = cm.SampledCuttingPlanes(least=60)
+SAMPLED = cm.solvers.SampledCuttingPlanes(least=60)
 
 
 def labelled(n=400, d=4, classes=4, seed=0):
@@ -53,7 +53,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_same_optimum_as_without_samples(name):
     problem = PROBLEMS[name]
-    sampled = cm.solve(problem, 1e-3, solver=cm.Exact(stages=(SAMPLED, cm.CuttingPlanes())))
+    sampled = cm.solve(problem, 1e-3, solver=cm.solvers.Exact(stages=(SAMPLED, cm.solvers.CuttingPlanes())))
     plain = cm.solve(problem, 1e-3, solver="cutting-planes")
     assert sampled.status == plain.status == "optimal"
     assert max(sampled.lower_bound, plain.lower_bound) <= min(sampled.upper_bound, plain.upper_bound)
@@ -72,7 +72,7 @@ def test_what_it_leaves_is_certified_from_the_metric_and_the_dual_point_alone(na
 def test_a_sample_that_is_too_small_is_doubled_until_it_would_be_most_queries(monkeypatch):
     monkeypatch.setattr("convexmetric.solvers.cuts.sampled.PATIENCE", 1)
     monkeypatch.setattr("convexmetric.solvers.cuts.sampled.SLOW", 0.05)
-    solver = cm.SampledCuttingPlanes(least=7)
+    solver = cm.solvers.SampledCuttingPlanes(least=7)
     with pytest.warns(GapWarning):
         solution = cm.solve(PROBLEMS["map"], 1e-9, solver=solver)
     sizes = [progress.details["sample"] for progress in solution.history]
@@ -161,4 +161,4 @@ def test_the_default_takes_it_where_passes_are_long_and_masters_short():
 def test_queries_that_are_fewer_than_the_pieces_are_refused():
     few = cm.RankingProblem.from_labels(*labelled(n=40), "auc", C=10.0)
     with pytest.raises(cm.errors.UnsupportedProblemError, match="too few queries"):
-        cm.solve(few, solver=cm.SampledCuttingPlanes(least=4))
+        cm.solve(few, solver=cm.solvers.SampledCuttingPlanes(least=4))

@@ -58,7 +58,7 @@ def test_both_ways_agree(name):
     assert direct.lower_bound <= planes.upper_bound
     assert planes.lower_bound <= direct.upper_bound
     # Where the direct way stops early cuts go on from its metric.
-    both = cm.solve(problem, solver=cm.Exact((SmoothedNewton(), cm.CuttingPlanes())))
+    both = cm.solve(problem, solver=cm.solvers.Exact((SmoothedNewton(), cm.solvers.CuttingPlanes())))
     assert both.status == "optimal"
     assert both.lower_bound <= planes.upper_bound
     assert planes.lower_bound <= both.upper_bound

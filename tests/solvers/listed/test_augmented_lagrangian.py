@@ -153,8 +153,8 @@ def test_the_default_takes_it_for_many_features_only():
 
 def test_it_goes_on_from_what_other_solvers_left():
     problem = cm.RelativeComparisonProblem(*bag_of_words())
-    stages = (cm.DualAscent(max_steps=40), cm.AugmentedLagrangian())
-    solution = cm.solve(problem, solver=cm.Exact(stages=stages), tol=1e-4)
+    stages = (cm.solvers.DualAscent(max_steps=40), cm.solvers.AugmentedLagrangian())
+    solution = cm.solve(problem, solver=cm.solvers.Exact(stages=stages), tol=1e-4)
     assert solution.solver == "augmented-lagrangian"
     assert solution.gap <= 1e-4
 
@@ -184,7 +184,7 @@ def test_an_impossible_tolerance_ends_in_a_warning_and_true_bounds():
     ],
 )
 def test_what_it_cannot_solve_is_refused_with_a_reason(problem, reason):
-    solver = cm.AugmentedLagrangian()
+    solver = cm.solvers.AugmentedLagrangian()
     if reason is None:
         assert solver.unsupported(problem) is None
         return

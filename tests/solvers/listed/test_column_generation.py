@@ -60,7 +60,7 @@ def test_the_optimum_is_that_of_the_statement(name, rows):
     problem = PROBLEMS[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        solution = cm.solve(problem, solver=cm.ColumnGeneration(rows=rows))
+        solution = cm.solve(problem, solver=cm.solvers.ColumnGeneration(rows=rows))
     assert solution.status == "optimal"
     optimum = clarabel(problem)
     assert solution.lower_bound <= optimum + 1e-8 * (1.0 + abs(optimum))
@@ -71,8 +71,8 @@ def test_the_optimum_is_that_of_the_statement(name, rows):
 @pytest.mark.parametrize("kernel", [None, "rbf"])
 def test_any_weight_of_the_risk(C, kernel):
     problem = cm.RelativeComparisonProblem(X, TRIPLETS, C=C, kernel=kernel)
-    ours = cm.solve(problem, solver=cm.ColumnGeneration(rows=50))
-    reference = cm.solve(problem, solver=cm.InteriorPoint())
+    ours = cm.solve(problem, solver=cm.solvers.ColumnGeneration(rows=50))
+    reference = cm.solve(problem, solver=cm.solvers.InteriorPoint())
     assert ours.gap <= 1e-6
     assert ours.lower_bound <= reference.upper_bound
     assert reference.lower_bound <= ours.upper_bound
@@ -89,7 +89,7 @@ def crowd(count=5_000, n=300, d=60):
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_bounds_hold_in_every_step_of_a_large_problem(C):
     problem = cm.RelativeComparisonProblem(*crowd(), C=C)
-    solution = cm.solve(problem, tol=1e-7, solver=cm.ColumnGeneration(rows=500))
+    solution = cm.solve(problem, tol=1e-7, solver=cm.solvers.ColumnGeneration(rows=500))
     assert solution.gap <= 1e-7
     for progress in solution.history:
         assert progress.lower_bound <= solution.upper_bound * (1 + 1e-12)
@@ -103,7 +103,7 @@ def test_bounds_hold_in_every_step_of_a_large_problem(C):
 def test_sparse_and_dense_points_have_the_same_optimum():
     points, triplets = crowd()
     values = [
-        cm.solve(cm.RelativeComparisonProblem(form, triplets), solver=cm.ColumnGeneration()).upper_bound
+        cm.solve(cm.RelativeComparisonProblem(form, triplets), solver=cm.solvers.ColumnGeneration()).upper_bound
         for form in (points, points.toarray())
     ]
     assert values[0] == pytest.approx(values[1], rel=2e-6)
@@ -111,7 +111,7 @@ def test_sparse_and_dense_points_have_the_same_optimum():
 
 def test_the_same_call_gives_the_same_bounds():
     problem = cm.RelativeComparisonProblem(*crowd())
-    first, second = (cm.solve(problem, solver=cm.ColumnGeneration()) for _ in range(2))
+    first, second = (cm.solve(problem, solver=cm.solvers.ColumnGeneration()) for _ in range(2))
     assert first.upper_bound == pytest.approx(second.upper_bound, rel=1e-12)
     assert first.iterations == second.iterations
 
@@ -121,7 +121,7 @@ def test_time_limits_are_kept(limit):
     problem = cm.RelativeComparisonProblem(*crowd(20_000), C=100.0)
     start = perf_counter()
     with pytest.warns(GapWarning):
-        solution = cm.solve(problem, tol=1e-12, solver=cm.ColumnGeneration(), max_seconds=limit)
+        solution = cm.solve(problem, tol=1e-12, solver=cm.solvers.ColumnGeneration(), max_seconds=limit)
     assert perf_counter() - start < limit + 2.0
     assert solution.status == "max_seconds"
     assert np.isfinite(solution.upper_bound)
@@ -132,15 +132,15 @@ def test_an_impossible_tolerance_ends_in_a_warning_and_true_bounds():
     problem = cm.RelativeComparisonProblem(X, TRIPLETS, C=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        solution = cm.solve(problem, tol=1e-16, solver=cm.ColumnGeneration(rows=40))
+        solution = cm.solve(problem, tol=1e-16, solver=cm.solvers.ColumnGeneration(rows=40))
     assert solution.gap <= 1e-8
     assert solution.lower_bound <= solution.upper_bound * (1 + 1e-14)
 
 
 def test_it_goes_on_from_what_other_solvers_left():
     problem = cm.RelativeComparisonProblem(X, TRIPLETS, C=50.0)
-    stages = (cm.DualAscent(max_steps=5), cm.ColumnGeneration())
-    solution = cm.solve(problem, solver=cm.Exact(stages=stages))
+    stages = (cm.solvers.DualAscent(max_steps=5), cm.solvers.ColumnGeneration())
+    solution = cm.solve(problem, solver=cm.solvers.Exact(stages=stages))
     assert solution.solver == "column-generation"
     assert solution.gap <= 1e-6
     assert not any("width" in progress.details for progress in solution.history)
@@ -171,4 +171,4 @@ def test_problems_of_other_kinds_are_refused(problem, reason):
 
 def test_settings_are_checked():
     with pytest.raises(InputError):
-        cm.ColumnGeneration(rows=0)
+        cm.solvers.ColumnGeneration(rows=0)

@@ -134,7 +134,7 @@ def test_files_that_are_no_checkpoint_of_this_problem_are_named(tmp_path, monkey
     with pytest.raises(InputError, match=r"state\.npz belongs to another problem"):
         cm.solve(wine(C=99.0), checkpoint=path)
     with pytest.raises(InputError, match="other groups of queries"):
-        cm.solve(wine(), solver=cm.CuttingPlanes(groups=7), checkpoint=path)
+        cm.solve(wine(), solver=cm.solvers.CuttingPlanes(groups=7), checkpoint=path)
     whole = path.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"not a file of arrays"):
         path.write_bytes(damaged)
@@ -218,7 +218,7 @@ def test_the_default_goes_on_with_the_stage_that_left_the_file(tmp_path, monkeyp
     path = tmp_path / "state.npz"
     # Newton's method gives up after a few passes, and cutting planes follow.
     monkeypatch.setattr("convexmetric.solvers.hinges.smoothed_newton.MAX_PASSES", 5)
-    stages = cm.Exact((cm.SmoothedNewton(), cm.CuttingPlanes()))
+    stages = cm.solvers.Exact((cm.solvers.SmoothedNewton(), cm.solvers.CuttingPlanes()))
     first = stopped(wine(), path, 4, solver=stages)
     assert first.solver == "smoothed-newton"
     second = stopped(wine(), path, 20, solver=stages)

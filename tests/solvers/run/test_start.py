@@ -53,16 +53,16 @@ def pairs(**options):
 
 #: Solver, how to make its problems from points, labels and a relative weight of the risk, and the features.
 FAMILIES = {
-    "cutting planes": (cm.CuttingPlanes(), ranking(measure="map"), 4),
-    "diagonal cutting planes": (cm.CuttingPlanes(), ranking(measure="auc", diagonal=True), 4),
-    "sampled cutting planes": (cm.SampledCuttingPlanes(least=8, pieces=16), ranking(measure="auc"), 4),
-    "column generation": (cm.ColumnGeneration(), relative, 20),
-    "column generation, few rows": (cm.ColumnGeneration(rows=40), relative, 20),
-    "dual ascent": (cm.DualAscent(), relative, 20),
-    "dual Newton": (cm.DualNewton(), pairs(n_pairs=60), 30),
-    "factored Lagrangian": (cm.FactoredLagrangian(), pairs(), 8),
-    "semismooth Newton": (cm.SemismoothNewton(), triplets, 4),
-    "smoothed Newton": (cm.SmoothedNewton(), ranking(measure="auc"), 4),
+    "cutting planes": (cm.solvers.CuttingPlanes(), ranking(measure="map"), 4),
+    "diagonal cutting planes": (cm.solvers.CuttingPlanes(), ranking(measure="auc", diagonal=True), 4),
+    "sampled cutting planes": (cm.solvers.SampledCuttingPlanes(least=8, pieces=16), ranking(measure="auc"), 4),
+    "column generation": (cm.solvers.ColumnGeneration(), relative, 20),
+    "column generation, few rows": (cm.solvers.ColumnGeneration(rows=40), relative, 20),
+    "dual ascent": (cm.solvers.DualAscent(), relative, 20),
+    "dual Newton": (cm.solvers.DualNewton(), pairs(n_pairs=60), 30),
+    "factored Lagrangian": (cm.solvers.FactoredLagrangian(), pairs(), 8),
+    "semismooth Newton": (cm.solvers.SemismoothNewton(), triplets, 4),
+    "smoothed Newton": (cm.solvers.SmoothedNewton(), ranking(measure="auc"), 4),
 }
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import convexmetric as cm
-from convexmetric.benchmark import GAPS, Run, RunFile, performance_profile, solve_times
+from convexmetric.bench import GAPS, Run, RunFile, performance_profile, solve_times
 from convexmetric.cli.reports import benchmark_markdown, benchmark_table, run_record
 from convexmetric.errors import InputError
 from convexmetric.plotting import plot_benchmark, plot_data_profile, plot_performance_profile
@@ -146,8 +146,8 @@ def test_files_are_read_as_they_were_written(tmp_path):
     file = RunFile(path)
     for one in written:
         file.add(one)
-    assert cm.read_runs(path) == written == RunFile(path).runs
-    assert cm.read_runs(path, path) == written
+    assert cm.bench.read_runs(path) == written == RunFile(path).runs
+    assert cm.bench.read_runs(path, path) == written
 
 
 def test_a_line_that_was_cut_off_is_taken_away(tmp_path):
@@ -176,12 +176,12 @@ def test_other_files_are_refused(tmp_path, change, said):
     RunFile(path).add(replace(run("p", "a", 1.0), peak_mb=1.0))
     path.write_text(change(path.read_text()))
     with pytest.raises(InputError, match=said):
-        cm.read_runs(path)
+        cm.bench.read_runs(path)
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"absent\.csv"):
-        cm.read_runs(tmp_path / "absent.csv")
+        cm.bench.read_runs(tmp_path / "absent.csv")
 
 
 def test_reports_say_how_runs_ended():

@@ -140,7 +140,7 @@ def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
     Parameters
     ----------
     *paths : path
-        Files as :func:`~convexmetric.benchmark` writes them.
+        Files as :func:`~convexmetric.bench.benchmark` writes them.
 
     Returns
     -------

@@ -26,7 +26,7 @@ def test_iterates_are_judged_one_by_one(name):
     problem = instance(name)
     given = metrics(problem)
     shown = [as_given(problem, M) for M in given]
-    trail = cm.audit_iterates(problem, np.array(shown), reference=0.25)
+    trail = cm.audits.audit_iterates(problem, np.array(shown), reference=0.25)
     assert len(trail) == 5
     assert trail.unit == "iterates"
     np.testing.assert_array_equal(trail.passes, np.arange(1, 6))
@@ -59,7 +59,7 @@ def test_three_ways_to_show_iterates_give_one_trail(solved):
             record(M, passes=k)
         return given[-1]
 
-    first, second, third = (cm.trace(problem, solver, solution) for solver in (records, yields, mixed))
+    first, second, third = (cm.audits.trace(problem, solver, solution) for solver in (records, yields, mixed))
     for trail, name in ((first, "records"), (second, "yields"), (third, "mixed")):
         assert trail.name == name
         assert trail.error == ""
@@ -81,7 +81,7 @@ def test_the_clock_stands_still_while_an_iterate_is_judged(solved, monkeypatch):
         return value(M)
 
     monkeypatch.setattr(problem, "objective", slow)
-    trail = cm.trace(problem, lambda problem, record: [record(np.eye(3)) for _ in range(6)], solution)
+    trail = cm.audits.trace(problem, lambda problem, record: [record(np.eye(3)) for _ in range(6)], solution)
     assert len(trail) == 6
     assert trail.seconds[-1] < 0.05
 
@@ -92,7 +92,7 @@ def test_the_clock_runs_while_the_solver_does(solved):
             time.sleep(0.02)
             record(np.eye(3))
 
-    trail = cm.trace(*solved[:1], sleeper, solved[1])
+    trail = cm.audits.trace(*solved[:1], sleeper, solved[1])
     assert trail.seconds[0] >= 0.02
     assert trail.seconds[-1] >= 0.06
 
@@ -103,7 +103,7 @@ def test_a_solver_whose_time_is_up_is_ended(solved):
             time.sleep(0.001)
             record(np.eye(3))
 
-    trail = cm.trace(solved[0], endless, solved[1], max_seconds=0.05)
+    trail = cm.audits.trace(solved[0], endless, solved[1], max_seconds=0.05)
     assert trail.error == "time is up"
     assert 0.05 <= trail.seconds[-1] < 1.0
     assert (trail.seconds[:-1] < 0.05).all()
@@ -127,12 +127,12 @@ def test_a_solver_that_fails_leaves_its_trail(solved):
 
     for solver, error in ((fails, "RuntimeError: singular matrix"), (stopped, "interrupted"),
                           (malformed, "InputError: W contains NaN")):  # fmt: skip
-        trail = cm.trace(solved[0], solver, solved[1], name="theirs")
+        trail = cm.audits.trace(solved[0], solver, solved[1], name="theirs")
         assert trail.error.startswith(error)
         assert len(trail) == 1
         assert trail.name == "theirs"
         assert error in str(trail)
-    empty = cm.trace(solved[0], at_once, solved[1])
+    empty = cm.audits.trace(solved[0], at_once, solved[1])
     assert len(empty) == 0
     assert empty.M is None
     assert "ValueError: no" in str(empty)
@@ -147,14 +147,14 @@ def test_iterates_may_share_one_array(solved):
         M *= 1e3
         record(M)
 
-    trail = cm.trace(problem, in_place, solution)
+    trail = cm.audits.trace(problem, in_place, solution)
     np.testing.assert_array_equal(trail.M, 0.1 * np.eye(3))
 
 
 def test_iterates_outside_the_cone_are_judged_by_their_projections(solved):
     problem, solution = solved
     M = np.diag([1.0, 0.5, -0.25])
-    trail = cm.audit_iterates(problem, [M, np.diag([1.0, 0.5, -1e-12])], reference=solution)
+    trail = cm.audits.audit_iterates(problem, [M, np.diag([1.0, 0.5, -1e-12])], reference=solution)
     assert trail.objectives[0] == problem.objective(np.diag([1.0, 0.5, 0.0]))
     np.testing.assert_array_equal(trail.violations, [0.25, 0.0])
     assert "1 iterates, judged by their projections" in str(trail)
@@ -165,13 +165,13 @@ def test_iterates_outside_the_cone_are_judged_by_their_projections(solved):
 def test_our_own_solvers_have_a_trail(solved, solver):
     problem, reference = solved
     solution = cm.solve(problem, solver=solver, max_iter=30)
-    trail = cm.AuditTrail.of_solution(solution, reference)
+    trail = cm.audits.AuditTrail.of_solution(solution, reference)
     assert trail.name == solver
     assert trail.unit == ("passes" if solver == "cutting-planes" else "iterations")
     assert len(trail) == len(solution.history)
     assert trail.objectives[-1] == pytest.approx(solution.upper_bound, rel=1e-9)
     assert trail.lower_bound == reference.lower_bound
-    own = cm.AuditTrail.of_solution(solution, name="ours")
+    own = cm.audits.AuditTrail.of_solution(solution, name="ours")
     assert own.name == "ours"
     assert own.lower_bound == solution.lower_bound
     assert own.best_so_far[-1] == pytest.approx(solution.gap, abs=1e-9)
@@ -180,7 +180,7 @@ def test_our_own_solvers_have_a_trail(solved, solver):
 def test_what_a_trail_says(solved):
     problem, solution = solved
     given = [np.eye(3), 1.5 * solution.M, solution.M]
-    trail = cm.audit_iterates(problem, given, [0.5, 1.0, 2.0], [1, 2, 4], solution, "theirs")
+    trail = cm.audits.audit_iterates(problem, given, [0.5, 1.0, 2.0], [1, 2, 4], solution, "theirs")
     text = str(trail)
     assert text.startswith("theirs\niterates             3\n")
     assert "(4 passes, 2 s)" in text
@@ -206,24 +206,24 @@ def test_malformed_iterates(solved, arguments, message):
     problem, solution = solved
     full = (*arguments, None, None)[:3] if len(arguments) < 4 else arguments
     with pytest.raises(InputError, match=message):
-        cm.audit_iterates(problem, *full[:3], reference=full[3] if len(full) > 3 else solution)
+        cm.audits.audit_iterates(problem, *full[:3], reference=full[3] if len(full) > 3 else solution)
 
 
 def test_malformed_solvers(solved):
     problem, solution = solved
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
-        cm.trace("wine", print, solution)
+        cm.audits.trace("wine", print, solution)
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
-        cm.audit_iterates("wine", [np.eye(3)])
+        cm.audits.audit_iterates("wine", [np.eye(3)])
     with pytest.raises(InputError, match="solver must be a callable of the problem and record, got ndarray"):
-        cm.trace(problem, np.eye(3), solution)
+        cm.audits.trace(problem, np.eye(3), solution)
     with pytest.raises(InputError, match="max_seconds must be positive"):
-        cm.trace(problem, print, solution, max_seconds=0)
+        cm.audits.trace(problem, print, solution, max_seconds=0)
     for passes in (-1, np.nan, "one", True):
-        trail = cm.trace(problem, lambda _, record, n=passes: record(np.eye(3), passes=n), solution)
+        trail = cm.audits.trace(problem, lambda _, record, n=passes: record(np.eye(3), passes=n), solution)
         assert "passes must be a nonnegative number" in trail.error
     with pytest.raises(InputError, match="solution must be a Solution, got ndarray"):
-        cm.AuditTrail.of_solution(np.eye(3))
+        cm.audits.AuditTrail.of_solution(np.eye(3))
 
 
 def test_a_warning_of_the_solver_is_a_warning(solved):
@@ -231,4 +231,4 @@ def test_a_warning_of_the_solver_is_a_warning(solved):
         with pytest.warns(GapWarning):
             record(cm.solve(problem, solver="subgradient", max_iter=5).M)
 
-    assert cm.trace(solved[0], warns, solved[1]).error == ""
+    assert cm.audits.trace(solved[0], warns, solved[1]).error == ""

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convexmetric.arguments import check_count, not_one_of
-from convexmetric.audit import audit
-from convexmetric.benchmark.library import Instance, list_problems, load_instance
-from convexmetric.benchmark.processes import Channel, Outcome, run_isolated
-from convexmetric.benchmark.records import GAPS, Run, RunFile
+from convexmetric.audits import audit
+from convexmetric.bench.library import Instance, list_problems, load_instance
+from convexmetric.bench.processes import Channel, Outcome, run_isolated
+from convexmetric.bench.records import GAPS, Run, RunFile
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import ConvexMetricError, InputError, SolverError
 from convexmetric.methods import RelativeComparisonProblem

@@ -8,11 +8,11 @@ Any solver can be watched in one of two ways. As a Python callable::
             M = one_epoch(problem, M)
             record(M, passes=epoch + 1)
 
-    trail = cm.trace(problem, my_solver, reference=solution, max_seconds=10)
+    trail = cm.audits.trace(problem, my_solver, reference=solution, max_seconds=10)
 
 The clock stands still while an iterate is evaluated. Or by its iterates, in memory or in a file
-(:func:`~convexmetric.audit_iterates`, :func:`~convexmetric.audit.metric_files.read_iterates`). A
-:class:`~convexmetric.Solution` has a trail as well (:meth:`~convexmetric.AuditTrail.of_solution`), so that exact,
+(:func:`~convexmetric.audits.audit_iterates`, :func:`~convexmetric.audits.metric_files.read_iterates`). A
+:class:`~convexmetric.Solution` has a trail as well (:meth:`~convexmetric.audits.AuditTrail.of_solution`), so that exact,
 stochastic and foreign solvers go on one plot.
 """
 
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.audit.verdict import Reference, placed, reference_of
+from convexmetric.audits.verdict import Reference, placed, reference_of
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError

@@ -7,7 +7,7 @@ from scipy.io import savemat
 
 import convexmetric as cm
 from convexmetric import files
-from convexmetric.audit import metric_files, read_certificate, read_iterates, read_metric, write_solution
+from convexmetric.audits import metric_files, read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.errors import DualError, InputError
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 1e-17], [0.1, 1e-17, 1 / 3]])

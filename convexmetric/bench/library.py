@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric.arguments import not_one_of
-from convexmetric.benchmark.blocks import MADE, compose, pairs_by_name
+from convexmetric.bench.blocks import MADE, compose, pairs_by_name
 from convexmetric.certificates import relative_gap
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.comparisons.pairs import ListedPairs
@@ -71,7 +71,7 @@ class Instance:
     parameters : mapping
         Arguments of the statement, such as ``C`` or ``reg``. Of pairs ``reg``, perhaps ``margin`` or ``margins`` (of
         similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name). Of blocks tables by the names of classes
-        (``convexmetric/benchmark/blocks.py``).
+        (``convexmetric/bench/blocks.py``).
     triplets : mapping or None
         Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
@@ -79,11 +79,11 @@ class Instance:
         set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
         Of large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
     pairs : mapping or None
-        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.balanced_pairs`) and ``sha256`` of rows
+        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.methods.balanced_pairs`) and ``sha256`` of rows
         (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
         similar and dissimilar pairs come, or weigh, as they are.
     projection : mapping or None
-        ``kind`` and ``r`` (see :func:`~convexmetric.make_projection`); of random ones also ``seed``, and ``sha256`` of
+        ``kind`` and ``r`` (see :func:`~convexmetric.features.make_projection`); of random ones also ``seed``, and ``sha256`` of
         the map in multiples of 2^-30, rounded, as little-endian int64.
     modalities : mapping or None
         Of cross-modal problems ``other`` (the extra of the data set that is the second modality), its
@@ -176,7 +176,7 @@ def list_problems() -> list[str]:
     Examples
     --------
     >>> import convexmetric as cm
-    >>> [name for name in cm.list_problems() if name.startswith("relative-wine")]
+    >>> [name for name in cm.bench.list_problems() if name.startswith("relative-wine")]
     ['relative-wine-1000', 'relative-wine-1000-rbf', 'relative-wine-hard', 'relative-wine-hard-rbf']
     """
     return sorted(file.name.removesuffix(".toml") for file in _folder().iterdir() if file.name.endswith(".toml"))
@@ -231,7 +231,7 @@ def load_problem(name: str) -> MetricProblem:
     --------
     >>> import convexmetric as cm
     >>> problem = cm.load_problem("ranking-auc-wine-c1")
-    >>> instance = cm.load_instance("ranking-auc-wine-c1")
+    >>> instance = cm.bench.load_instance("ranking-auc-wine-c1")
     >>> problem.value(problem.cone.identity()) >= instance.lower_bound
     True
     """

@@ -9,7 +9,7 @@ from samples import EVERYTHING, HARD, METHODS, as_given, instance, instance_with
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import convexmetric as cm
-from convexmetric.audit import Reference, reference_of
+from convexmetric.audits import Reference, reference_of
 from convexmetric.errors import InputError
 
 

@@ -5,7 +5,7 @@ import cvxpy as cp
 import pytest
 
 import convexmetric as cm
-from convexmetric.benchmark import (
+from convexmetric.bench import (
     GAPS,
     QUICK,
     benchmark,
@@ -47,7 +47,7 @@ def test_two_instances_are_certified_and_consistent(tmp_path):
         assert run.iterations > 0
         assert 20.0 < run.peak_mb < 4000.0
         assert (run.version, run.threads) == (cm.__version__, 1)
-    assert sorted(cm.read_runs(tmp_path / "runs.csv"), key=runs.index) == runs
+    assert sorted(cm.bench.read_runs(tmp_path / "runs.csv"), key=runs.index) == runs
 
 
 def test_what_is_interrupted_goes_on_where_it_stopped(tmp_path, monkeypatch):
@@ -64,7 +64,7 @@ def test_what_is_interrupted_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(benchmarking, "run_isolated", interrupted)
     with pytest.raises(KeyboardInterrupt):
         benchmark(["dual-newton"], [HARD, WINE], output=tmp_path)
-    assert len(cm.read_runs(tmp_path / "runs.csv")) == 1
+    assert len(cm.bench.read_runs(tmp_path / "runs.csv")) == 1
     runs = benchmark(["dual-newton"], [HARD, WINE], output=tmp_path)
     assert [run.status for run in runs] == ["unsupported"] * 2
     assert "pairs" in runs[0].message
@@ -77,7 +77,7 @@ def test_errors_are_rows_and_are_tried_again(tmp_path):
         (run,) = benchmark(["own_solvers:fail"], [HARD], output=tmp_path)
         assert (run.status, run.message) == ("error", "RuntimeError: nothing works")
     assert len((tmp_path / "runs.csv").read_text().splitlines()) == 3
-    assert cm.read_runs(tmp_path / "runs.csv")[0].message == "RuntimeError: nothing works"
+    assert cm.bench.read_runs(tmp_path / "runs.csv")[0].message == "RuntimeError: nothing works"
 
 
 def test_a_process_that_dies_is_a_row():
@@ -166,7 +166,7 @@ def test_default_instances_need_no_data_folder():
 
 def test_patterns_choose_instances_once():
     assert chosen_instances(["relative-wine-*", HARD]) == [
-        n for n in cm.list_problems() if n.startswith("relative-wine")
+        n for n in cm.bench.list_problems() if n.startswith("relative-wine")
     ]
 
 

@@ -8,11 +8,11 @@ import pytest
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.benchmark import read_instance
+from convexmetric.bench import read_instance
 from convexmetric.errors import InputError
 
 PROBLEMS = Path(__file__).resolve().parents[2] / "problems"
-NAMES = cm.list_problems()
+NAMES = cm.bench.list_problems()
 SMALL = [
     "ranking-auc-wine-c1",
     "ranking-auc-wine-c100",
@@ -40,7 +40,7 @@ def text_of(name):
 
 
 def test_the_library_has_what_it_promises():
-    composed = {name for name in NAMES if cm.load_instance(name).method == "blocks"}
+    composed = {name for name in NAMES if cm.bench.load_instance(name).method == "blocks"}
     assert len(composed) >= 20
     wanted = {f"ranking-auc-{data}-c{C}" for data in ("wine", "breast-cancer") for C in (1, 100, 10000)}
     assert wanted | {"relative-webkb-topic-20000", "relative-digits-2000", *SMALL} <= set(NAMES)
@@ -49,7 +49,7 @@ def test_the_library_has_what_it_promises():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_file_reads(name):
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     assert instance.name == name
     assert instance.lower_bound <= instance.upper_bound
     # Only a reward for large distances, or a constant, takes an optimum below zero.
@@ -76,7 +76,7 @@ def test_bounds_without_a_proof_are_of_grade_float():
 
 def takes_seconds_to_state(name):
     """Text to be read, or a kernel matrix of more than a thousand points to be decomposed."""
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     return "webkb" in name or ("kernel" in instance.parameters and instance.data["shape"][0] > 1000)
 
 
@@ -91,7 +91,7 @@ def has_one_objective(problem, M):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not takes_seconds_to_state(name)])
 def test_every_problem_is_the_certified_one(name, request):
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     if instance.needs_data_folder:
         request.getfixturevalue("data_folder")
     problem = instance.problem()
@@ -107,7 +107,7 @@ def test_every_problem_is_the_certified_one(name, request):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_ones_solved_again_agree(name):
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     solution = cm.solve(instance.problem())
     assert solution.status == "optimal"
     assert solution.lower_bound <= instance.upper_bound
@@ -117,7 +117,7 @@ def test_small_ones_solved_again_agree(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SMALL])
 def test_large_ones_solved_again_agree(name, data_folder):
-    instance = cm.load_instance(name)
+    instance = cm.bench.load_instance(name)
     solution = cm.solve(instance.problem(), tol=max(1e-6, instance.how["tol"]))
     assert solution.lower_bound <= instance.upper_bound
     assert solution.upper_bound >= instance.lower_bound

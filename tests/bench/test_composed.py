@@ -11,8 +11,8 @@ import pytest
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.benchmark import read_instance
-from convexmetric.benchmark.blocks import compose
+from convexmetric.bench import read_instance
+from convexmetric.bench.blocks import compose
 from convexmetric.cli.commands import app
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets, triplets_from_labels
 from convexmetric.cones import PSDCone
@@ -39,7 +39,7 @@ def changed(name, old, new):
 
 def test_a_sum_in_a_file_is_the_sum_composed_by_hand():
     cone = PSDCone(13)
-    pairs, r = cm.balanced_pairs(LABELS, 500, 0)
+    pairs, r = cm.methods.balanced_pairs(LABELS, 500, 0)
     far = pairs[r < 0]
     ranked = RankingRisk(Rankings(X, X, Relevance.from_labels(LABELS), cone), AveragePrecision(), 1.0)
     apart = SeparableRisk(PairDistances(X, far, np.ones(len(far)), cone), Hinge(0.01, 5.0))
@@ -57,7 +57,7 @@ def test_names_of_arrays_stand_for_what_the_page_says():
     by_hand = cm.MetricProblem(risk, LogDet(prior, 0.2))
     M = random_metric(np.random.default_rng(0), PSDCone(13))
     assert found.value(M) == pytest.approx(by_hand.value(M), rel=1e-9)
-    pairs, r = cm.balanced_pairs(LABELS, 500, 0)
+    pairs, r = cm.methods.balanced_pairs(LABELS, 500, 0)
     scatter = np.mean([np.outer(X[i] - X[j], X[i] - X[j]) for i, j in pairs[r > 0]], axis=0)
     assert pytest.approx(scatter, rel=1e-12) == cm.load_problem("blocks-zero-wine").G
     loss, d = (
@@ -148,7 +148,7 @@ def test_a_block_is_no_problem():
 def test_composed_problems_are_solved_audited_and_proven_by_their_name(tmp_path, capsys):
     name, certificate, metric = "blocks-constant-wine", tmp_path / "proof.npz", tmp_path / "metric.npz"
     app(["solve", name, "--json", "--save", str(metric), "--certificate", str(certificate)], standalone_mode=False)
-    record, instance = json.loads(capsys.readouterr().out), cm.load_instance(name)
+    record, instance = json.loads(capsys.readouterr().out), cm.bench.load_instance(name)
     assert record["lower_bound"] <= instance.upper_bound
     assert record["upper_bound"] >= instance.lower_bound
     app(["verify", str(certificate), "--instance", name], standalone_mode=False)

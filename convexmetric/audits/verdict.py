@@ -4,7 +4,7 @@ r"""Judge anybody's metric: how far it is from optimal, certified, and what the 
 
 The bound is that of a reference, or of a solve; beside it stands what the metric proves by itself, by its own tangent
 plane. What is wrong falls into parts: the comparisons that cost most, the scale (the best multiple of M), and the range
-(:mod:`convexmetric.audit.optimality`).
+(:mod:`convexmetric.audits.optimality`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import Learner, fitted
-from convexmetric.audit.optimality import Conditions, Scale, Subspace, best_scale, compare_ranges, optimality_conditions
+from convexmetric.audits.optimality import (
+    Conditions,
+    Scale,
+    Subspace,
+    best_scale,
+    compare_ranges,
+    optimality_conditions,
+)
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
@@ -304,7 +311,7 @@ def audit(
         Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
         stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn. A Solution
         or a Certificate stands for its metric. A callable is given the problem and returns a metric, or returns or
-        yields iterates, of which the best is judged; :func:`~convexmetric.trace` judges all of them and takes the time.
+        yields iterates, of which the best is judged; :func:`~convexmetric.audits.trace` judges all of them and takes the time.
     reference : Solution, Certificate, Reference, estimator or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
         gives the metric against which losses and ranges are compared. A fitted estimator of ours stands for its
@@ -323,8 +330,8 @@ def audit(
 
     See Also
     --------
-    convexmetric.trace : a solver's iterates, as it runs.
-    convexmetric.audit_iterates : iterates from anywhere.
+    convexmetric.audits.trace : a solver's iterates, as it runs.
+    convexmetric.audits.audit_iterates : iterates from anywhere.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Named problems, and solvers side by side on them, each run in a process of its own."""
 
-from convexmetric.benchmark.benchmarking import QUICK, RUNS_FILE, benchmark, chosen_instances, loaded_solver
-from convexmetric.benchmark.library import Instance, list_problems, load_instance, load_problem, read_instance
-from convexmetric.benchmark.processes import Channel, Outcome, peak_bytes, run_isolated
-from convexmetric.benchmark.records import (
+from convexmetric.bench.benchmarking import QUICK, RUNS_FILE, benchmark, chosen_instances, loaded_solver
+from convexmetric.bench.library import Instance, list_problems, load_instance, load_problem, read_instance
+from convexmetric.bench.processes import Channel, Outcome, peak_bytes, run_isolated
+from convexmetric.bench.records import (
     GAPS,
     RESOLUTION,
     STATUSES,

@@ -5,8 +5,8 @@ import pytest
 from samples import EVERYTHING, HARD, SMOOTH, instance, random_metric
 
 import convexmetric as cm
-from convexmetric.audit import best_scale, compare_ranges, optimality_conditions
-from convexmetric.audit.optimality import _gradient
+from convexmetric.audits import best_scale, compare_ranges, optimality_conditions
+from convexmetric.audits.optimality import _gradient
 
 SOFT = sorted(set(EVERYTHING) - set(HARD))
 

@@ -1,7 +1,7 @@
 """A verdict on anybody's metric, on the iterates of anybody's solver, and the files that hold them."""
 
-from convexmetric.audit.metric_files import Iterates, read_certificate, read_iterates, read_metric, write_solution
-from convexmetric.audit.optimality import (
+from convexmetric.audits.metric_files import Iterates, read_certificate, read_iterates, read_metric, write_solution
+from convexmetric.audits.optimality import (
     RANK_SHARE,
     Conditions,
     Scale,
@@ -10,8 +10,8 @@ from convexmetric.audit.optimality import (
     compare_ranges,
     optimality_conditions,
 )
-from convexmetric.audit.traces import AuditTrail, Recorder, audit_iterates, trace
-from convexmetric.audit.verdict import Audit, Reference, WorstPart, audit, placed, reference_of, worst_parts
+from convexmetric.audits.traces import AuditTrail, Recorder, audit_iterates, trace
+from convexmetric.audits.verdict import Audit, Reference, WorstPart, audit, placed, reference_of, worst_parts
 
 __all__ = [
     "RANK_SHARE",

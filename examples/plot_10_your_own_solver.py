@@ -98,8 +98,8 @@ ax.legend(frameon=False)
 show_pictures()
 
 # %%
-# To go on: ``cm.bench.list_problems()`` names the instances, of all five papers. The exact solvers of the package reach a gap
-# that a first-order method will not:
+# To go on: ``cm.bench.list_problems()`` names the instances, of all five papers. The exact solvers of the package
+# reach a gap that a first-order method will not:
 
 solution = cm.solve(problem)
 print(solution)

@@ -174,8 +174,9 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     The file holds the metric (``M``, or the weights ``w`` of a diagonal one), ``lower_bound``, ``upper_bound``,
     ``gap``, ``tol``, ``status``, ``solver``, and the dual point that proves the lower bound: ``witnesses``,
     ``weights`` and ``groups`` of a :class:`~convexmetric.risks.CutDual`, ``smoothed_at`` and ``width`` of
-    :class:`~convexmetric.risks.SmoothedPairs` (and ``places`` and ``slopes`` of its exceptions), or the multipliers ``u``.
-    Of a problem in other coordinates M or w is the metric on the features, and ``variable`` what the proof is about.
+    :class:`~convexmetric.risks.SmoothedPairs` (and ``places`` and ``slopes`` of its exceptions), or the
+    multipliers ``u``. Of a problem in other coordinates M or w is the metric on the features, and ``variable`` what
+    the proof is about.
     :func:`read_metric` and :func:`read_certificate` read it back.
 
     Raises

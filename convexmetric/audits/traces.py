@@ -12,8 +12,8 @@ Any solver can be watched in one of two ways. As a Python callable::
 
 The clock stands still while an iterate is evaluated. Or by its iterates, in memory or in a file
 (:func:`~convexmetric.audits.audit_iterates`, :func:`~convexmetric.audits.metric_files.read_iterates`). A
-:class:`~convexmetric.Solution` has a trail as well (:meth:`~convexmetric.audits.AuditTrail.of_solution`), so that exact,
-stochastic and foreign solvers go on one plot.
+:class:`~convexmetric.Solution` has a trail as well (:meth:`~convexmetric.audits.AuditTrail.of_solution`), so that
+exact, stochastic and foreign solvers go on one plot.
 """
 
 from __future__ import annotations

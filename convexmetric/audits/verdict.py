@@ -311,7 +311,8 @@ def audit(
         Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
         stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn. A Solution
         or a Certificate stands for its metric. A callable is given the problem and returns a metric, or returns or
-        yields iterates, of which the best is judged; :func:`~convexmetric.audits.trace` judges all of them and takes the time.
+        yields iterates, of which the best is judged; :func:`~convexmetric.audits.trace` judges all of them and takes
+        the time.
     reference : Solution, Certificate, Reference, estimator or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
         gives the metric against which losses and ranges are compared. A fitted estimator of ours stands for its

@@ -83,8 +83,8 @@ class Instance:
         (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
         similar and dissimilar pairs come, or weigh, as they are.
     projection : mapping or None
-        ``kind`` and ``r`` (see :func:`~convexmetric.features.make_projection`); of random ones also ``seed``, and ``sha256`` of
-        the map in multiples of 2^-30, rounded, as little-endian int64.
+        ``kind`` and ``r`` (see :func:`~convexmetric.features.make_projection`); of random ones also ``seed``, and
+        ``sha256`` of the map in multiples of 2^-30, rounded, as little-endian int64.
     modalities : mapping or None
         Of cross-modal problems ``other`` (the extra of the data set that is the second modality), its
         ``preprocessing``, ``rows`` (the extra that lists the rows taken, before preprocessing), ``queries`` (``"X"``

@@ -171,7 +171,8 @@ def knn_error(
     --------
     >>> import convexmetric as cm
     >>> iris = cm.datasets.load("iris")
-    >>> round(cm.evaluation.knn_error([1.0, 1.0, 1.0, 1.0], iris.X[::2], iris.y[::2], iris.X[1::2], iris.y[1::2], k=3), 3)
+    >>> error = cm.evaluation.knn_error([1.0] * 4, iris.X[::2], iris.y[::2], iris.X[1::2], iris.y[1::2], k=3)
+    >>> round(error, 3)
     0.027
     """
     right = knn_right(M, X, y, queries, labels, k)

@@ -45,8 +45,8 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, ax: 
     Parameters
     ----------
     runs : iterable of Run
-        From :func:`~convexmetric.bench.benchmark` or :func:`~convexmetric.bench.read_runs`. Instances that not all solvers were run
-        on are left out.
+        From :func:`~convexmetric.bench.benchmark` or :func:`~convexmetric.bench.read_runs`. Instances
+        that not all solvers were run on are left out.
     tol : float, optional
         Relative gap that counts as solved: 1e-1, 1e-2, ..., 1e-6 or what was asked for, which is the default.
     ax : Axes, optional

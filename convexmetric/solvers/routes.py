@@ -323,6 +323,6 @@ def routes_table(routes: tuple[Route, ...] = ROUTES) -> str:
     """The table in Markdown, for the documentation."""
     lines = ["| solver | risk | metrics and regularizer | size | why there |", "|---|---|---|---|---|"]
     for route in routes:
-        solver = f"{{class}}`{route.solver.name} <convexmetric.{type(route.solver).__name__}>`"
+        solver = f"{{class}}`{route.solver.name} <convexmetric.solvers.{type(route.solver).__name__}>`"
         lines.append(f"| {solver} | {route.risk} | {route.penalty} | {route.size} | {route.why} |")
     return "\n".join(lines) + "\n"

@@ -47,7 +47,7 @@ def run_fold(
 
 
 def mean_average_precision(distances: np.ndarray, relevant: np.ndarray) -> float:
-    """That of :func:`convexmetric.evaluation.retrieval_curve`, for all queries at once: hundreds of settings are judged."""
+    """Mean of :func:`convexmetric.evaluation.retrieval_curve`, all queries at once: hundreds of settings are judged."""
     order = np.argsort(distances, axis=1, kind="stable")
     hits = np.take_along_axis(relevant, order, axis=1)
     hits = hits[hits.any(axis=1)]

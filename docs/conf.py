@@ -68,10 +68,25 @@ numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 
 
+#: Modules that users call by name, as they call the root.
+CALLED = (
+    "audits",
+    "bench",
+    "datasets",
+    "estimators",
+    "evaluation",
+    "features",
+    "methods",
+    "model_selection",
+    "similarity",
+)
+CALLED += ("solution", "solvers")
+
+
 def records() -> list[str]:
     """Public classes that only hold values: they describe attributes, not the parameters of a constructor."""
     found = []
-    for module in (convexmetric, convexmetric.datasets):
+    for module in (convexmetric, *(getattr(convexmetric, name) for name in CALLED)):
         for name in module.__all__:
             kind = getattr(module, name)
             if inspect.isclass(kind) and "Parameters\n" not in (kind.__doc__ or ""):
@@ -127,7 +142,11 @@ suppress_warnings = ["config.cache"]
 
 # What a user calls must say what goes in and what comes out; layers below keep to the contract of their base class.
 numpydoc_validation_checks = {"GL08", "SS01", "PR01", "PR02", "PR10", "RT01"}
-numpydoc_validation_exclude = {*records(), r"^convexmetric\.(?!datasets\.)\w+\.", r"^convexmetric\.\w+\.\w+\."}
+numpydoc_validation_exclude = {
+    *records(),
+    rf"^convexmetric\.(?!({'|'.join(CALLED)})\.)\w+\.",
+    r"^convexmetric\.\w+\.\w+\.",
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"convexmetric {release}"

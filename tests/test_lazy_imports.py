@@ -1,6 +1,8 @@
 """Heavy packages are imported when they are first used, and what needs them works all the same."""
 
+import importlib
 import pickle
+import pkgutil
 import subprocess
 import sys
 
@@ -46,10 +48,27 @@ def test_the_command_answers_without_anything_heavy_but_what_it_prints_with(opti
     assert loaded_by(code, *(name for name in HEAVY if name != "rich")) == [""]
 
 
-@pytest.mark.parametrize("name", [*cm.__all__, "estimators", "__version__"])
+@pytest.mark.parametrize("name", [*cm.__all__, "__version__"])
 def test_every_public_name_is_there_and_listed(name):
     assert getattr(cm, name) is not None
     assert name in dir(cm)
+
+
+def test_the_root_has_few_names_and_no_function_hides_a_module():
+    assert len(cm.__all__) <= 40
+    modules = [importlib.import_module(info.name) for info in pkgutil.walk_packages(cm.__path__, "convexmetric.")]
+    hidden = []
+    for module in modules:
+        package, _, name = module.__name__.rpartition(".")
+        hidden += [module.__name__] * (getattr(sys.modules[package], name) is not module)
+    assert hidden == []
+
+
+def test_modules_are_attributes_of_the_package():
+    names = "audits bench certificates comparisons cones datasets errors evaluation export features losses measures "
+    names += "methods model_selection problem regularizers risks shards similarity solution solvers"
+    code = f"import convexmetric\nfor name in {names.split()}:\n    assert getattr(convexmetric, name).__all__"
+    assert loaded_by(code, *HEAVY) == [""]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ The queries of a fold are ranked, or classified, by metrics that were learned wi
 queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the queries is the C for all of them. Each fold is one path
 over C, whose solves share their cuts; starting each afresh can be faster where passes over the data are cheap.
 
-- :func:`cross_validate`: points with labels. Folds are stratified by class; the points of a fold query the others,
-  which are also what the metric was learned on.
+- :func:`~convexmetric.cross_validate`: points with labels. Folds are stratified by class; the points of a fold query
+  the others, which are also what the metric was learned on.
 - :func:`cross_validate_queries`: a problem with queries and lists of its own. Folds are of queries; the corpus stays.
 """
 
@@ -205,13 +205,13 @@ def cross_validate_queries(
     problem : RankingProblem
         Queries, corpus, relevance and measure.
     C, folds, score, random_state, tol, max_seconds, progress, share_cuts, n_jobs
-        As for :func:`cross_validate`; folds are of queries at random, and there are no classes to predict, so no
-        ``"accuracy@k"``.
+        As for :func:`~convexmetric.cross_validate`; folds are of queries at random, and there are no classes to predict, so
+        no ``"accuracy@k"``.
 
     Returns
     -------
     Validation
-        As of :func:`cross_validate`.
+        As of :func:`~convexmetric.cross_validate`.
 
     Raises
     ------

@@ -47,6 +47,7 @@ nitpicky = True
 nitpick_ignore = [
     ("py:class", "abc.ABC"),
     ("py:class", "convexmetric.comparisons.judgements.PairTable"),
+    ("py:class", "convexmetric.estimators.large_margin.NeighborEstimator"),
     ("py:class", "convexmetric.losses.negative_log._Reward"),
     ("py:class", "convexmetric.methods.pair_margin._PairProblem"),
     ("py:class", "convexmetric.methods.spanned.SpannedProblem"),

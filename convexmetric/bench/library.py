@@ -57,7 +57,7 @@ class Instance:
     Attributes
     ----------
     name : str
-        What :func:`load_problem` takes.
+        What :func:`~convexmetric.load_problem` takes.
     title : str
         One line for a table.
     method : str
@@ -188,7 +188,7 @@ def load_instance(name: str) -> Instance:
     Parameters
     ----------
     name : str
-        One of :func:`list_problems`.
+        One of :func:`~convexmetric.bench.list_problems`.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def load_problem(name: str) -> MetricProblem:
     Parameters
     ----------
     name : str
-        One of :func:`list_problems`.
+        One of :func:`~convexmetric.bench.list_problems`.
 
     Returns
     -------

@@ -51,6 +51,11 @@ def flattened(data: Dataset) -> Dataset:
     data : Dataset
         With names of columns in ``extras["columns"]``, or else they are called by their numbers.
 
+    Returns
+    -------
+    Dataset
+        The table in the directions that are left.
+
     Raises
     ------
     InputError

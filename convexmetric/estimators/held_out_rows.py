@@ -115,7 +115,8 @@ class HeldOut:
     Attributes
     ----------
     accuracy : PairedScores
-        Share of held-out rows whose label the majority of their nearest rows gets right (as :func:`knn_error` counts).
+        Share of held-out rows whose label the majority of their nearest rows gets right (as
+        :func:`~convexmetric.evaluation.knn_error` counts).
     retrieval : PairedScores
         Mean average precision: every held-out row ranks the rows that were learned from, relevant are those of its
         label. Held-out rows whose label is not among them are left out.

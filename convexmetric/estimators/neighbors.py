@@ -12,7 +12,7 @@ distance at scale 1. :math:`\lambda` is ``strength`` times a hundredth of :attr:
 Of more than a hundred features the metric is learned on the hundred leading principal components.
 
 Scale and strength, and whether to leave Euclidean distance at all, are chosen by rows that the metric has not seen; the
-rows of each fold are then scored by a choice that has not seen them either (:mod:`convexmetric.estimators.choosing`).
+rows of each fold are then scored by a choice that has not seen them either (``estimators/choosing.py``).
 The paired test over rows takes the learned metrics as given: it speaks of other rows of the same kind, not of other
 training sets.
 """

@@ -165,7 +165,7 @@ def balanced_error(verdict: ArrayLike, y: ArrayLike) -> float:
     Parameters
     ----------
     verdict : array
-        1, 0 or -1 for every pair, as :meth:`SimilarityOperator.verdicts` gives them; 0 is an error.
+        1, 0 or -1 for every pair, as :meth:`~convexmetric.SimilarityOperator.verdicts` gives them; 0 is an error.
     y : array of the same shape
         1 for a similar, -1 for a dissimilar pair.
 

@@ -322,7 +322,7 @@ class CrossModalProblem(MetricProblem):
         return Factors(*self.split(factor), self.value(factor.T @ factor), lower_bound, tol)
 
     def initial_factor(self, c: int) -> Array:
-        r"""The start of Algorithm 1, ``[U; V]^T`` by cross-modal factor analysis; see :func:`factor_analysis`.
+        r"""The start of Algorithm 1, ``[U; V]^T`` by cross-modal :func:`~convexmetric.methods.factor_analysis`.
 
         Objects are coupled by their labels, :math:`X^\top D_x^{-1/2} W_{xy} D_y^{-1/2} Y` in place of
         :math:`X_1^\top Y_1`, so that rows of X and Y need not correspond.

@@ -538,7 +538,7 @@ class Variant:
         Parameters
         ----------
         make : callable
-            :class:`TripletProblem`, or its ``from_labels`` or ``from_graph``.
+            :class:`~convexmetric.TripletProblem`, or its ``from_labels`` or ``from_graph``.
         X, *arguments
             What ``make`` takes: points, and triplets, labels or a graph.
         reg : float

@@ -131,7 +131,8 @@ def solve(
     progress : bool
         Show a progress bar on standard error, below what a pass, memory and gaps will cost, as by :func:`explain`.
     callback : callable, optional
-        Called with a :class:`Progress` after every iteration; returning a true value stops the solve.
+        Called with a :class:`~convexmetric.solution.Progress` after every iteration; returning a true value stops
+        the solve.
     checkpoint : path, optional
         File to which the state is written as the solve goes on, and from which the same call takes it up again after
         it was stopped or killed at any moment; limits then count what was done before.

@@ -54,6 +54,8 @@ class RandomisedSolver(ApproximateSolver):
     ----------
     random_state : int, numpy.random.Generator or None
         Seed, or source of one: the same seed makes the same iterates, also through a checkpoint.
+    epochs, as_printed
+        As of :class:`~convexmetric.solvers.ApproximateSolver`.
     """
 
     _: KW_ONLY

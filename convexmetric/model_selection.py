@@ -205,8 +205,8 @@ def cross_validate_queries(
     problem : RankingProblem
         Queries, corpus, relevance and measure.
     C, folds, score, random_state, tol, max_seconds, progress, share_cuts, n_jobs
-        As for :func:`~convexmetric.cross_validate`; folds are of queries at random, and there are no classes to predict, so
-        no ``"accuracy@k"``.
+        As for :func:`~convexmetric.cross_validate`; folds are of queries at random, and there are no classes to
+        predict, so no ``"accuracy@k"``.
 
     Returns
     -------

@@ -93,9 +93,10 @@ def _both(*conditions: Callable[[MetricProblem], Reason | None]) -> Callable[[Me
     return taken
 
 
-def _many_weights(problem: MetricProblem) -> Reason | None:
-    few = problem.cone.size < MANY_WEIGHTS
-    return Reason(f"it has fewer than {MANY_WEIGHTS:,} features") if few else None
+def _few_for_a_weight(problem: MetricProblem) -> Reason | None:
+    if problem.risk.parts <= max(FEW_COMPARISONS, FEW_FOR_A_WEIGHT * problem.cone.size):
+        return None
+    return Reason(f"it has more than {FEW_COMPARISONS:,} comparisons, and {FEW_FOR_A_WEIGHT} for each feature")
 
 
 def _few_weights(problem: MetricProblem) -> Reason | None:
@@ -166,8 +167,9 @@ def _can_be_stated(problem: MetricProblem) -> Reason | None:
 STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
 #: Features up to which the masters of cutting planes are a matter of milliseconds.
 FEW_WEIGHTS = 200
-#: Features from which thousands of weights may be positive, too many for dense matrices of working sets.
-MANY_WEIGHTS = 7_500
+#: Comparisons for a feature, and comparisons whatever the features, up to which working sets are no faster: these pay
+#: where comparisons are many and few weights are positive.
+FEW_FOR_A_WEIGHT, FEW_COMPARISONS = 10, 10_000
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
 #: are on the kink than there are coordinates, steps get short.
 MANY_PAIRS = 5_000
@@ -188,9 +190,8 @@ LONG_PASS_COORDINATES = 2_500
 ROUTES: tuple[Route, ...] = (
     Route(
         AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, squared norm",
-        f"4,000 comparisons and {MANY_WEIGHTS:,} features or more",
-        "sparse products instead of dense matrices, however many weights are positive",
-        _both(_at_least(4_000), _many_weights),
+        f"up to {FEW_COMPARISONS:,} comparisons, or {FEW_FOR_A_WEIGHT} for each feature",
+        "sparse products instead of dense matrices, however many weights are positive", _few_for_a_weight,
     ),
     Route(
         ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic", "4,000 comparisons or more",

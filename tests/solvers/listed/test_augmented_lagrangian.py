@@ -19,7 +19,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.listed import augmented_lagrangian
-from convexmetric.solvers.routes import MANY_WEIGHTS, legs
+from convexmetric.solvers.routes import legs
 
 RNG = np.random.default_rng(4)
 N, D, T = 25, 8, 90
@@ -140,15 +140,16 @@ def test_features_of_the_same_points_have_equal_weights():
     np.testing.assert_allclose(w[:400], w[400:], atol=1e-3 * w.max())
 
 
-def test_the_default_takes_it_for_many_features_only():
+def test_the_default_takes_it_where_comparisons_are_few_for_the_features(monkeypatch):
     def first(points, triplets):
         leg = next(leg for leg in legs(cm.RelativeComparisonProblem(points, triplets)) if not isinstance(leg.run, str))
         return leg.route.solver.name
 
-    points, triplets = bag_of_words(n=60, d=MANY_WEIGHTS, count=4_000)
-    assert first(points, triplets) == "augmented-lagrangian"
-    assert first(points, triplets[:3_999]) == "dual-ascent"
-    assert first(points[:, : MANY_WEIGHTS - 1], triplets) == "column-generation"
+    monkeypatch.setattr("convexmetric.solvers.routes.FEW_COMPARISONS", 100)
+    points, triplets = bag_of_words(n=60, d=400, count=4_001)
+    assert first(points, triplets[:4_000]) == "augmented-lagrangian"
+    assert first(points, triplets) == "column-generation"
+    assert first(points[:, :5], triplets[:100]) == "augmented-lagrangian"
 
 
 def test_it_goes_on_from_what_other_solvers_left():

@@ -1,3 +1,7 @@
+#!/usr/bin/env -S python -m nox -f
+# /// script
+# dependencies = ["nox>=2024.10"]
+# ///
 """Test sessions on several interpreters and dependencies.
 
     nox                       # the quick suite on every interpreter that is there
@@ -14,35 +18,38 @@ from pathlib import Path
 import nox
 
 PYTHONS = ["3.11", "3.12", "3.13"]
+#: Tried, and not promised yet.
+NEXT = "3.14"
 #: Tests run side by side, and threads of their own would only get in each other's way.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
 
-nox.options.sessions = ["tests"]
+nox.needs_version = ">=2024.10"
+nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = "CI" in os.environ
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=[*PYTHONS, NEXT])
 def tests(session):
     """The quick suite with the newest dependencies."""
     session.install(".[test]")
     session.run("pytest", "-n", "2", *session.posargs, env=ONE_THREAD)
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=PYTHONS[0], default=False)
 def integration(session):
     """Clusters, other processes, the studies of examples/, the tools of benchmarks/ and docs/."""
     session.install(".[test]")
     session.run("pytest", "-n", "2", "-m", "integration", *session.posargs, env=ONE_THREAD)
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=PYTHONS[0], default=False)
 def oldest(session):
     """The quick suite with the oldest dependencies."""
     session.install(".[test]", "-c", "constraints-oldest.txt")
     session.run("pytest", "-n", "2", *session.posargs, env=ONE_THREAD)
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=PYTHONS[0], default=False)
 def checks(session):
     """Lint, format, types and layers."""
     session.install(".[dev]")
@@ -52,14 +59,14 @@ def checks(session):
     session.run("lint-imports")
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=PYTHONS[0], default=False)
 def lessons(session):
     """Every lesson as a notebook, run from top to bottom."""
     session.install(".[lessons]")
     session.run("python", "examples/notebooks.py", session.create_tmp(), "--check", env=ONE_THREAD)
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=PYTHONS[0], default=False)
 def docs(session):
     """The site, if the checkout has one."""
     if not Path("docs/conf.py").exists():
@@ -68,7 +75,7 @@ def docs(session):
     session.run("sphinx-build", "-b", "html", "docs", "build/site", *session.posargs)
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=PYTHONS, default=False)
 def wheel(session):
     """Build sdist and wheel, and try the wheel in an empty environment away from the checkout."""
     session.install("build>=1.2")
@@ -76,3 +83,7 @@ def wheel(session):
     session.run("python", "-m", "build", "--outdir", folder)
     newest = max(Path(folder).glob("*.whl"), key=os.path.getmtime)
     session.run("python", "tests/try_wheel.py", str(newest))
+
+
+if __name__ == "__main__":
+    nox.main()

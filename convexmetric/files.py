@@ -393,7 +393,7 @@ def guarded(path: Path, read: Callable[[], Any]) -> Any:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:
         # Readers of others, and ours of what is damaged, fail in many ways.
-        raise InputError(f"{path} is damaged or no {path.suffix} file: {error or type(error).__name__}") from error
+        raise InputError(f"{path} is damaged or no {path.suffix} file: {str(error) or type(error).__name__}") from error
 
 
 def _lines(raw: bytes) -> list[str]:

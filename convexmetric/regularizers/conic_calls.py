@@ -125,7 +125,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
             raise cp.SolverError(str(raw.status)) from error
         if problem.status == cp.INFEASIBLE:
             if _has_room(problem):
-                raise cp.SolverError("it called a program infeasible whose constraints can be met")
+                raise cp.SolverError("it called a program infeasible that is not")
             raise InfeasibleError(
                 "constraints contradict each other or the cone: no metric satisfies them all; drop some, give them "
                 "room, or rescale their numbers to about 1"
@@ -145,8 +145,8 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
         return attempted(call, options={"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol})
     except cp.SolverError as error:
         raise SolverError(
-            f"CLARABEL failed on your constraints and terms ({error}), also with more regularisation and looser "
-            "limits; rescale X, and the numbers in constraints and terms, to about 1, or give equalities some room, "
+            f"CLARABEL failed on what stands beside the risk ({error}), also with more regularisation and looser "
+            "limits; rescale X, weights, and numbers of your own, to about 1, or give equalities of your own some room, "
             "such as cp.abs(cp.trace(M) - 1) <= 1e-6"
         ) from error
 

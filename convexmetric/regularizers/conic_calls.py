@@ -146,7 +146,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
     except cp.SolverError as error:
         raise SolverError(
             f"CLARABEL failed on what stands beside the risk ({error}), also with more regularisation and looser "
-            "limits; rescale X, weights, and numbers of your own, to about 1, or give equalities of your own some room, "
+            "limits; rescale X, weights and your own numbers to about 1, or give equalities of your own some room, "
             "such as cp.abs(cp.trace(M) - 1) <= 1e-6"
         ) from error
 

@@ -150,7 +150,9 @@ def test_equalities_hold_on_data_of_any_scale(C, steps):
 
 def test_a_failure_of_the_conic_solver_gives_advice_that_can_be_followed(monkeypatch):
     monkeypatch.setattr(conic_calls, "ATTEMPTS", ({"max_iter": 1},))
-    with pytest.raises(SolverError, match=r"CLARABEL failed on what stands beside the risk .*; rescale X.* give equalities of your own"):
+    with pytest.raises(
+        SolverError, match=r"CLARABEL failed on what stands beside the risk .*; rescale X.* give equalities of your own"
+    ):
         cm.solve(wine(), constraints=lambda M: [cp.trace(M) == 1])
 
 

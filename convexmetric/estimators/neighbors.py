@@ -340,7 +340,8 @@ class NeighborMetric(NeighborEstimator):
                     folds.scored(clock, bool(self.verbose))
             except OutOfTime:
                 needed = (clock.spent - begun) * folds.solves / max(folds.done, 1)
-                self.reason_ = f"not enough time: choosing scale and strength takes about {needed:.0f} s"
+                about = "about" if folds.done else "more than"
+                self.reason_ = f"not enough time: choosing scale and strength takes {about} {needed:.0f} s"
                 return candidates[0]
             except InputError as error:
                 self.reason_ = f"there are too few rows for folds: {error}"

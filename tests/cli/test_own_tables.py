@@ -117,7 +117,7 @@ def test_without_time_to_choose_euclidean_distance_is_kept_and_nothing_is_claime
     said = " ".join(out.split())
     # A moment may be too short for the last solve to be certified.
     assert code in (0, 1)
-    assert "Not enough time: choosing scale and strength takes about" in said
+    assert re.search("Not enough time: choosing scale and strength takes (about|more than)", said)
     assert "Euclidean distance is kept. Nothing is known of new rows: not enough time" in said
     assert "std. error" not in said
 
@@ -302,7 +302,8 @@ def test_a_limit_counts_from_when_the_process_began(helpful, monkeypatch, capsys
     )
     with pytest.raises(SystemExit):
         main(time.perf_counter() - 60.0)
-    assert "not enough time: choosing scale and strength takes about" in " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search("not enough time: choosing scale and strength takes (about|more than)", said)
 
 
 def test_a_sample_is_learned_from_where_there_is_no_time_to_state_all(command, helpful, tmp_path, monkeypatch):

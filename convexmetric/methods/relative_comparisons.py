@@ -91,8 +91,8 @@ class RelativeComparisonProblem(MetricProblem):
     >>> solution = cm.solve(problem)
     >>> solution.w.round(4)
     array([0.4065, 0.1626])
-    >>> print(solution.certificate)
-    0.09584242184 <= optimum <= 0.09584242184   (relative gap ..., grade float, rounding ...)
+    >>> print(f"{solution.lower_bound:.6f} <= optimum <= {solution.upper_bound:.6f}")
+    0.095842 <= optimum <= 0.095842
     """
 
     letter: ClassVar[str] = "w"

@@ -405,7 +405,7 @@ def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
     found = cm.bench.load_instance(WINE)
     assert script.verify(WINE, tmp_path) == "it claims other bounds than the file"
     same = replace(found, exact_lower=verdict.lower, exact_upper=verdict.upper)
-    monkeypatch.setattr(script.cm, "load_instance", lambda name: same)
+    monkeypatch.setattr(script.cm.bench, "load_instance", lambda name: same)
     assert script.verify(WINE, tmp_path) == ""
     other = cm.load_problem("ranking-auc-wine-c100")
     cm.write_certificate(tmp_path / f"{WINE}.npz", other, cm.solve(other, tol=1e-3))

@@ -146,7 +146,8 @@ def test_it_goes_on_from_what_other_solvers_left():
     assert not any("width" in progress.details for progress in solution.history)
 
 
-def test_it_is_the_default_for_many_triplets():
+def test_it_is_the_default_for_many_triplets_of_few_features(monkeypatch):
+    monkeypatch.setattr("convexmetric.solvers.routes.FEW_COMPARISONS", 100)
     solution = cm.solve(cm.RelativeComparisonProblem(*crowd()))
     assert solution.solver == "column-generation"
     assert solution.gap <= 1e-6

@@ -102,7 +102,7 @@ def stepped(
     uniform = method.endswith("uniform start")
     start = None if uniform else 2.0
     solver = cm.solvers.StochasticLowRank(r, batch=size, delay=delay, start=start, uniform=uniform, random_state=seed)
-    factor = PairwiseFactor(problem, problem.risk, Monitor(1e-6), solver.sparse_share)  # type: ignore[arg-type]
+    factor = PairwiseFactor(problem, problem.risk, Monitor(1e-6))  # type: ignore[arg-type]
     state = solver.state(factor)
     fixed = cm.solvers.StochasticLowRank(r, random_state=0).state(factor)
     if method.endswith("one start"):

@@ -40,8 +40,6 @@ WIDTH_FACTOR = 0.3
 ACCURACY = 1e-9
 #: Pairs of steps and changes of the gradient from which L-BFGS approximates the second derivative.
 CORRECTIONS = 10
-#: Share of nonzero entries up to which points are multiplied as sparse ones.
-SPARSE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class _Descent:
     passes: int = 0
 
     def __post_init__(self) -> None:
-        self.factor = PairwiseFactor(self.problem, self.risk, self.monitor, SPARSE_SHARE)
+        self.factor = PairwiseFactor(self.problem, self.risk, self.monitor)
         self.G = self.problem.G
 
     def start(self, rank: int, rng: np.random.Generator) -> Array:

@@ -22,6 +22,8 @@ __all__ = ["PairwiseFactor", "check_not_printed", "factored"]
 
 #: Largest distance between a near and a far item under a random start, in margins.
 START = 2.0
+#: Share of nonzero entries up to which points are multiplied as sparse ones.
+SPARSE_SHARE = 0.2
 
 
 @dataclass
@@ -34,18 +36,15 @@ class PairwiseFactor:
     risk : PairwiseRisk
         Of the problem; its points become sparse where that pays.
     monitor : Monitor
-    sparse_share : float
-        Share of nonzero entries up to which points are multiplied as sparse ones.
     """
 
     problem: MetricProblem
     risk: PairwiseRisk
     monitor: Monitor
-    sparse_share: float
 
     def __post_init__(self) -> None:
         given = self.risk.rankings
-        if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > self.sparse_share * given.X.size:
+        if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > SPARSE_SHARE * given.X.size:
             return
         rankings = copy(given)
         rankings.X = sp.csr_array(given.X)

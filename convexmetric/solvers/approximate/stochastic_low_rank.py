@@ -42,8 +42,6 @@ __all__ = ["StochasticLowRank"]
 
 #: Largest entry of a factor with which it goes on: beyond, squares of distances overflow.
 OVERFLOW = 1e30
-#: Share of nonzero entries up to which points are multiplied as sparse ones.
-SPARSE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class StochasticLowRank(BatchSolver):
 
     def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Step until told to stop, through all epochs, or until the factor overflows."""
-        factor = PairwiseFactor(problem, risk, monitor, SPARSE_SHARE)
+        factor = PairwiseFactor(problem, risk, monitor)
         steps, width = self.steps_in_epoch(risk), BOUND_WIDTH * risk.margin
         state = self.state(factor)
         monitor.state = state.arrays

@@ -14,7 +14,7 @@ from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor
 
 
 def factor_of(problem):
-    return PairwiseFactor(problem, problem.risk, Monitor(1e-6), 0.2)
+    return PairwiseFactor(problem, problem.risk, Monitor(1e-6))
 
 
 def first_steps(solver, problem, steps):

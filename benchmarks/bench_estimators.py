@@ -37,6 +37,12 @@ from tables import markdown, seconds
 
 import convexmetric as cm
 
+
+def leading() -> PCA:
+    """The leading principal components."""
+    return PCA(100, svd_solver="full")
+
+
 #: What makes features of the columns of a set; learned on the rows to fit on.
 SETS: dict[str, Callable[[], Any]] = {
     "iris": StandardScaler,
@@ -47,10 +53,10 @@ SETS: dict[str, Callable[[], Any]] = {
     "digits": StandardScaler,
     "binary-alphadigits": StandardScaler,
     "webkb-cmu": lambda: make_pipeline(TfidfTransformer(), TruncatedSVD(100, random_state=0), Normalizer()),
-    "isolet": lambda: PCA(100, svd_solver="full"),
-    "mnist-test": lambda: PCA(100, svd_solver="full"),
-    "orl-faces": lambda: PCA(100, svd_solver="full"),
-    "coil20": lambda: PCA(100, svd_solver="full"),
+    "isolet": leading,
+    "mnist-test": leading,
+    "orl-faces": leading,
+    "coil20": leading,
 }
 OURS: dict[str, Callable[[], Any]] = {
     "neighbors": cm.NeighborMetric,

@@ -168,7 +168,7 @@ def fit_table(
         k = getattr(estimator, "n_neighbors", NEIGHBOURS)
         return WeightSearch(estimator, n_neighbors=k, max_rows=rows, max_seconds=limit, progress=shown)
 
-    # What scores itself has it all.
+    # What chooses scores its choice as well.
     scored_after = score and not getattr(estimator_of(method, settings), "chooses", False)
     whole = learner(clock.left(FIT_SHARE if scored_after else ALONE_SHARE), progress)
     interrupted = False

@@ -114,9 +114,12 @@ class SquaredDistance(Regularizer):
         is taken there, ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z``, which no Z of the cone brings below the
         maximum; it is attained at ``Z = reg [-(M0 + S / reg)]_+``.
         """
-        at = cone.projection(self.prior + S / self.reg)
+        W = self.prior + S / self.reg
         if norm_of(S) > self.reg * norm_of(self.prior):
-            return cone.inner(S, at.positive) - self.value(at.positive, cone), at.positive
+            N = cone.project(W)
+            return cone.inner(S, N) - self.value(N, cone), N
+        # Both parts from one decomposition.
+        at = cone.projection(W)
         Y = S + self.reg * at.negative
         root = norm_of(Y) / sqrt(self.reg)
         return cone.inner(Y, self.prior) + 0.5 * root * root - self.outside, at.positive

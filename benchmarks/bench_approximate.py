@@ -74,15 +74,17 @@ class Run:
 def variants(paper: int, passes: int) -> dict[str, dict[bool, cm.solvers.ApproximateSolver]]:
     """Solvers of a paper by name, corrected and as printed."""
     if paper == 1:
-        kinds: dict[str, tuple[type, dict[str, object]]] = {"subgradient": (cm.solvers.ProjectedSubgradient, {})}
+        kinds: dict[str, tuple[type, dict[str, object]]] = {"subgradient": (cm.approximate.ProjectedSubgradient, {})}
     elif paper == 2:
-        kinds = {"stochastic-triplets": (cm.solvers.StochasticTriplets, {"random_state": 0})}
+        kinds = {"stochastic-triplets": (cm.approximate.StochasticTriplets, {"random_state": 0})}
     elif paper == 3:
-        kinds = {"stochastic-batch": (cm.solvers.StochasticBatch, {"random_state": 0})}
+        kinds = {"stochastic-batch": (cm.approximate.StochasticBatch, {"random_state": 0})}
     elif paper == 4:
-        kinds = {"stochastic-factors": (cm.solvers.StochasticFactors, {"random_state": 0})}
+        kinds = {"stochastic-factors": (cm.approximate.StochasticFactors, {"random_state": 0})}
     else:
-        kinds = {"factored-descent": (cm.solvers.FactoredDescent, {"c": 10, "random_state": 0, "look_every": SHORT})}
+        kinds = {
+            "factored-descent": (cm.approximate.FactoredDescent, {"c": 10, "random_state": 0, "look_every": SHORT})
+        }
     return {
         name: {printed: kind(epochs=passes, as_printed=printed, **settings) for printed in (False, True)}
         for name, (kind, settings) in kinds.items()
@@ -112,7 +114,7 @@ def low_rank(passes: int) -> list[Run]:
         problem = problem.with_reg(1e-4 * problem.reg_max)
         optimum = cm.solve(problem, 1e-6)
         rank = min(problem.cone.d, 30)
-        solver = cm.solvers.LowRankDescent(rank, random_state=0, epochs=passes, steps=max(1, passes // 8), widths=7)
+        solver = cm.approximate.LowRankDescent(rank, random_state=0, epochs=passes, steps=max(1, passes // 8), widths=7)
         solution = cm.solve(problem, 1e-12, solver)
         bounds = optimum.lower_bound, optimum.upper_bound
         title = f"{data}, 10x10, 1e-4, variant E"

@@ -173,7 +173,7 @@ def descents_table(arguments: argparse.Namespace) -> None:
                 began, distances = perf_counter(), []
                 for start in range(arguments.starts):
                     kind = "random" if start else "own"
-                    descent = cm.solvers.FactoredDescent(c, start=kind, random_state=start, accuracy=1e-11)
+                    descent = cm.approximate.FactoredDescent(c, start=kind, random_state=start, accuracy=1e-11)
                     found = cm.solve(problem, 1e-9, descent)
                     distances.append((found.upper_bound - optimum.lower_bound) / abs(found.upper_bound))
                 cut = problem.factors(optimum, c)

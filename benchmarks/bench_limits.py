@@ -28,8 +28,8 @@ from tables import markdown
 
 import convexmetric as cm
 from convexmetric.comparisons import triplets_from_labels
-from convexmetric.solvers.run import base
-from convexmetric.solvers.run.simple import best_simple, some_parts
+from convexmetric.solvers.runtime import base
+from convexmetric.solvers.runtime.baselines import best_simple, some_parts
 
 Statement = Callable[[int], cm.MetricProblem]
 

@@ -39,7 +39,7 @@ from convexmetric.cones.psd import PSDCone
 from convexmetric.regularizers import Trace
 from convexmetric.risks import Cuts, RankingRisk, Risk, RiskStatement
 from convexmetric.solvers.numerics.interior_point import interior_point
-from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.qp import ConicQP
 
 #: Solves shorter than this are repeated and the fastest is taken.
 SHORT = 2.0

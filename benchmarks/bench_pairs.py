@@ -115,7 +115,7 @@ def descents(arguments: argparse.Namespace) -> None:
         tests = [f"{optima[0]['tests'][key]:.4f}" for key in ("risk", "area", "error")]
         rows.append([name, "optimum", f"{optima[0]['value']:.7f}", "1", "-", *tests, seconds(optima[0]["seconds"])])
         for printed in (False, True):
-            solver = cm.solvers.StochasticFactors(
+            solver = cm.approximate.StochasticFactors(
                 learning_rate=0.01, steps=arguments.steps, as_printed=printed, random_state=0
             )
             found = solved("letters", (count, "frobenius"), arguments, solver).value

@@ -56,9 +56,9 @@ def scored(M: np.ndarray | None, X: np.ndarray, Q: np.ndarray, of_document: np.n
     qrels = {q: dict.fromkeys(np.flatnonzero(of_document == topic).tolist(), 1) for q, topic in enumerate(of_query)}
     qrels = {q: row for q, row in qrels.items() if row}
     kept = sorted(qrels)
-    table = cm.datasets.Qrels.of((q, d, 1) for q, row in qrels.items() for d in row)
-    ranked = cm.evaluation.rank_corpus(M, X, Q[kept], query_ids=kept)
-    return float(cm.evaluation.score_run(ranked, table, ["nDCG@10"]).means["nDCG@10"])
+    table = cm.retrieval.Qrels.of((q, d, 1) for q, row in qrels.items() for d in row)
+    ranked = cm.retrieval.rank_corpus(M, X, Q[kept], query_ids=kept)
+    return float(cm.retrieval.score_run(ranked, table, ["nDCG@10"]).means["nDCG@10"])
 
 
 def measured(case: str, documents: int, features: int, measure: str, C: float, limit: float) -> list[str]:

@@ -58,7 +58,9 @@ def runs(name: str, ratio: float, options: argparse.Namespace) -> list[Run]:
         warnings.simplefilter("ignore", cm.errors.GapWarning)
         optimum = cm.solve(problem, options.tol, cm.solvers.SemismoothNewton())
         for variant, settings in VARIANTS.items():
-            solver = cm.solvers.StochasticBatch(options.batch, epochs=max(MARKS), random_state=options.seed, **settings)
+            solver = cm.approximate.StochasticBatch(
+                options.batch, epochs=max(MARKS), random_state=options.seed, **settings
+            )
             found.append(Run(f"{name}, {ratio:g}", variant, optimum, cm.solve(problem, 1e-9, solver)))
     return found
 

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from convexmetric.evaluation import score_run
+from convexmetric.retrieval import score_run
 
 #: Names here, and those of trec_eval.
 PAIRED = {

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numba
 from threadpoolctl import threadpool_info
 
-from convexmetric.threads import limit_threads
+from convexmetric.numerics.threads import limit_threads
 
 __all__ = ["add_threads_option", "limit_threads", "surroundings"]
 

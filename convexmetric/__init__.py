@@ -16,8 +16,11 @@ import convexmetric.deadline as _deadline  # noqa: F401
 from convexmetric import datasets, errors, evaluation, export, shards, solvers
 from convexmetric.audits import audit
 from convexmetric.bench import load_problem
-from convexmetric.certificates import Certificate, certify, check_problem, verify, write_certificate
-from convexmetric.methods import (
+from convexmetric.certificates import Certificate, certify, verify, write_certificate
+from convexmetric.checks import check_problem
+from convexmetric.evaluation import SimilarityOperator
+from convexmetric.model_selection import cross_validate
+from convexmetric.papers import (
     CrossModalProblem,
     InformationTheoreticProblem,
     LargeMarginProblem,
@@ -27,9 +30,7 @@ from convexmetric.methods import (
     SimilarityRegressionProblem,
     TripletProblem,
 )
-from convexmetric.model_selection import cross_validate
 from convexmetric.problem import MetricProblem
-from convexmetric.similarity import SimilarityOperator
 from convexmetric.solution import Solution
 from convexmetric.solvers import explain, solve, solve_path
 from convexmetric.version import __version__ as __version__
@@ -45,10 +46,10 @@ if _typing.TYPE_CHECKING:
         OperatorMarginMetric,
         RandomProjectionMetric,
         RelativeComparisonMetric,
-        RetrievalAdapter,
         WeightSearch,
         held_out,
     )
+    from convexmetric.retrieval import RetrievalAdapter
 
 __all__ = [
     "LMNN",

@@ -1,7 +1,7 @@
 """Time limits that hold inside a pass.
 
 A pass over the data goes block by block, a block being at most about a second of work. Before each block the loop
-calls :func:`look`, and where the time is out that raises :class:`OutOfTime`. It ends the pass and everything above it
+calls :func:`check_deadline`, and where the time is out that raises :class:`OutOfTime`. It ends the pass and everything above it
 up to the ``with deadline(...)`` that set the limit. A pass that was ended gives no value; what was known before stays.
 """
 
@@ -14,7 +14,7 @@ from math import inf
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["BEGUN", "Clock", "OutOfTime", "deadline", "look", "looking", "seconds_left"]
+__all__ = ["BEGUN", "Clock", "OutOfTime", "check_deadline", "deadline", "seconds_left", "until_deadline"]
 
 #: When the import of the package began: the rest of it takes a second or more, which counts of a command's limit.
 BEGUN = perf_counter()
@@ -39,7 +39,7 @@ _left: ContextVar[Callable[[], float]] = ContextVar("left", default=_no_limit)
 
 @contextmanager
 def deadline(left: Callable[[], float]) -> Iterator[None]:
-    """Let :func:`look` raise :class:`OutOfTime` when ``left()`` seconds are none: who enters this handles it.
+    """Let :func:`check_deadline` raise :class:`OutOfTime` when ``left()`` seconds are none: who enters this handles it.
 
     The innermost counts.
     """
@@ -55,16 +55,16 @@ def seconds_left() -> float:
     return _left.get()()
 
 
-def look() -> None:
+def check_deadline() -> None:
     """Raise :class:`OutOfTime` if the time is out: called before every block of work."""
     if seconds_left() <= 0.0:
         raise OutOfTime
 
 
-def looking(blocks: Iterable[Block]) -> Iterator[Block]:
+def until_deadline(blocks: Iterable[Block]) -> Iterator[Block]:
     """The same blocks, with a look at the time before each."""
     for block in blocks:
-        look()
+        check_deadline()
         yield block
 
 

@@ -1,6 +1,6 @@
 """CVXPY, imported when it is first used: its import takes longer than all of the package, and most solves need none.
 
-``from convexmetric.lazy import cvxpy as cp`` instead of ``import cvxpy as cp``; what follows reads the same. Only what
+``from convexmetric.imports import cvxpy as cp`` instead of ``import cvxpy as cp``; what follows reads the same. Only what
 needs a class of CVXPY as a base (:mod:`convexmetric.program`) imports CVXPY itself, and is imported late.
 """
 

@@ -19,16 +19,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import checked_weight, not_one_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.evaluation import knn_error, mean_scores
 from convexmetric.measures import Measure, MeasureAtK, measure_named
-from convexmetric.methods import RankingProblem
-from convexmetric.problem import checked_weight
+from convexmetric.papers import RankingProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve, solve_path
 

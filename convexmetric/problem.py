@@ -17,14 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, norm_of
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import DualPoint, Ranking, Risk, RiskStatement, tangent_dual
+from convexmetric.risks import Minorant, Ranking, Risk, RiskStatement, tangent_dual
 
 if TYPE_CHECKING:
     from convexmetric.program import Program
@@ -101,7 +101,7 @@ class MetricProblem:
     #: Weights that are set where the problem is made, and that no method changes.
     fixed_weights: ClassVar[tuple[str, ...]] = ()
     #: A risk, its tangent plane that grows with every metric, and how many were tried.
-    _tried: tuple[Risk | None, DualPoint | None, int] = (None, None, 0)
+    _tried: tuple[Risk | None, Minorant | None, int] = (None, None, 0)
 
     def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
         if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):
@@ -347,7 +347,7 @@ class MetricProblem:
         DualError
             If the shape of ``dual`` does not fit the problem.
         """
-        point = self.risk.dual_point(dual)
+        point = self.risk.minorant(dual)
         if point is None:
             return -np.inf
         if not (np.isfinite(point.value) and np.isfinite(point.S).all()):
@@ -376,14 +376,14 @@ class MetricProblem:
         if self.risk.nonnegative:
             bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
         else:
-            floors = (self.risk.floor(), DualPoint(value, S))
+            floors = (self.risk.floor(), Minorant(value, S))
             bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
         if bound < value:
             inner = self._inner_floor(hint)
             bound = bound if inner is None else max(bound, self._bound_above(inner, value, S, hint))
         return bound
 
-    def _bound_above(self, floor: DualPoint, value: float, S: Array, hint: Array) -> float:
+    def _bound_above(self, floor: Minorant, value: float, S: Array, hint: Array) -> float:
         G = -floor.S if self.G is None else self.G - floor.S
         # A dual point that is steeper, and lower, by what it loses to the rounding of a floor that swamps it.
         lost = ROUNDING * norm_of(floor.S) * self.cone.identity()
@@ -396,7 +396,7 @@ class MetricProblem:
         """Whether the penalty does not grow with every metric."""
         return self.regularizer.weights() == NormWeights() and (self.G is None or self.cone.largest(-self.G) >= 0.0)
 
-    def _inner_floor(self, hint: Array) -> DualPoint | None:
+    def _inner_floor(self, hint: Array) -> Minorant | None:
         """Where nothing but the risk grows: a tangent plane that grows with every metric, made beyond ``hint``.
 
         Towards zero a dual point whose S has an eigenvalue of 1e-9 shrinks to nothing; towards this one it hardly does.
@@ -411,14 +411,14 @@ class MetricProblem:
         for t in BEYOND:
             if floor is not None or tries >= PLANES:
                 break
-            point = risk.dual_point(tangent_dual(risk, hint + t * identity))
+            point = risk.minorant(tangent_dual(risk, hint + t * identity))
             tries += 1
             if point is not None and np.isfinite(point.value):
                 # Less what rounding could matter.
                 S = point.S + ROUNDED * norm_of(point.S) * self.cone.identity()
                 less = point.value - ROUNDED * (abs(point.value) if point.size is None else point.size)
                 if self.cone.largest(S if self.G is None else S - self.G) < 0.0:
-                    floor = DualPoint(less, S)
+                    floor = Minorant(less, S)
         self._tried = risk, floor, tries
         return floor
 

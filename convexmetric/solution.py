@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.certificates import Certificate
-from convexmetric.cones.base import Array
 from convexmetric.notebooks import facts_table
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Ranking

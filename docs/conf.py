@@ -46,15 +46,15 @@ myst_update_mathjax = False
 nitpicky = True
 nitpick_ignore = [
     ("py:class", "abc.ABC"),
-    ("py:class", "convexmetric.comparisons.judgements.PairTable"),
+    ("py:class", "convexmetric.retrieval.judgements.PairTable"),
     ("py:class", "convexmetric.estimators.large_margin.NeighborEstimator"),
     ("py:class", "convexmetric.losses.negative_log._Reward"),
-    ("py:class", "convexmetric.methods.pair_margin._PairProblem"),
-    ("py:class", "convexmetric.methods.spanned.SpannedProblem"),
+    ("py:class", "convexmetric.papers.pair_margin._PairProblem"),
+    ("py:class", "convexmetric.papers.spanned.SpannedProblem"),
     ("py:class", "convexmetric.regularizers.norm_term.NormTerm"),
     ("py:class", "convexmetric.regularizers.weighted.WeightedRegularizer"),
     ("py:class", "convexmetric.risks.query.QueryRisk"),
-    ("py:class", "convexmetric.solvers.approximate.batches.BatchSolver"),
+    ("py:class", "convexmetric.approximate.batches.BatchSolver"),
 ]
 nitpick_ignore_regex = [("py:class", r"(numpy|sklearn)\..*")]
 

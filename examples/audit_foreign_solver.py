@@ -26,7 +26,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import convexmetric as cm
-from convexmetric.plotting import plot_trails, save_picture
+from convexmetric.bench import plot_trails
+from convexmetric.plotting import save_picture
 
 NAME = "ranking-auc-wine-c100"
 RANK = 4
@@ -102,19 +103,19 @@ def main(folder: Path) -> None:
         )
 
     solution = cm.solve(problem)
-    trails = [cm.audits.trace(problem, lbfgs, solution, max_seconds=20.0, name=f"L-BFGS, rank {RANK}")]
+    trails = [cm.bench.trace(problem, lbfgs, solution, max_seconds=20.0, name=f"L-BFGS, rank {RANK}")]
     print(trails[0])
     print(cm.audit(problem, trails[0].M, solution).verdict)
     write_iterates(problem, folder / "lbfgs.npz")
     command("audit", NAME, folder / "lbfgs.npz", "--iterates")
     with np.load(folder / "lbfgs.npz") as file:
         kept = {key: file[key] for key in file.files}
-    trails.append(cm.audits.audit_iterates(problem, **kept, reference=solution, name="L-BFGS, rank 1"))
+    trails.append(cm.bench.audit_iterates(problem, **kept, reference=solution, name="L-BFGS, rank 1"))
     for solver in ("smoothed-newton", "cutting-planes", "subgradient"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cm.errors.GapWarning)
             ours = cm.solve(problem, solver=solver, max_iter=300)
-        trails.append(cm.audits.AuditTrail.of_solution(ours, reference=solution))
+        trails.append(cm.bench.AuditTrail.of_solution(ours, reference=solution))
     figure = Figure(figsize=(11.0, 4.8), layout="constrained")
     plot_trails(trails, figure.subplots(1, 2))
     figure.suptitle(instance.title)

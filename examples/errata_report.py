@@ -18,11 +18,11 @@ from math import log, sqrt
 from pathlib import Path
 
 import numpy as np
+from convexmetric.arrays import Array
 from graph_paper.printed import PHENOTYPES, WIKIPEDIA
 
 import convexmetric as cm
-from convexmetric.comparisons.triplet_sampling import TripletSampler
-from convexmetric.cones.base import Array
+from convexmetric.approximate.triplet_sampling import TripletSampler
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def factor_two(steps: int = 200_000) -> Erratum:
     runs = {
         printed: solved(
             problem,
-            cm.solvers.StochasticFactors(10, 0.003, 20, steps=steps, as_printed=printed, average=True, random_state=0),
+            cm.approximate.StochasticFactors(
+                10, 0.003, 20, steps=steps, as_printed=printed, average=True, random_state=0
+            ),
             1e-12,
         )
         for printed in (False, True)
@@ -136,7 +138,7 @@ def _mean_steps(problem: cm.PairMarginProblem, once: cm.Solution, twice: cm.Solu
     for where, optimum in (("once", once), ("twice", twice)):
         A = optimum.certificate.M
         V = problem.cone.factor(A)
-        point = problem.risk.dual_point(optimum.certificate.dual)
+        point = problem.risk.minorant(optimum.certificate.dual)
         assert point is not None
         pull = 2.0 * reg * V @ A / np.linalg.norm(A)
         for name, factor in (("printed", 1.0), ("corrected", 2.0)):
@@ -198,7 +200,7 @@ def learn_metric(epochs: int = 100) -> Erratum:
     optimum = solved(problem, tol=1e-7)
     runs = {
         printed: solved(
-            problem, cm.solvers.StochasticBatch(50, epochs=epochs, as_printed=printed, random_state=0), 1e-12
+            problem, cm.approximate.StochasticBatch(50, epochs=epochs, as_printed=printed, random_state=0), 1e-12
         )
         for printed in (False, True)
     }
@@ -207,7 +209,7 @@ def learn_metric(epochs: int = 100) -> Erratum:
         np.mean(
             [
                 np.linalg.norm(
-                    cm.solvers.StochasticBatch(B, as_printed=True).gradient(
+                    cm.approximate.StochasticBatch(B, as_printed=True).gradient(
                         problem, problem.risk, draws, problem.cone.zeros(), np.random.default_rng(seed)
                     )
                 )
@@ -342,7 +344,7 @@ def compared_projections() -> Erratum:
     }
     evidence = (
         f"the paper's AUC on Search Engine, Philosophy Concept and phenotypes: L - F is {differences['F']}, L - G is "
-        f"{differences['G']}; I1 is in L ({cm.methods.VARIANTS['L'].formula}) and G, not in F"
+        f"{differences['G']}; I1 is in L ({cm.papers.VARIANTS['L'].formula}) and G, not in F"
     )
     return Erratum(
         "paper 3, sections 4.1 and 4.2",
@@ -396,7 +398,7 @@ def relative_definition() -> Erratum:
     problem = cm.RelativeComparisonProblem(X, triplets, C=1.0)
     optimum = solved(problem, tol=1e-7)
     runs = {
-        printed: solved(problem, cm.solvers.StochasticTriplets(as_printed=printed, random_state=0), 1e-12)
+        printed: solved(problem, cm.approximate.StochasticTriplets(as_printed=printed, random_state=0), 1e-12)
         for printed in (False, True)
     }
     # The printed constraints are those of triplets whose nearer point is a copy of the farther one.
@@ -447,7 +449,9 @@ def cross_modal_sign() -> Erratum:
     optimum = solved(problem, tol=1e-8)
     runs = {
         printed: solved(
-            problem, cm.solvers.FactoredDescent(3, as_printed=printed, look_every=1, epochs=200, random_state=0), 1e-12
+            problem,
+            cm.approximate.FactoredDescent(3, as_printed=printed, look_every=1, epochs=200, random_state=0),
+            1e-12,
         )
         for printed in (False, True)
     }

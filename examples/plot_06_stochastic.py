@@ -40,19 +40,19 @@ upper, lower, which = images[:, :4].reshape(300, 32), images[:, 4:].reshape(300,
 # Each algorithm on a problem of its own paper. ``history`` holds the best certified objective after every look, so that
 # the curves cannot rise; where the printed version makes things worse its curve is flat.
 
-pairs, r = cm.methods.balanced_pairs(y, 1500, 0)
+pairs, r = cm.papers.balanced_pairs(y, 1500, 0)
 problems = {
     "paper 4: vectors, one pair a step": (
         cm.PairMarginProblem(scaled, pairs, r, reg=0.5),
-        lambda printed: cm.solvers.StochasticFactors(20, 0.005, steps=100_000, as_printed=printed, random_state=0),
+        lambda printed: cm.approximate.StochasticFactors(20, 0.005, steps=100_000, as_printed=printed, random_state=0),
     ),
     "paper 3: batches of triplets": (
         cm.TripletProblem.from_labels(X, y, reg=0.05),
-        lambda printed: cm.solvers.StochasticBatch(500, epochs=60, as_printed=printed, random_state=0),
+        lambda printed: cm.approximate.StochasticBatch(500, epochs=60, as_printed=printed, random_state=0),
     ),
     "paper 5: descent on U and V": (
         cm.CrossModalProblem(upper, lower, which, which, alpha=50.0, beta=0.1, random_state=0),
-        lambda printed: cm.solvers.FactoredDescent(
+        lambda printed: cm.approximate.FactoredDescent(
             10, as_printed=printed, start="random", random_state=0, look_every=5
         ),
     ),

@@ -137,7 +137,7 @@ show_pictures()
 
 X, y = some(letters, 6)
 X, y = X[np.isin(y, np.unique(y)[:8])], y[np.isin(y, np.unique(y)[:8])]
-pairs, r = cm.methods.balanced_pairs(y, 100, random_state=0)
+pairs, r = cm.papers.balanced_pairs(y, 100, random_state=0)
 few = cm.PairMarginProblem(X, pairs, r, kernel="unit-rbf", reg=0.005)
 optimum = cm.solve(few, tol=1e-6)
 coordinates = few.embedding.transform(X)

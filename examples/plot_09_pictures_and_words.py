@@ -58,7 +58,7 @@ assert problem.factors(solution, c=solution.rank).gap <= 1e-5
 # New halves take no part in learning. The baseline is cross-modal factor analysis, where the paper's descent starts:
 # orthonormal :math:`U` and :math:`V` under which the two halves of each training digit agree best.
 
-A, B = cm.methods.factor_analysis(upper[train], lower[train], c=10)
+A, B = cm.papers.factor_analysis(upper[train], lower[train], c=10)
 baseline = ((upper[test] @ A)[:, None] - (lower[test] @ B)[None]) ** 2
 distances = {
     "factor analysis": baseline.sum(axis=2),
@@ -137,7 +137,7 @@ if os.environ.get("CONVEXMETRIC_DATA"):
     paper = cm.CrossModalProblem(images[train], texts[train], labels, labels, alpha=3000.0, beta=0.001, random_state=0)
     found = cm.solve(paper, tol=1e-5)
     print(found)
-    A, B = cm.methods.factor_analysis(images[train], texts[train], c=10)
+    A, B = cm.papers.factor_analysis(images[train], texts[train], c=10)
     matched = ((images[test] @ A)[:, None] - (texts[test] @ B)[None]) ** 2
     curves = {
         "factor analysis": cm.evaluation.retrieval_curve(matched.sum(axis=2), relevant),

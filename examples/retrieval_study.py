@@ -63,9 +63,9 @@ class Collection:
     relevant: np.ndarray
     classes: np.ndarray | None = None
 
-    def qrels(self, rows: np.ndarray) -> cm.datasets.Qrels:
+    def qrels(self, rows: np.ndarray) -> cm.retrieval.Qrels:
         """Judgements of some queries; identifiers are numbers of rows."""
-        return cm.datasets.Qrels.from_matrix(csr_array(self.relevant[rows].astype(int)), rows)
+        return cm.retrieval.Qrels.from_matrix(csr_array(self.relevant[rows].astype(int)), rows)
 
 
 def cranfield(rng: np.random.Generator) -> Collection:
@@ -132,8 +132,8 @@ def _by_class(X: np.ndarray, y: np.ndarray, queries: int, rng: np.random.Generat
 
 def scores(M: np.ndarray | None, data: Collection, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Scores of every query of some, in their order."""
-    run = cm.evaluation.rank_corpus(M, data.corpus, data.queries[rows], query_ids=rows)
-    found = cm.evaluation.score_run(run, data.qrels(rows), MEASURES)
+    run = cm.retrieval.rank_corpus(M, data.corpus, data.queries[rows], query_ids=rows)
+    found = cm.retrieval.score_run(run, data.qrels(rows), MEASURES)
     order = [found.queries.index(str(row)) for row in rows]
     return {name: found.scores[name][order] for name in MEASURES}
 

@@ -15,7 +15,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.losses import BoxLoss, Hinge, Logistic, Loss, SmoothLoss
 from convexmetric.measures import AUC, AveragePrecision, Measure
 from convexmetric.regularizers import NormWeights, Regularizer, SquaredFrobenius, Trace
-from convexmetric.risks import Cuts, DualPoint, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
+from convexmetric.risks import Cuts, Minorant, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
 
 
 class ExpectedReciprocalRank(Measure):
@@ -354,7 +354,7 @@ class HighFloor(SeparableRisk):
 
     def floor(self):
         """The risk at zero, everywhere."""
-        return DualPoint(self.value(self.cone.zeros()), self.cone.zeros())
+        return Minorant(self.value(self.cone.zeros()), self.cone.zeros())
 
 
 class SilentlyHard(SeparableRisk):

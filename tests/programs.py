@@ -10,7 +10,7 @@ from convexmetric.losses import Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.qp import ConicQP
 
 D = 3
 _ROOT = np.random.default_rng(5).random((D, D))

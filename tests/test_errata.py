@@ -69,7 +69,7 @@ def test_figure_1_exchanges_similar_and_dissimilar_pairs():
 
 
 def test_variant_l_differs_from_g_in_the_projection_and_from_f_in_a_term():
-    L, G, F = (cm.methods.VARIANTS[name] for name in "LGF")
+    L, G, F = (cm.papers.VARIANTS[name] for name in "LGF")
     assert (L.intra, L.inter) == (G.intra, G.inter) != (F.intra, F.inter)
     assert L.projection != G.projection == F.projection
     n = report.compared_projections().numbers

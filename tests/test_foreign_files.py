@@ -20,9 +20,9 @@ import pytest
 import convexmetric as cm
 from convexmetric import files
 from convexmetric.audits import metric_files, read_certificate, read_iterates, read_metric, write_solution
-from convexmetric.cli.adapting import read_vectors
 from convexmetric.errors import ConvexMetricError, InputError
 from convexmetric.files import all_or_nothing, check_writable, read_array, read_arrays, write_arrays
+from convexmetric.retrieval.collections import read_vectors
 from convexmetric.shards.folder import StoredArray
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 0.0], [0.1, 0.0, 0.5]])
@@ -179,10 +179,10 @@ def test_tables_are_unpacked_up_to_a_limit_and_damage_is_told(tmp_path, monkeypa
 def test_numbers_too_large_and_words_for_numbers_are_told(tmp_path):
     (tmp_path / "qrels.txt").write_text(f"q 0 d {2**63}\n")
     with pytest.raises(InputError, match="line 1: the degree must be an integer"):
-        cm.datasets.read_qrels(tmp_path / "qrels.txt")
+        cm.retrieval.read_qrels(tmp_path / "qrels.txt")
     np.savez(tmp_path / "words.npz", components=np.array(["one", "two"]))
     with pytest.raises(InputError, match="components"):
-        cm.export.read_adapter(tmp_path / "words.npz")
+        cm.retrieval.export.read_adapter(tmp_path / "words.npz")
     np.save(tmp_path / "narrow.npy", np.zeros((3, 0)))
     with pytest.raises(InputError, match="one or two dimensions"):
         StoredArray(tmp_path / "narrow.npy")
@@ -367,7 +367,7 @@ def test_a_full_disk_ends_no_solve(tmp_path, problem, monkeypatch):
         calls.append(None)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("convexmetric.solvers.run.checkpoint.SHARE", np.inf)
+    monkeypatch.setattr("convexmetric.solvers.runtime.checkpoint.SHARE", np.inf)
     with monkeypatch.context() as patch:
         patch.setattr("convexmetric.files.os.fsync", full)
         with pytest.warns(UserWarning, match="the solve goes on: cannot write .*No space left") as caught:

@@ -91,7 +91,7 @@ def test_a_floor_that_swamps_a_dual_point_makes_no_bound_false(unit):
     metrics = unit**-2 * 10.0 ** np.linspace(-80.0, 4.0, 43)[:, None]
     least = min(map(problem.value, metrics))
     for M in metrics:
-        point = problem.risk.dual_point(tangent_dual(problem.risk, M))
+        point = problem.risk.minorant(tangent_dual(problem.risk, M))
         for hint in (M, metrics[0], metrics[-5]):
             assert problem.bound(point.value, point.S, hint) <= least + 1e-12 * abs(least)
 

@@ -114,7 +114,7 @@ def test_the_procedure_on_a_graph(monkeypatch):
 
 def test_draws_and_starts_are_held_one_at_a_time():
     nodes_of = factors.load("digits")
-    problem = nodes_of.problem(cm.methods.VARIANTS["E"], 4, 0).with_reg(1.0)
+    problem = nodes_of.problem(cm.papers.VARIANTS["E"], 4, 0).with_reg(1.0)
     same_start, same_order = (
         [factors.stepped(problem, f"steps, one {which}", 0.1, seed, 4, 20, 1) for seed in (1, 2)]
         for which in ("start", "order")
@@ -128,7 +128,7 @@ def test_draws_and_starts_are_held_one_at_a_time():
 def test_distances_are_those_of_the_solution():
     X, y, _ = words(n=60)
     for method in ("A", "F", "J"):
-        problem = nodes.Labelled(X, y).problem(cm.methods.VARIANTS[method], 6, 0)
+        problem = nodes.Labelled(X, y).problem(cm.papers.VARIANTS[method], 6, 0)
         (found,) = learners.learn(method, nodes.Labelled(X, y), [0.1], 6, 0, EXACT)
         solution = cm.solve(problem.with_reg(0.1 * problem.reg_max))
         images = X @ solution.components.T

@@ -11,7 +11,7 @@ from ranking_paper.results import Results
 from ranking_paper.toy import toy
 
 import convexmetric as cm
-from convexmetric.datasets.matchings import synthetic_matchings
+from convexmetric.bench.readers.matchings import synthetic_matchings
 from convexmetric.measures import measure_named
 from convexmetric.measures.reference import most_violated
 

@@ -290,8 +290,8 @@ FIXED = (logistic, negative_log, ranking, logistic_ranking, own_loss)
 
 
 def log_det(at: Composing) -> Made:
-    steepest = int(at.rng.integers(0, STEEPEST + 1))
-    roots = 2.0 ** -at.rng.integers(0, steepest + 1, at.cone.d)
+    lipschitz = int(at.rng.integers(0, STEEPEST + 1))
+    roots = 2.0 ** -at.rng.integers(0, lipschitz + 1, at.cone.d)
     noise = np.tril(at.rng.integers(-1, 2, (at.cone.d, at.cone.d)), -1) / 16.0
     prior = at.shaped((np.eye(at.cone.d) + noise + noise.T) * np.outer(roots, roots))
     condition = Fraction(float((roots.max() / roots.min()) ** 2)) * 16

@@ -10,8 +10,8 @@ from convexmetric.audits.optimality import (
     compare_ranges,
     optimality_conditions,
 )
-from convexmetric.audits.traces import AuditTrail, Recorder, audit_iterates, trace
-from convexmetric.audits.verdict import Audit, Reference, WorstPart, audit, placed, reference_of, worst_parts
+from convexmetric.audits.verdict import Audit, Reference, WorstPart, audit, projected, reference_of, worst_parts
+from convexmetric.bench.traces import AuditTrail, Recorder, audit_iterates, trace
 
 __all__ = [
     "RANK_SHARE",
@@ -29,7 +29,7 @@ __all__ = [
     "best_scale",
     "compare_ranges",
     "optimality_conditions",
-    "placed",
+    "projected",
     "read_certificate",
     "read_iterates",
     "read_metric",

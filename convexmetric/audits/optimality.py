@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason, SmoothRisk
 

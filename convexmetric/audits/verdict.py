@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import Learner, fitted
+from convexmetric.arrays import Array
 from convexmetric.audits.optimality import (
     Conditions,
     Scale,
@@ -27,15 +28,14 @@ from convexmetric.audits.optimality import (
     optimality_conditions,
 )
 from convexmetric.certificates import Certificate, relative_gap
-from convexmetric.cones.base import Array
 from convexmetric.errors import DualError, InputError
 from convexmetric.notebooks import facts_table
+from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
-from convexmetric.threads import shared_cores
 
-__all__ = ["Audit", "Reference", "WorstPart", "audit", "placed", "reference_of", "worst_parts"]
+__all__ = ["Audit", "Reference", "WorstPart", "audit", "projected", "reference_of", "worst_parts"]
 
 #: A metric counts as in the cone when its smallest eigenvalue is above minus this share of the largest one.
 FEASIBILITY = 1e-9
@@ -311,7 +311,7 @@ def audit(
         Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
         stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn. A Solution
         or a Certificate stands for its metric. A callable is given the problem and returns a metric, or returns or
-        yields iterates, of which the best is judged; :func:`~convexmetric.audits.trace` judges all of them and takes
+        yields iterates, of which the best is judged; :func:`~convexmetric.bench.trace` judges all of them and takes
         the time.
     reference : Solution, Certificate, Reference, estimator or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
@@ -331,8 +331,8 @@ def audit(
 
     See Also
     --------
-    convexmetric.audits.trace : a solver's iterates, as it runs.
-    convexmetric.audits.audit_iterates : iterates from anywhere.
+    convexmetric.bench.trace : a solver's iterates, as it runs.
+    convexmetric.bench.audit_iterates : iterates from anywhere.
 
     Examples
     --------
@@ -354,7 +354,7 @@ def audit(
 def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: Reference, worst: int) -> Audit:
     """The audit of an element of the cone's space."""
     objective = problem.value(metric)
-    judged, smallest, in_cone = placed(problem, metric)
+    judged, smallest, in_cone = projected(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     projected = risk + penalty
     scale = best_scale(problem, judged, against.lower_bound)
@@ -455,7 +455,7 @@ def _metric_of_another(problem: MetricProblem, solution: Solution) -> Array:
         raise InputError(f"M is of another problem: {error}") from error
 
 
-def placed(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool]:
+def projected(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool]:
     """The metric, or its projection if it is outside of the cone; its smallest eigenvalue; whether it is in the cone.
 
     Rounding does not count as outside, but is projected away.
@@ -471,7 +471,7 @@ def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
     """The iterate with the smallest objective, each projected on the cone first."""
     best, least = None, np.inf
     for M in iterates:
-        value = problem.value(placed(problem, problem.from_features(M))[0])
+        value = problem.value(projected(problem, problem.from_features(M))[0])
         if best is None or value < least:
             # A solver may go on in the same array.
             best, least = np.array(M, copy=True), value
@@ -501,7 +501,7 @@ def _comparisons_share(problem: MetricProblem, M: Array, risk: float, value: flo
     if against.dual is None or not np.isfinite(missing) or relative_gap(value, against.lower_bound) <= OPTIMAL:
         return np.nan
     try:
-        point = problem.risk.dual_point(against.dual)
+        point = problem.risk.minorant(against.dual)
     except DualError:
         return np.nan
     if point is None:

@@ -32,7 +32,7 @@ from convexmetric.bench.processes import Channel, Outcome, run_isolated
 from convexmetric.bench.records import GAPS, Run, RunFile
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import ConvexMetricError, InputError, SolverError
-from convexmetric.methods import RelativeComparisonProblem
+from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress
 from convexmetric.solvers import SOLVERS, Solver, solve

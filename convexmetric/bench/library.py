@@ -30,7 +30,7 @@ from convexmetric.datasets import Dataset, load, preprocess, sha256
 from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
-from convexmetric.methods import (
+from convexmetric.papers import (
     CrossModalProblem,
     LargeMarginProblem,
     PairMarginProblem,
@@ -79,7 +79,7 @@ class Instance:
         set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
         Of large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
     pairs : mapping or None
-        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.methods.balanced_pairs`) and ``sha256`` of rows
+        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.papers.balanced_pairs`) and ``sha256`` of rows
         (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
         similar and dissimilar pairs come, or weigh, as they are.
     projection : mapping or None

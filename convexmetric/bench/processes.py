@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from convexmetric.threads import THREAD_VARIABLES, limit_threads
+from convexmetric.numerics.threads import THREAD_VARIABLES, limit_threads
 
 __all__ = ["Channel", "Outcome", "peak_bytes", "run_isolated"]
 

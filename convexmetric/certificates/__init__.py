@@ -2,10 +2,10 @@
 
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
 from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
-from convexmetric.certificates.contracts import check_problem
 from convexmetric.certificates.instances import Difference, difference, verify_instance
 from convexmetric.certificates.statement import as_rational, describe
 from convexmetric.certificates.writer import write_certificate
+from convexmetric.checks.problem import check_problem
 
 __all__ = [
     "Ball",

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.cones.base import Array, norm_of
+from convexmetric.arrays import Array, norm_of
 from convexmetric.errors import CrossedBoundsError, InputError, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import DualPoint
+from convexmetric.risks import Minorant
 from convexmetric.risks.rounding import error_of_lifted, error_of_sums, lift, sum_error
 
 __all__ = ["Certificate", "certify", "relative_gap"]
@@ -158,10 +158,10 @@ def certify(
     if isinstance(problem, MetricProblem):
         problem = problem.subject_to(constraints, extra_objective)
     upper = certify_metric(problem, M)
-    return with_dual(problem, upper, dual, problem.risk.dual_point(dual))
+    return with_dual(problem, upper, dual, problem.risk.minorant(dual))
 
 
-def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: DualPoint | None) -> Certificate:
+def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Minorant | None) -> Certificate:
     """The certificate of a metric, with the lower bound of a dual point that says ``point`` (None: nothing).
 
     Of grade conic what the metric gains by violating constraints is added to the upper bound. Rounding is estimated,
@@ -241,7 +241,7 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
     if not np.isfinite(value + penalty):
         return np.inf, 0.0
     lifted = lift(cone, M)
-    error = _data_error(problem, M, value, lifted, risk.steepest if known is not None else None)
+    error = _data_error(problem, M, value, lifted, risk.lipschitz if known is not None else None)
     raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
     error += problem.regularizer.change(M, raised, cone)
     sizes = problem.regularizer.size(M, cone) + abs(problem.constant)
@@ -252,19 +252,19 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
     return (float(value + penalty), float(error)) if np.isfinite(error) else (np.inf, 0.0)
 
 
-def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, steepest: float | None) -> float:
+def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, lipschitz: float | None) -> float:
     """By how much ``R(M) = value`` may be wrong, ``M`` being wrong by ``lifted`` itself.
 
-    ``steepest`` takes the place of the slopes at M, for which it takes a pass to know them.
+    ``lipschitz`` takes the place of the slopes at M, for which it takes a pass to know them.
     """
     risk = problem.risk
     error = sum_error(risk.parts) * abs(value)
     if risk.points:
         distances = error_of_lifted(risk.points, M, lifted)
-        sensitivity = risk.sensitivity(M, distances) if steepest is None else steepest
-        if sensitivity is not None:
-            return error + (sensitivity * distances if sensitivity else 0.0)
-    if steepest is not None:
+        lipschitz_near = risk.lipschitz_near(M, distances) if lipschitz is None else lipschitz
+        if lipschitz_near is not None:
+            return error + (lipschitz_near * distances if lipschitz_near else 0.0)
+    if lipschitz is not None:
         return np.inf
     # Nothing is known of such a risk but the tangent plane: the sizes of its terms.
     cuts = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))
@@ -272,7 +272,7 @@ def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, s
     return error + sum_error(risk.parts + M.size) * float(sizes)
 
 
-def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple[float, float]:
+def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[float, float]:
     """What a dual point proves after rounding, and how much that took."""
     S = point.S
     if not (np.isfinite(point.value) and np.isfinite(S).all()):
@@ -293,7 +293,7 @@ def _lower_bound(problem: MetricProblem, point: DualPoint, hint: Array) -> tuple
     return float(lower), max(0.0, float(plain - lower))
 
 
-def _dual_error(problem: MetricProblem, point: DualPoint) -> Array:
+def _dual_error(problem: MetricProblem, point: Minorant) -> Array:
     """By how much S may be wrong, an element of the cone that is added to it."""
     cone, S, G = problem.cone, point.S, problem.G
     sums = np.zeros(cone.d)

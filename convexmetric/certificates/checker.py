@@ -181,20 +181,20 @@ def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int
 def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
     """Operations of some queries among n points."""
     n = len(own("points", None, d))
-    near, p = _lengths("near", own, n)
+    positives, p = _lengths("near", own, n)
     if "itself" in own:
         # Where a near item is there twice, more of the others are far.
-        rises = np.diff(near) > 0
+        rises = np.diff(positives) > 0
         rises[np.cumsum(p[:-1]).astype(int) - 1] = True
-        far = n - p if rises.all() else np.full(count, float(n))
+        negatives = n - p if rises.all() else np.full(count, float(n))
     else:
-        far = _lengths("far", own, n)[1]
-    p, far = p[rows], far[rows]
+        negatives = _lengths("far", own, n)[1]
+    p, negatives = p[rows], negatives[rows]
     queries = len(p)
     held(queries, n)
     held(count, d)
     held(n + queries, rank or d)
-    pairs, ranked, logistic = p * far, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
+    pairs, ranked, logistic = p * negatives, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
     if (logistic or ranked) and pairs.max(initial=0.0) > MAX_TABLE:
         raise CertificateError(f"a query has {pairs.max():g} pairs; at most {MAX_TABLE} are written out")
     each = LOGISTIC if logistic else RANKING if ranked else 0.0

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays, Table, named_by_summand
 from convexmetric.comparisons import Rankings
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.described import Described
 from convexmetric.measures import most_violated_rankings
 from convexmetric.risks import Risk
 
@@ -58,11 +58,11 @@ def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
         slopes = np.concatenate([own.ravel() for own in _slopes(rankings, hints, stated, one, None)])
         return {"kind": "slopes", "bits": bits}, {"slopes": slopes}
     margin = float(stated.margin.mid)
-    near, far = [], []
+    positives, negatives = [], []
     for own in _slopes(rankings, hints, stated, one, margin):
-        near.append(own.sum(axis=1))
-        far.append(own.sum(axis=0))
-    sums = {"near_sums": np.concatenate(near), "far_sums": np.concatenate(far)}
+        positives.append(own.sum(axis=1))
+        negatives.append(own.sum(axis=0))
+    sums = {"near_sums": np.concatenate(positives), "far_sums": np.concatenate(negatives)}
     # Slopes of 0 and 1 need no bits.
     spare = int(np.bitwise_or.reduce([np.bitwise_or.reduce(array) for array in sums.values()])) | one
     shift = (spare & -spare).bit_length() - 1
@@ -122,22 +122,22 @@ def _distances(rankings: Rankings, M: Array) -> Iterator[tuple[int, Array, Array
 
 def _rows(block: Any) -> Iterator[tuple[int, Array, Array]]:
     """The values of near and of far items of every query of a block."""
-    near, first, last, far, start, stop = block.lists
+    positives, first, last, negatives, start, stop = block.lists
     at, dense = block.layout
     values = block.values.reshape(-1)
     for row, q in enumerate(block.queries.tolist()):
         own, p, n = values[at[row] :], last[row] - first[row], stop[row] - start[row]
         if dense:
-            yield q, own[near[first[row] : last[row]]], own[far[start[row] : stop[row]]]
+            yield q, own[positives[first[row] : last[row]]], own[negatives[start[row] : stop[row]]]
         else:
             yield q, own[:p], own[p : p + n]
 
 
 def _order_of_far(rankings: Rankings, stated: Any, q: int) -> np.ndarray:
     """Places in the package's far list of the far items of the file, in their order."""
-    _, _, _, far, start, stop = rankings.relevance.lists(np.array([q]))
-    own = far[start[0] : stop[0]]
-    return np.arange(len(own)) if np.array_equal(own, stated.far[q]) else np.argsort(own, kind="stable")
+    _, _, _, negatives, start, stop = rankings.relevance.lists(np.array([q]))
+    own = negatives[start[0] : stop[0]]
+    return np.arange(len(own)) if np.array_equal(own, stated.negatives[q]) else np.argsort(own, kind="stable")
 
 
 def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: float | None) -> Iterator[np.ndarray]:
@@ -160,8 +160,8 @@ def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: fl
                     slopes = 1.0 / (1.0 + np.exp(-t))
             else:
                 slopes = np.clip(0.5 + t / width, 0.0, 1.0) if width > 0.0 else (t > 0.0).astype(np.float64)
-            _, near, far = places[begin[q] : begin[q + 1]].T
-            slopes[near, far] = np.clip(own[begin[q] : begin[q + 1]], 0.0, 1.0)
+            _, positives, negatives = places[begin[q] : begin[q + 1]].T
+            slopes[positives, negatives] = np.clip(own[begin[q] : begin[q + 1]], 0.0, 1.0)
             total += np.rint(slopes * weight).astype(np.int64)
         yield total[:, _order_of_far(rankings, stated, q)]
 
@@ -171,7 +171,7 @@ def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> A
     ends, stops = np.cumsum(stated.p), np.cumsum(stated.n)
     weights, groups = hints["weights"], hints["groups"]
     steps = np.zeros((len(weights), int(ends[-1])), dtype=np.int64)
-    near, far = np.zeros(int(ends[-1]), dtype=np.int64), np.zeros(int(stops[-1]), dtype=np.int64)
+    positives, negatives = np.zeros(int(ends[-1]), dtype=np.int64), np.zeros(int(stops[-1]), dtype=np.int64)
     for row, M in enumerate(hints["witnesses"]):
         for block in rankings.blocks(M, np.arange(len(rankings))):
             most_violated_rankings(risk.measure, block)
@@ -181,6 +181,6 @@ def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> A
                 above, below = (np.rint(np.abs(part) * (0.5 * p * n)).astype(np.int64) for part in (x, z))
                 own = slice(ends[q] - p, ends[q])
                 steps[row, own] = np.diff(np.sort(above), prepend=0)
-                near[own] += weight * above
-                far[stops[q] - n : stops[q]] += weight * below[_order_of_far(rankings, stated, q)]
-    return {"near_sums": near, "far_sums": far, "steps": steps, "weights": weights, "groups": groups}
+                positives[own] += weight * above
+                negatives[stops[q] - n : stops[q]] += weight * below[_order_of_far(rankings, stated, q)]
+    return {"near_sums": positives, "far_sums": negatives, "steps": steps, "weights": weights, "groups": groups}

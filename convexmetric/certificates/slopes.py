@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
+from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays, Table
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
 __all__ = ["above", "feasible", "shrunk"]
@@ -34,7 +34,7 @@ SPARE = (0.0, *(2.0**-k for k in range(50, 19, -3)))
 
 
 def feasible(
-    problem: kernel.Problem, says: kernel.Says, hints: dict[str, Any], upper: Fraction, known: Arrays
+    problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any], upper: Fraction, known: Arrays
 ) -> tuple[Table, Arrays]:
     """The share of a dual point that counts, and a slope of the regularizer that shows so, as a table and arrays.
 
@@ -75,7 +75,7 @@ def feasible(
     return best[1:]
 
 
-def shrunk(problem: kernel.Problem, says: kernel.Says, hints: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+def shrunk(problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any]) -> tuple[float, dict[str, Any]]:
     """By what to multiply slopes of a risk that may be negative, of which no share counts, to make them feasible.
 
     And hints with the slopes of norms that belong to that.
@@ -134,7 +134,7 @@ class _Dual:
 class _Search:
     """Share and slope, less a spare part of the best one; of a spare part of one nothing is left but zero."""
 
-    def __init__(self, problem: kernel.Problem, says: kernel.Says, hints: dict[str, Any], spare: float) -> None:
+    def __init__(self, problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any], spare: float) -> None:
         self.cone, self.spare, self.hints = problem.cone, spare, hints
         self.whole = not problem.risk.nonnegative
         parts = problem.omega.parts if problem.omega.kind == "sum" else [problem.omega]
@@ -223,7 +223,7 @@ class _Search:
         elif self.kind in ("squared frobenius", "log det"):
             share = self.best_share(dual) * (1.0 - self.spare)
         else:
-            share = self.largest_share(dual) * (1.0 - self.spare)
+            share = self.max_dual_scaling(dual) * (1.0 - self.spare)
         if self.kind == "log det":
             return share, {}, {"root": self.root(dual, share)}
         if self.kind not in ("frobenius", "squared frobenius"):
@@ -257,7 +257,7 @@ class _Search:
 
         return 1.0 if rising(1.0) else _last(rising, 0.0, 1.0, HALVINGS)
 
-    def largest_share(self, dual: _Dual) -> float:
+    def max_dual_scaling(self, dual: _Dual) -> float:
         """About the largest feasible share, less what the kernel's rounding costs."""
         linear, weight = dual.G.any(), self.weight * (1.0 - self.spare)
         if (dual.v <= 0.0 and not linear) or self.spare == 1.0:

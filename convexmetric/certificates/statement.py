@@ -1,7 +1,7 @@
 """A problem as the statement of a certificate file: what its blocks say of themselves, put together.
 
 Any :class:`~convexmetric.MetricProblem` is described by its risk, its regularizer, its cone and its linear term, not by
-the paper it comes from (:mod:`convexmetric.cones.described`). Parameters are written as the rationals they were typed
+the paper it comes from (:mod:`convexmetric.described`). Parameters are written as the rationals they were typed
 as (``as_rational``); everything else is data, floats as they stand.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric.certificates import kernel
-from convexmetric.cones.described import Described, description
+from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
@@ -59,7 +59,7 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
     ------
     InputError
         If certificates do not know its risk, loss, measure, regularizer or cone, see
-        :func:`convexmetric.cones.described.description`.
+        :func:`convexmetric.described.description`.
     """
     if not isinstance(problem, MetricProblem):
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
@@ -119,20 +119,20 @@ def _listed(arrays: Arrays) -> Arrays:
     if "near" not in arrays:
         return arrays
     made = dict(arrays)
-    near = _slices(made, "near")
-    anchors = made.pop("anchors", np.arange(len(near)))
+    positives = _slices(made, "near")
+    anchors = made.pop("anchors", np.arange(len(positives)))
     if "queries" in made:
         made["queries"] = made["queries"][anchors]
     else:
         made["anchors"] = anchors
-    made |= {"near": np.concatenate(near), "near_stops": np.cumsum([len(items) for items in near])}
+    made |= {"near": np.concatenate(positives), "near_stops": np.cumsum([len(items) for items in positives])}
     if "itself" in made:
         return made
-    far, n = _slices(made, "far"), len(made["points"])
-    itself = _complements(near, far, n)
+    negatives, n = _slices(made, "far"), len(made["points"])
+    itself = _complements(positives, negatives, n)
     if itself is not None:
         return made | {"itself": itself}
-    return made | {"far": np.concatenate(far), "far_stops": np.cumsum([len(items) for items in far])}
+    return made | {"far": np.concatenate(negatives), "far_stops": np.cumsum([len(items) for items in negatives])}
 
 
 def _slices(arrays: Arrays, name: str) -> list[np.ndarray]:
@@ -141,10 +141,10 @@ def _slices(arrays: Arrays, name: str) -> list[np.ndarray]:
     return [items[first:last] for first, last in zip(start, stop, strict=True)]
 
 
-def _complements(near: list[np.ndarray], far: list[np.ndarray], n: int) -> np.ndarray | None:
+def _complements(positives: list[np.ndarray], negatives: list[np.ndarray], n: int) -> np.ndarray | None:
     """The one row that is neither near nor far to each query, n where there is none; None if there are more."""
-    found = np.full(len(near), n)
-    for q, (one, other) in enumerate(zip(near, far, strict=True)):
+    found = np.full(len(positives), n)
+    for q, (one, other) in enumerate(zip(positives, negatives, strict=True)):
         counts = np.bincount(other, minlength=n)
         rest = np.ones(n, dtype=bool)
         rest[one] = rest[other] = False

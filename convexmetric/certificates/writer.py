@@ -24,12 +24,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from convexmetric.arguments import Learner, fitted
+from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.dual_points import in_parts, stored
 from convexmetric.certificates.slopes import above, feasible, shrunk
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
-from convexmetric.cones.base import Array
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
@@ -189,7 +189,7 @@ def _proven(
 ) -> tuple[kernel.Proof, list[tuple[Table, Arrays]]]:
     """What the kernel proves, and the documents and arrays of the files that it proves it by."""
     risk = problem.risk
-    point = risk.dual_point(certificate.dual)
+    point = risk.minorant(certificate.dual)
     if point is None:
         raise InputError("the dual point has NaN or infinite entries and proves nothing")
     if not np.isfinite(point.S).all():
@@ -231,7 +231,7 @@ def _proven(
 
 def _said(
     stated: kernel.Problem, table: Table, found: Arrays, ends: Sequence[int]
-) -> tuple[list[tuple[Table, Arrays]], kernel.Says]:
+) -> tuple[list[tuple[Table, Arrays]], kernel.Minorant]:
     """The dual point of every part, and what they say together."""
     dual, said = [], []
     for rows, own in in_parts(stated.risk, found, ends):

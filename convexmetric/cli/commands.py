@@ -25,23 +25,22 @@ from rich.text import Text
 
 from convexmetric import __version__
 from convexmetric.arguments import OTHER_METHODS, check_seconds, not_one_of
-from convexmetric.audits import (
-    Audit,
-    AuditTrail,
-    Iterates,
-    Reference,
-    audit_iterates,
-    read_iterates,
-    read_metric,
-    write_solution,
-)
+from convexmetric.audits import Audit, Iterates, Reference, read_iterates, read_metric, write_solution
 from convexmetric.audits import audit as audit_metric
-from convexmetric.bench import RUNS_FILE, Instance, Run, benchmark, list_problems, load_instance, read_runs
+from convexmetric.bench import (
+    RUNS_FILE,
+    AuditTrail,
+    Instance,
+    Run,
+    audit_iterates,
+    benchmark,
+    list_problems,
+    load_instance,
+    read_runs,
+)
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
 from convexmetric.certificates import verify as verify_files
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
-from convexmetric.cli.adapting import adapt as adapt_vectors
-from convexmetric.cli.adapting import adapt_record, read_collection, read_vectors, save_adapter
 from convexmetric.cli.fitting import (
     DEFAULT_METHOD,
     KEEP_LONE,
@@ -78,12 +77,14 @@ from convexmetric.cli.reports import (
 from convexmetric.datasets import Dataset, flattened, read_csv, read_table
 from convexmetric.deadline import Clock
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.export import FORMATS, SUFFIXES, read_adapter
-from convexmetric.export import write as write_export
 from convexmetric.files import all_or_nothing, check_solution_path, check_writable
 from convexmetric.measures import MEASURES
 from convexmetric.notebooks import printable
 from convexmetric.problem import MetricProblem
+from convexmetric.retrieval.collections import adapt as adapt_vectors
+from convexmetric.retrieval.collections import adapt_record, read_collection, read_vectors, save_adapter
+from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
+from convexmetric.retrieval.export import write as write_export
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
 from convexmetric.solvers import explain as explain_problem
@@ -975,7 +976,8 @@ def _plot_audit(
 ) -> None:
     from matplotlib.figure import Figure
 
-    from convexmetric.plotting import plot_audit, plot_trails, save_picture
+    from convexmetric.bench import plot_trails
+    from convexmetric.plotting import plot_audit, save_picture
     from convexmetric.plotting.axes import text_of
 
     if audits:
@@ -989,7 +991,8 @@ def _plot_audit(
 
 
 def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -> None:
-    from convexmetric.plotting import plot_benchmark, save_picture
+    from convexmetric.bench import plot_benchmark
+    from convexmetric.plotting import save_picture
 
     table, picture = folder / "table.md", folder / "profile.png"
     figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)

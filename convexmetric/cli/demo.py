@@ -11,15 +11,16 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from convexmetric.approximate import ProjectedSubgradient
 from convexmetric.audits import audit, best_scale
 from convexmetric.cli.reports import solution_table
 from convexmetric.datasets import load, preprocess
 from convexmetric.errors import GapWarning
 from convexmetric.evaluation import mean_scores
-from convexmetric.methods import RankingProblem
+from convexmetric.papers import RankingProblem
 from convexmetric.plotting import plot_solution, save_picture
 from convexmetric.solution import Solution
-from convexmetric.solvers import ProjectedSubgradient, SmoothedNewton, solve
+from convexmetric.solvers import SmoothedNewton, solve
 
 __all__ = ["mean_score", "run_demo"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.datasets import Dataset, preprocess
 from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.errors import ConvexMetricError

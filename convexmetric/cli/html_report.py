@@ -25,8 +25,6 @@ from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
 from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
-from convexmetric.estimators import RetrievalAdapter
-from convexmetric.estimators.adapter import COLUMNS as QUERY_COLUMNS
 from convexmetric.estimators.held_out_rows import COLUMNS
 from convexmetric.estimators.weight_search import WeightPath, stratified_sample
 from convexmetric.files import all_or_nothing
@@ -34,6 +32,8 @@ from convexmetric.notebooks import printable
 from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
 from convexmetric.plotting.audits import DRAWN_ABOVE
 from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
+from convexmetric.retrieval import RetrievalAdapter
+from convexmetric.retrieval.adapter import COLUMNS as QUERY_COLUMNS
 from convexmetric.solution import Solution
 
 __all__ = ["write_adapter_report", "write_report"]

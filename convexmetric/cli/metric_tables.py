@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from convexmetric.arrays import Array
 from convexmetric.audits import read_metric
 from convexmetric.cli.fitting import Fitted, deviations
-from convexmetric.cones.base import Array
 from convexmetric.datasets import Dataset
 from convexmetric.datasets.rounding import on_raw_rows
 from convexmetric.errors import InputError

@@ -11,8 +11,8 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from convexmetric.audits import Audit, AuditTrail
-from convexmetric.bench import GAPS, STATUSES, Instance, Run, solve_times
+from convexmetric.audits import Audit
+from convexmetric.bench import GAPS, STATUSES, AuditTrail, Instance, Run, solve_times
 from convexmetric.certificates import Verdict
 from convexmetric.certificates.checker import decimal
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from convexmetric.cli.fitting import Fitted
-    from convexmetric.estimators import AdapterPath, HeldOut, HeldOutQueries, NeighborPath, PairedScores, WeightPath
+    from convexmetric.estimators import HeldOut, NeighborPath, PairedScores, WeightPath
+    from convexmetric.retrieval import AdapterPath, HeldOutQueries
 
 __all__ = [
     "adapter_table",
@@ -149,7 +150,7 @@ def adapter_table(path: AdapterPath) -> Table:
 
 def held_out_queries_table(scores: HeldOutQueries) -> Table:
     """Scores of held-out queries before and after, with their tests."""
-    from convexmetric.estimators.adapter import COLUMNS
+    from convexmetric.retrieval.adapter import COLUMNS
 
     return _figures(("measure", *COLUMNS), scores.cells())
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["Comparisons"]
 

@@ -33,9 +33,9 @@ def contradiction(comparisons: Triplets) -> np.ndarray | None:
 def _cycle(triplets: np.ndarray) -> np.ndarray | None:
     i, j, k = triplets.T
     n = int(triplets.max()) + 1
-    near = np.minimum(i, j) * n + np.maximum(i, j)
-    far = np.minimum(i, k) * n + np.maximum(i, k)
-    pairs, position = np.unique(np.concatenate([near, far]), return_inverse=True)
+    positives = np.minimum(i, j) * n + np.maximum(i, j)
+    negatives = np.minimum(i, k) * n + np.maximum(i, k)
+    pairs, position = np.unique(np.concatenate([positives, negatives]), return_inverse=True)
     tail, head = np.split(position.ravel(), 2)
     graph = sp.csr_array((np.ones(tail.size), (tail, head)), shape=(pairs.size, pairs.size))
     _, component = connected_components(graph, directed=True, connection="strong")

@@ -16,8 +16,8 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array
-from convexmetric.threads import over_rows
+from convexmetric.arrays import Array
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["DenseTriplets", "DiagonalTriplets", "SparseTriplets"]
 
@@ -130,10 +130,10 @@ DiagonalTriplets = DenseTriplets | SparseTriplets
 @numba.njit(cache=True, nogil=True)
 def _dense_forward(begin, end, X, triplets, w, s):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     for t in range(begin, end):
-        x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
+        x, positives, negatives = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
         total = 0.0
         for f in range(w.size):
-            total += w[f] * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
+            total += w[f] * (positives[f] - negatives[f]) * (2.0 * x[f] - positives[f] - negatives[f])
         s[t] = total
 
 
@@ -146,9 +146,9 @@ def _dense_adjoint(begin, end, X, triplets, u, sums):  # type: ignore[no-untyped
             weight = u[t]
             if weight == 0.0:
                 continue
-            x, near, far = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
+            x, positives, negatives = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
             for f in range(total.size):
-                total[f] += weight * (near[f] - far[f]) * (2.0 * x[f] - near[f] - far[f])
+                total[f] += weight * (positives[f] - negatives[f]) * (2.0 * x[f] - positives[f] - negatives[f])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -206,15 +206,15 @@ def _entries(begin, end, indptr, indices, data, triplets, start, counts, out_ind
         a, b, c = indptr[i], indptr[j], indptr[k]
         at = start[t]
         while b < indptr[j + 1] or c < indptr[k + 1]:
-            near = indices[b] if b < indptr[j + 1] else last
-            far = indices[c] if c < indptr[k + 1] else last
-            f = min(near, far)
+            positives = indices[b] if b < indptr[j + 1] else last
+            negatives = indices[c] if c < indptr[k + 1] else last
+            f = min(positives, negatives)
             difference, total = 0.0, 0.0
-            if near == f:
+            if positives == f:
                 difference += data[b]
                 total -= data[b]
                 b += 1
-            if far == f:
+            if negatives == f:
                 difference -= data[c]
                 total -= data[c]
                 c += 1

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import as_labels
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 
 __all__ = ["as_indicators", "cross_product", "neighbour_graph", "sharing", "smoothness"]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from convexmetric.arguments import check_count
 from convexmetric.comparisons.points import translated
 from convexmetric.comparisons.relevance import Relevance
-from convexmetric.deadline import looking
+from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
 
 __all__ = ["as_adjacency", "grouped_triplets", "linked_triplets", "nearest_by_label"]
@@ -66,19 +66,19 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
         return every
     (X,) = translated(X)
     norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
-    near: list[np.ndarray] = []
-    far: list[np.ndarray] = []
-    for rows in looking(np.array_split(np.arange(len(every)), -(-len(every) * len(every) // BLOCK))):
+    positives: list[np.ndarray] = []
+    negatives: list[np.ndarray] = []
+    for rows in until_deadline(np.array_split(np.arange(len(every)), -(-len(every) * len(every) // BLOCK))):
         product = X[rows] @ X.T
         distances = norms - 2.0 * (product.toarray() if sp.issparse(product) else product)
         relevant, start, stop, irrelevant, begin, end = every.lists(rows)
         for row, d in enumerate(distances):
-            near.append(_nearest(d, relevant[start[row] : stop[row]], n_same))
-            far.append(_nearest(d, irrelevant[begin[row] : end[row]], n_other))
+            positives.append(_nearest(d, relevant[start[row] : stop[row]], n_same))
+            negatives.append(_nearest(d, irrelevant[begin[row] : end[row]], n_other))
     lists = []
     for found, number, whole in (
-        (near, n_same, (every.relevant, every.relevant_start, every.relevant_stop)),
-        (far, n_other, (every.irrelevant, every.irrelevant_start, every.irrelevant_stop)),
+        (positives, n_same, (every.relevant, every.relevant_start, every.relevant_stop)),
+        (negatives, n_other, (every.irrelevant, every.irrelevant_start, every.irrelevant_stop)),
     ):
         if number is None:
             lists.append(whole)

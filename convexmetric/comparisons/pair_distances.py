@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pairs import ListedPairs
 from convexmetric.comparisons.points import as_points, described_points, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
-from convexmetric.deadline import looking
+from convexmetric.deadline import until_deadline
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["PairDistances", "symmetric"]
 
@@ -97,7 +97,7 @@ class PairDistances(Comparisons):
         """``s = D(M)``, shape ``(T,)``."""
         s = np.empty(len(self))
         images = None if sp.issparse(self.X) else self.cone.times(self.X, M)
-        for first in looking(range(0, len(self), BLOCK)):
+        for first in until_deadline(range(0, len(self), BLOCK)):
             if images is None:
                 rows = slice(first, first + BLOCK)
                 s[rows] = self.cone.quadratic_forms(self.differences(rows), M)
@@ -121,7 +121,7 @@ class PairDistances(Comparisons):
         """``X^T Lap(sigma u) X``."""
         if not isinstance(self.cone, PSDCone):
             S = self.cone.zeros()
-            for first in looking(range(0, len(self), BLOCK)):
+            for first in until_deadline(range(0, len(self), BLOCK)):
                 rows = slice(first, first + BLOCK)
                 S = S + self.cone.outer_sum(self.differences(rows), (self.signs * u)[rows])
             return S

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons.points import rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
 
 __all__ = ["LabelledPairs", "ListedPairs", "Pairs", "UnlinkedPairs", "label_codes", "one_a_pair", "pair_signs"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array, real_array
+from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError
 
 __all__ = ["Checked", "as_points", "as_rows", "described_points", "large_offset", "rows_of", "translated"]

@@ -26,14 +26,14 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.cones import Cone, NonnegativeDiagonal
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described, description
-from convexmetric.deadline import look
+from convexmetric.deadline import check_deadline
+from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.threads import over_rows
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]
 
@@ -116,8 +116,8 @@ class Rankings:
     def triples(self) -> Iterator[tuple[int, int, int]]:
         """Every (row of ``Q``, relevant row of ``X``, irrelevant row of ``X``): for few of them."""
         for q, row in enumerate(self.rows(np.arange(len(self))).tolist()):
-            near, far = self.relevance.of(q)
-            for i, j in product(near.tolist(), far.tolist()):
+            positives, negatives = self.relevance.of(q)
+            for i, j in product(positives.tolist(), negatives.tolist()):
                 yield row, i, j
 
     def subset(self, queries: np.ndarray) -> Rankings:
@@ -154,7 +154,7 @@ class Rankings:
         piece = np.cumsum(widths) * 8 // (BLOCK_BYTES + 1)
         starts = np.flatnonzero(np.diff(piece, prepend=-1))
         for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
-            look()
+            check_deadline()
             yield order[start:stop]
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
@@ -207,11 +207,11 @@ class Rankings:
         """Relevant and irrelevant rows of one query, and their distances under ``M`` up to a constant of the query."""
         block = next(self.blocks(M, np.array([query])))
         relevant, first, last, irrelevant, start, stop = block.lists
-        near, far = relevant[first[0] : last[0]], irrelevant[start[0] : stop[0]]
+        positives, negatives = relevant[first[0] : last[0]], irrelevant[start[0] : stop[0]]
         values = block.values.ravel()
         if block.layout[1]:
-            return near, far, values[near], values[far]
-        return near, far, values[: near.size], values[near.size : near.size + far.size]
+            return positives, negatives, values[positives], values[negatives]
+        return positives, negatives, values[: positives.size], values[positives.size : positives.size + negatives.size]
 
     def worst_pair(
         self, query: int, M: Array, other: Array | None, loss: Callable[[Array], Array]
@@ -220,17 +220,17 @@ class Rankings:
 
         All pairs are looked at, one near item at a time.
         """
-        near, far, x, z = self.of(query, M)
-        _, _, x_other, z_other = (near, far, x, z) if other is None else self.of(query, other)
+        positives, negatives, x, z = self.of(query, M)
+        _, _, x_other, z_other = (positives, negatives, x, z) if other is None else self.of(query, other)
         best = 0, 0, -np.inf, 0.0, 0.0
-        for i in range(near.size):
+        for i in range(positives.size):
             here = loss(z - x[i])
             there = np.zeros_like(here) if other is None else loss(z_other - x_other[i])
             j = int(np.argmax(here - there))
             if here[j] - there[j] > best[2]:
                 best = i, j, float(here[j] - there[j]), float(here[j]), float(there[j])
         i, j, _, at_metric, at_other = best
-        return (int(self.rows(np.array([query]))[0]), int(near[i]), int(far[j])), at_metric, at_other
+        return (int(self.rows(np.array([query]))[0]), int(positives[i]), int(negatives[j])), at_metric, at_other
 
     def laplacian(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for any weights."""

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons.points import rows_of
-from convexmetric.cones.described import Described
+from convexmetric.described import Described
 from convexmetric.errors import InputError
 
 __all__ = ["Lists", "Relevance"]
@@ -48,12 +48,12 @@ class Relevance:
 
     def described(self) -> Described:
         """Near and far lists; for a complement the row that each query leaves out, n where there is none."""
-        near = {"near": self.relevant, "near_start": self.relevant_start, "near_stop": self.relevant_stop}
+        positives = {"near": self.relevant, "near_start": self.relevant_start, "near_stop": self.relevant_stop}
         if self.complement:
             itself = np.full(len(self), self.n_corpus) if self.itself is None else self.itself
-            return Described(arrays={**near, "itself": itself})
-        far = {"far": self.irrelevant, "far_start": self.irrelevant_start, "far_stop": self.irrelevant_stop}
-        return Described(arrays=near | far)
+            return Described(arrays={**positives, "itself": itself})
+        negatives = {"far": self.irrelevant, "far_start": self.irrelevant_start, "far_stop": self.irrelevant_stop}
+        return Described(arrays=positives | negatives)
 
     @property
     def n_relevant(self) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
-from convexmetric.cones.base import Array
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["StackedComparisons"]
 

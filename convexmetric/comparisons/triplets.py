@@ -15,14 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
 from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["Triplets", "checked_triplets"]
 

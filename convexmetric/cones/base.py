@@ -10,7 +10,7 @@ import scipy.linalg as la
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 if TYPE_CHECKING:
     from convexmetric.cones.projection import Projection
@@ -93,7 +93,7 @@ class Cone(ABC):
         """``max <S, M> / <H, M>`` over the cone for ``H`` in its interior; not a number for any other ``H``."""
 
     @abstractmethod
-    def relative_size(self, R: Array, Z: Array) -> float:
+    def relative_norm(self, R: Array, Z: Array) -> float:
         """Largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``; infinite or no number unless Z is in the interior."""
 
     @abstractmethod

@@ -18,13 +18,14 @@ import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.cones.base import Array, Cone
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array
+from convexmetric.cones.base import Cone
 from convexmetric.cones.projection import MatrixProjection
 from convexmetric.cones.psd import PSDCone
 from convexmetric.cones.scaling import MatrixScaling, Scaling
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["BlockDiagonal", "shared_points"]
 
@@ -144,10 +145,10 @@ class BlockDiagonal(Cone):
         pairs = zip(self._cones, self.blocks(S), self.blocks(H), strict=True)
         return float(np.max([cone.largest_ratio(s, h) for cone, s, h in pairs]))
 
-    def relative_size(self, R: Array, Z: Array) -> float:
+    def relative_norm(self, R: Array, Z: Array) -> float:
         """The largest of all blocks; infinite unless Z is positive definite."""
         pairs = zip(self._cones, self.blocks(R), self.blocks(Z), strict=True)
-        return float(np.max([cone.relative_size(r, z) for cone, r, z in pairs]))
+        return float(np.max([cone.relative_norm(r, z) for cone, r, z in pairs]))
 
     def inverse(self, M: Array) -> Array:
         """Block by block."""

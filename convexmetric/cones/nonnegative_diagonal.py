@@ -8,12 +8,13 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array, Cone, finite_array, real_array
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array, finite_array, real_array
+from convexmetric.cones.base import Cone
 from convexmetric.cones.projection import DiagonalProjection
 from convexmetric.cones.scaling import DiagonalScaling
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["NonnegativeDiagonal"]
 
@@ -84,7 +85,7 @@ class NonnegativeDiagonal(Cone):
         """The largest quotient of entries; not a number unless all of H are positive."""
         return float((S / H).max()) if H.min() > 0.0 else np.nan
 
-    def relative_size(self, R: Array, Z: Array) -> float:
+    def relative_norm(self, R: Array, Z: Array) -> float:
         """The largest quotient of entries in size."""
         return float(np.abs(R / Z).max())
 

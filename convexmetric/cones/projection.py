@@ -21,8 +21,8 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array
-from convexmetric.threads import over_rows
+from convexmetric.arrays import Array
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["DiagonalProjection", "ListedDifferences", "MatrixProjection", "Projection"]
 
@@ -189,9 +189,11 @@ class MatrixProjection(Projection):
 
     def rows(self, listed: ListedDifferences) -> Array:
         """From vectors in the eigenbasis."""
-        near, far = (vectors @ self.vectors for vectors in listed.differences())
-        rows = np.empty((len(near), self.size))
-        over_rows(_outer_differences, len(rows), rows.size, near, far, self.i, self.j, self.scale * self.root, rows)
+        positives, negatives = (vectors @ self.vectors for vectors in listed.differences())
+        rows = np.empty((len(positives), self.size))
+        over_rows(
+            _outer_differences, len(rows), rows.size, positives, negatives, self.i, self.j, self.scale * self.root, rows
+        )
         return rows
 
     def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
@@ -201,8 +203,8 @@ class MatrixProjection(Projection):
 
 
 @numba.njit(cache=True, nogil=True)
-def _outer_differences(begin, end, near, far, i, j, scale, rows):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+def _outer_differences(begin, end, positives, negatives, i, j, scale, rows):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     """Entries (i, j) of ``f f^T - n n^T``, times the scale, for the rows of near and far."""
     for t in range(begin, end):
         for k in range(i.size):
-            rows[t, k] = scale[k] * (far[t, i[k]] * far[t, j[k]] - near[t, i[k]] * near[t, j[k]])
+            rows[t, k] = scale[k] * (negatives[t, i[k]] * negatives[t, j[k]] - positives[t, i[k]] * positives[t, j[k]])

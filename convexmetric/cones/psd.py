@@ -8,12 +8,13 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import ArrayLike
 
-from convexmetric.cones.base import Array, Cone, finite_array, real_array
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array, finite_array, real_array
+from convexmetric.cones.base import Cone
 from convexmetric.cones.projection import MatrixProjection
 from convexmetric.cones.scaling import MatrixScaling
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["PSDCone"]
 
@@ -98,7 +99,7 @@ class PSDCone(Cone):
         except la.LinAlgError:
             return np.nan
 
-    def relative_size(self, R: Array, Z: Array) -> float:
+    def relative_norm(self, R: Array, Z: Array) -> float:
         """The largest generalised eigenvalue in size; infinite unless Z is positive definite."""
         try:
             return float(np.abs(la.eigh(R, Z, eigvals_only=True, check_finite=False)).max())

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array, Cone
+from convexmetric.arrays import Array
+from convexmetric.cones.base import Cone
 from convexmetric.errors import SolverError
 
 __all__ = ["DiagonalScaling", "MatrixScaling", "Scaling", "longest_step"]

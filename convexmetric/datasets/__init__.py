@@ -5,15 +5,15 @@ data files named by the environment variable ``CONVEXMETRIC_DATA``. Nothing is e
 downloaded but three UCI tables from OpenML, when the folder does not have them.
 """
 
-from ..comparisons.judgements import Qrels, RetrievalRun
-from .dataset import Dataset, sha256
-from .matchings import Matchings, synthetic_matchings
-from .preprocessing import preprocess
-from .reading import data_folder
-from .registry import list_datasets, load
-from .retrieval import BeirFolder, read_beir, read_letor, read_qrels, read_run
-from .rounding import flattened
-from .tables import read_csv, read_table
+from convexmetric.bench.readers.matchings import Matchings, synthetic_matchings
+from convexmetric.datasets.dataset import Dataset, sha256
+from convexmetric.datasets.preprocessing import preprocess
+from convexmetric.datasets.reading import data_folder
+from convexmetric.datasets.registry import list_datasets, load
+from convexmetric.datasets.rounding import flattened
+from convexmetric.datasets.tables import read_csv, read_table
+from convexmetric.retrieval.judgements import Qrels, RetrievalRun
+from convexmetric.retrieval.reading import BeirFolder, read_beir, read_letor, read_qrels, read_run
 
 __all__ = [
     "BeirFolder",

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..comparisons.judgements import Qrels
-from .dataset import Dataset
-from .printed import PRINTED, read_printed
+from convexmetric.bench.readers.printed import PRINTED, read_printed
+from convexmetric.datasets.dataset import Dataset
+from convexmetric.retrieval.judgements import Qrels
 
 __all__ = ["BUNDLED"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from ..errors import InputError
+from convexmetric.errors import InputError
 
 __all__ = ["Dataset", "Matrix", "sha256"]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..files import read_unpacked
-from .frames import is_parquet, is_workbook, read_parquet, read_workbook
+from convexmetric.datasets.frames import is_parquet, is_workbook, read_parquet, read_workbook
+from convexmetric.errors import InputError
+from convexmetric.files import read_unpacked
 
 __all__ = [
     "DECIMAL_COMMAS",

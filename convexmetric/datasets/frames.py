@@ -8,9 +8,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from .. import files
-from ..extras import optional
-from ..files import check_unpacked, guarded
+from convexmetric import files
+from convexmetric.files import check_unpacked, guarded
+from convexmetric.imports import optional
 
 __all__ = ["is_parquet", "is_workbook", "read_parquet", "read_workbook"]
 

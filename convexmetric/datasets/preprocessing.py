@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from ..errors import InputError
-from .dataset import Matrix
+from convexmetric.datasets.dataset import Matrix
+from convexmetric.errors import InputError
 
 __all__ = ["STEPS", "preprocess"]
 

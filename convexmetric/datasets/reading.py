@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import DataNotFoundError
-from ..files import existing
+from convexmetric.errors import DataNotFoundError
+from convexmetric.files import existing
 
 __all__ = ["ENVIRONMENT_VARIABLE", "data_folder", "locate"]
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConvexMetricError, DataNotFoundError, InputError
-from . import graphs, images, reading, text, uci
-from .bundled import BUNDLED
-from .dataset import Dataset
-from .openml import OPENML, fetch
+from convexmetric.bench.readers.openml import OPENML, fetch
+from convexmetric.datasets import graphs, images, reading, text, uci
+from convexmetric.datasets.bundled import BUNDLED
+from convexmetric.datasets.dataset import Dataset
+from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError
 
 __all__ = ["ALIASES", "list_datasets", "load"]
 

@@ -19,8 +19,8 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
-from ..errors import InputError
-from .dataset import Dataset
+from convexmetric.datasets.dataset import Dataset
+from convexmetric.errors import InputError
 
 __all__ = ["flattened", "on_raw_rows"]
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from .dataset import Dataset
-from .delimited import (
+from convexmetric.datasets.dataset import Dataset
+from convexmetric.datasets.delimited import (
     DECIMAL_COMMAS,
     HEAD,
     MISSING,
@@ -28,6 +27,7 @@ from .delimited import (
     read_rows,
     ways_to_write,
 )
+from convexmetric.errors import InputError
 
 __all__ = ["read_csv", "read_table"]
 

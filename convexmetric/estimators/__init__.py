@@ -16,7 +16,6 @@ weight of an estimator. :class:`~convexmetric.RetrievalAdapter` learns a linear 
 weight, and tests it.
 """
 
-from convexmetric.estimators.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.held_out_rows import HeldOut, PairedScores, held_out
@@ -27,6 +26,7 @@ from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
 from convexmetric.estimators.relative_comparisons import RelativeComparisonMetric
 from convexmetric.estimators.weight_search import WeightPath, WeightSearch
+from convexmetric.retrieval.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
 
 __all__ = [
     "LMNN",

@@ -14,23 +14,21 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from convexmetric.arguments import check_count, check_seconds, checked_part_weights
+from convexmetric.arguments import as_generator, check_count, check_seconds, checked_part_weights
+from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import as_labels
-from convexmetric.comparisons.sampling import as_generator
-from convexmetric.cones.base import Array
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
-from convexmetric.evaluation import listed_squared_distances
+from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
 from convexmetric.problem import MetricProblem
 from convexmetric.shards.backends import picklable
-from convexmetric.similarity import SimilarityOperator
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
 
-__all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "in_company"]
+__all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "has_class_mate"]
 
 
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -144,11 +142,11 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Checked weights, one a part; None for none."""
         return checked_part_weights(sample_weight, count, "sample_weight", part)
 
-    def _in_company(self, points: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Array | None]:
+    def _with_class_mates(self, points: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Array | None]:
         """Points, labels and weights of those that share their label with another one; the others are warned of."""
         labels = self._labels(points, y)
         weights = self._part_weights(sample_weight, len(labels), "point")
-        kept = in_company(labels, warn=True)
+        kept = has_class_mate(labels, warn=True)
         if kept.all():
             return points, labels, weights
         return points[np.flatnonzero(kept)], labels[kept], None if weights is None else weights[kept]
@@ -299,7 +297,7 @@ class MetricEstimator(CertifiedEstimator):
         """What the metric makes of the points that share their label with another one, and their labels."""
         images = self._transformed(X)
         labels = self._scored_labels(images, y)
-        kept = np.flatnonzero(in_company(labels))
+        kept = np.flatnonzero(has_class_mate(labels))
         return images[kept], labels[kept]
 
     def _transformed(self, X: Any) -> Array:
@@ -354,7 +352,7 @@ def generator(random_state: Any) -> np.random.Generator:
     return as_generator(random_state)
 
 
-def in_company(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
+def has_class_mate(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
     """Which points share their label with another one; those that do not have no relevant point.
 
     Raises

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 
 __all__ = ["NestedFolds"]
 

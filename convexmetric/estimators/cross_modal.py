@@ -10,13 +10,13 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from convexmetric.arguments import check_count
+from convexmetric.arrays import Array
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import CertifiedEstimator
 from convexmetric.estimators.tuples import dimensions
 from convexmetric.evaluation import retrieval_curve, squared_distances
-from convexmetric.methods import CrossModalProblem
+from convexmetric.papers import CrossModalProblem
 
 __all__ = ["CrossModalMetric"]
 

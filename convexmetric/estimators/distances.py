@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.cones.base import Array, real_array
+from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError
 from convexmetric.features import Embedding
 

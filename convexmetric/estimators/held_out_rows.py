@@ -29,11 +29,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from convexmetric.arguments import check_count, check_flag, check_seconds
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.cones.base import Array
 from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.errors import InputError
 from convexmetric.evaluation import knn_error, knn_right, query_scores

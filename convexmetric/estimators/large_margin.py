@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from convexmetric.comparisons.pairs import label_codes
 from convexmetric.estimators.base import MetricEstimator
-from convexmetric.methods import LargeMarginProblem
+from convexmetric.papers import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
 __all__ = ["LMNN", "LargeMargin", "NeighborEstimator"]
@@ -154,7 +154,7 @@ class LargeMargin(NeighborEstimator):
     def _stated(
         self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
     ) -> tuple[LargeMarginProblem, None]:
-        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         problem = LargeMarginProblem(
             points, labels, self.n_neighbors, self.push, self.diagonal, weights, self.ridge, self.prior, self.reg
         )

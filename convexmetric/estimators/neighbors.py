@@ -27,12 +27,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from convexmetric.arguments import check_count, check_share, not_one_of
+from convexmetric.arguments import check_count, check_share, checked_weight, not_one_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked
-from convexmetric.cones.base import Array
-from convexmetric.deadline import Clock, OutOfTime, look
+from convexmetric.deadline import Clock, OutOfTime, check_deadline
 from convexmetric.errors import GapWarning, InputError
-from convexmetric.estimators.base import in_company
+from convexmetric.estimators.base import has_class_mate
 from convexmetric.estimators.choosing import NestedFolds, Rows
 from convexmetric.estimators.held_out_rows import (
     LARGEST_GAP,
@@ -46,10 +46,9 @@ from convexmetric.estimators.held_out_rows import (
 from convexmetric.estimators.large_margin import NeighborEstimator
 from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.features import make_projection
-from convexmetric.methods import TripletProblem
 from convexmetric.model_selection import progress_bar
 from convexmetric.notebooks import facts_table
-from convexmetric.problem import checked_weight
+from convexmetric.papers import TripletProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve_path
 
@@ -289,7 +288,7 @@ class NeighborMetric(NeighborEstimator):
             self.components_ = np.sqrt(prior.max()) * np.diag((np.ptp(points, axis=0) > 0.0).astype(np.float64))
 
     def _labelled(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
-        points, labels, _ = self._in_company(self._points(X, reset=True), y, None)
+        points, labels, _ = self._with_class_mates(self._points(X, reset=True), y, None)
         if np.unique(labels).size < 2:
             raise InputError("y has one class only, so that there is nothing to tell apart")
         return points, np.unique(labels, return_inverse=True)[1]
@@ -393,7 +392,7 @@ class _Folds(NestedFolds):
                     self._analysed(learn, out[0])
                 tol = CHOICE_TOL if len(out) == 2 else SCORE_TOL
                 for at, solution in self._path(learn, wanted, tol, clock, self.solves - self.done):
-                    look()
+                    check_deadline()
                     self.gaps[at] = max(self.gaps[at], solution.gap if solution.status != "optimal" else 0.0)
                     # The metric zero has no components.
                     L = solution.components if solution.rank else np.zeros((1, solution.components.shape[1]))
@@ -408,7 +407,7 @@ class _Folds(NestedFolds):
         if not wanted:
             return
         A, y = self.points[learn], self.labels[learn]
-        company = in_company(y)
+        company = has_class_mate(y)
         base = _base(A[company], y[company], self.k)
         for scale in sorted({self.candidates[at][0] for at in wanted}):
             places = [at for at in wanted if self.candidates[at][0] == scale]

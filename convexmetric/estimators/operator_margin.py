@@ -9,7 +9,7 @@ import numpy as np
 from convexmetric.errors import InputError
 from convexmetric.estimators.pairs import PairEstimator, both_kinds
 from convexmetric.features import Embedding
-from convexmetric.methods import PairMarginProblem
+from convexmetric.papers import PairMarginProblem
 from convexmetric.problem import MetricProblem
 
 __all__ = ["OperatorMarginMetric"]

@@ -10,8 +10,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import not_one_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import pair_signs
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
 from convexmetric.evaluation import roc_area

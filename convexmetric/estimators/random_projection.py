@@ -11,7 +11,7 @@ from convexmetric.errors import InputError
 from convexmetric.estimators.base import dense
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
-from convexmetric.methods import TripletProblem
+from convexmetric.papers import TripletProblem
 from convexmetric.problem import MetricProblem
 
 __all__ = ["RandomProjectionMetric"]
@@ -135,7 +135,7 @@ class RandomProjectionMetric(TripletEstimator):
             weights = self._part_weights(sample_weight, len(rows), "triplet")
             points, options = self._projected(points, rng)
             return self._weighed(TripletProblem(points, rows, **options, weights=weights)), None
-        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         points, options = self._projected(points, rng)
         options["weights"] = weights
         problem = TripletProblem.from_labels(points, labels, self.n_same, self.n_other, **options)

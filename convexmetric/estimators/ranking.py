@@ -14,7 +14,7 @@ from convexmetric.estimators.base import MetricEstimator
 from convexmetric.evaluation import mean_scores
 from convexmetric.features import Embedding
 from convexmetric.measures import measure_named
-from convexmetric.methods import RankingProblem
+from convexmetric.papers import RankingProblem
 from convexmetric.problem import MetricProblem
 
 __all__ = ["MLR"]
@@ -142,7 +142,7 @@ class MLR(MetricEstimator):
     def _stated(
         self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
     ) -> tuple[RankingProblem, Embedding | None]:
-        points, labels, weights = self._in_company(self._points(X, reset=True), y, sample_weight)
+        points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         problem = RankingProblem.from_labels(points, labels, **self._options(), query_weights=weights)
         return problem, problem.embedding
 

@@ -9,7 +9,7 @@ import numpy as np
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import Embedding, KernelValues
-from convexmetric.methods import RelativeComparisonProblem
+from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 
 __all__ = ["RelativeComparisonMetric"]

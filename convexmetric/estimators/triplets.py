@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import label_codes
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
 from convexmetric.evaluation import listed_squared_distances, squared_distances
@@ -33,8 +33,8 @@ class TripletEstimator(MetricEstimator):
         """
         points, rows = self._tuples(triplets, 3)
         images = self._images(points)
-        near, far = (np.sqrt(listed_squared_distances(images, rows[:, [0, place]])) for place in (1, 2))
-        return np.asarray(far - near)
+        positives, negatives = (np.sqrt(listed_squared_distances(images, rows[:, [0, place]])) for place in (1, 2))
+        return np.asarray(negatives - positives)
 
     def predict(self, triplets: Any) -> NDArray[np.int64]:
         """``(n,)``: 1 where i is closer to j than to k, -1 where it is farther, 0 where both are as far."""
@@ -86,10 +86,14 @@ def triplet_accuracy(images: Array, y: Any) -> float:
     for first in range(0, images.shape[0], BLOCK):
         for row, distances in enumerate(squared_distances(images[first : first + BLOCK], images), start=first):
             same = codes == codes[row]
-            far = np.sort(distances[~same])
+            negatives = np.sort(distances[~same])
             same[row] = False
-            near = distances[same]
-            above = 2 * far.size - np.searchsorted(far, near, "left") - np.searchsorted(far, near, "right")
+            positives = distances[same]
+            above = (
+                2 * negatives.size
+                - np.searchsorted(negatives, positives, "left")
+                - np.searchsorted(negatives, positives, "right")
+            )
             right += int(above.sum())
-            total += 2 * near.size * far.size
+            total += 2 * positives.size * negatives.size
     return right / total

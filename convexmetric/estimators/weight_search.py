@@ -17,14 +17,14 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, cl
 from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import check_count, check_seconds
-from convexmetric.cones.base import Array
-from convexmetric.deadline import Clock, OutOfTime, looking
+from convexmetric.arrays import Array
+from convexmetric.deadline import Clock, OutOfTime, until_deadline
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
 from convexmetric.estimators.held_out_rows import LARGEST_GAP, dealt, knn_accuracy
+from convexmetric.evaluation import SimilarityOperator
 from convexmetric.model_selection import progress_bar
 from convexmetric.notebooks import facts_table
-from convexmetric.similarity import SimilarityOperator
 from convexmetric.solvers import solve_path
 
 __all__ = ["WeightPath", "WeightSearch", "stratified_sample"]
@@ -264,7 +264,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             # What a fold leaves out the fit does not, or says itself; gaps are in the path.
             warnings.simplefilter("ignore", UserWarning)
             task = bar.add_task(f"choice of {name}", total=len(folds))
-            for fold, (learn, rest) in enumerate(looking(folds)):
+            for fold, (learn, rest) in enumerate(until_deadline(folds)):
                 limit = clock.left(CHOICE, len(values) * (len(folds) - fold))
                 for place, scores in enumerate(self._path(name, points, labels, kept[learn], kept[rest], limit)):
                     accuracy[place, fold], gaps[place, fold] = scores

@@ -20,7 +20,7 @@ from convexmetric.evaluation.rankings import (
     retrieval_scores,
 )
 from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
-from convexmetric.evaluation.runs import RunScores, rank_corpus, score_run
+from convexmetric.retrieval.runs import RunScores, rank_corpus, score_run
 
 __all__ = [
     "RetrievalCurve",

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from convexmetric.cones.base import Array
-from convexmetric.threads import over_rows
+from convexmetric.arrays import Array
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["listed_squared_distances", "squared_distances", "verdicts"]
 

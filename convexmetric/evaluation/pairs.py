@@ -27,15 +27,13 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import as_generator, check_count, checked_margins
+from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
-from convexmetric.comparisons.sampling import as_generator
-from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
 from convexmetric.evaluation.distances import listed_squared_distances, squared_distances, verdicts
 from convexmetric.features import Embedding
-from convexmetric.problem import checked_margins
 
 __all__ = [
     "RocCurve",

@@ -19,14 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.measures import Measure, irrelevant_above, measure_named
-from convexmetric.threads import blas_threads_for
+from convexmetric.numerics.threads import blas_threads_for
 
 __all__ = ["RetrievalScores", "knn_error", "retrieval_scores"]
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.cones.base import Array, real_array
+from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError
 from convexmetric.measures import measure_named
 

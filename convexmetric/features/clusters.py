@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arguments import as_generator
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Relevance
 from convexmetric.comparisons.label_graphs import sharing
-from convexmetric.comparisons.sampling import as_generator
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.threads import openmp_threads_for
+from convexmetric.numerics.threads import openmp_threads_for
 
 __all__ = ["MEAN_SHIFT", "Representatives", "all_items", "representatives"]
 
@@ -51,9 +51,9 @@ def all_items(Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_array) -> Repre
     """Every item stands for itself."""
     sets, of = _distinct(labels_x)
     relevant = sharing(sets, labels_y)
-    near = [np.flatnonzero(row) for row in relevant]
-    far = [np.flatnonzero(~row) for row in relevant]
-    return _gathered(Y, near, far, of)
+    positives = [np.flatnonzero(row) for row in relevant]
+    negatives = [np.flatnonzero(~row) for row in relevant]
+    return _gathered(Y, positives, negatives, of)
 
 
 def representatives(
@@ -89,11 +89,11 @@ def representatives(
     sets, of = _distinct(labels_x)
     members = [np.flatnonzero(column) for column in labels_y.toarray().T]
     found = _Items(Y)
-    near, far = [], []
+    positives, negatives = [], []
     for labels in sets:
         wanted = np.flatnonzero(sharing(labels.reshape(1, -1), labels_y)[0])
         others = np.flatnonzero(labels.toarray().ravel() == 0.0)
-        near.append(found.clusters(wanted, n_clusters, rng))
+        positives.append(found.clusters(wanted, n_clusters, rng))
         shared = np.bincount(labels_y[wanted].indices, minlength=labels_y.shape[1]) > 0
         classes = [
             np.setdiff1d(members[label], wanted, assume_unique=True) if shared[label] else members[label]
@@ -103,8 +103,8 @@ def representatives(
         if n_far_clusters is not None and len(centroids) > n_far_clusters:
             places = _k_means(np.array([found.vectors[c] for c in centroids]), n_far_clusters, rng)
             centroids = [found.add(vector) for vector in places]
-        far.append(np.array(centroids, dtype=np.int64))
-    return _gathered(np.array(found.vectors), near, far, of)
+        negatives.append(np.array(centroids, dtype=np.int64))
+    return _gathered(np.array(found.vectors), positives, negatives, of)
 
 
 def _distinct(labels: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
@@ -165,16 +165,18 @@ def _mean_shift(points: Array) -> list[np.ndarray]:
     return [np.flatnonzero(of == cluster) for cluster in np.unique(of)]
 
 
-def _gathered(items: Array, near: list[np.ndarray], far: list[np.ndarray], of: np.ndarray) -> Representatives:
+def _gathered(
+    items: Array, positives: list[np.ndarray], negatives: list[np.ndarray], of: np.ndarray
+) -> Representatives:
     """Lists of the sets of labels as lists of the queries that have them."""
-    ranked = np.array([n.size > 0 and f.size > 0 for n, f in zip(near, far, strict=True)])
+    ranked = np.array([n.size > 0 and f.size > 0 for n, f in zip(positives, negatives, strict=True)])
     queries = np.flatnonzero(ranked[of])
     if not queries.size:
         raise InputError(
             "labels: no object of X has both a relevant and an irrelevant object of Y, so nothing is ranked; "
             "give labels that some pairs share and others do not"
         )
-    return Representatives(items, queries, Relevance(*_lists(near, of[queries]), *_lists(far, of[queries])))
+    return Representatives(items, queries, Relevance(*_lists(positives, of[queries]), *_lists(negatives, of[queries])))
 
 
 def _lists(of_sets: list[np.ndarray], of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
 from convexmetric.arguments import not_one_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features.embeddings import storable
 

@@ -17,11 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import as_generator, not_one_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
-from convexmetric.comparisons.sampling import as_generator
 from convexmetric.cones import PSDCone
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.features.embeddings import storable
 

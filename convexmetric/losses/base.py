@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
-from convexmetric.cones.base import Array
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.arrays import Array
+from convexmetric.imports import cvxpy as cp
 
 if TYPE_CHECKING:
     from convexmetric.losses.box import BoxLoss

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.cones.base import Array, real_array
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array, real_array
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import Loss
 
 __all__ = ["BoxLoss"]

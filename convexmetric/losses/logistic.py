@@ -15,10 +15,10 @@ from numbers import Real
 import numpy as np
 import scipy
 
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import SmoothLoss
 
 __all__ = ["Logistic"]

@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.arguments import check_positive_number
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.arrays import Array
+from convexmetric.described import Described
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import Loss
 
 __all__ = ["NegativeLog", "NegativeRoot"]

@@ -36,8 +36,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arguments import check_count, not_one_of
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array
+from convexmetric.described import Described
 from convexmetric.errors import InputError
 
 __all__ = ["SHORT", "Measure", "MeasureAtK", "rankings_of"]

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array
+from convexmetric.described import Described
 from convexmetric.measures.base import Measure
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
@@ -72,9 +72,9 @@ def worst_weighted(x, z, v, b, weight):  # type: ignore[no-untyped-def] # pragma
     inverse = np.empty(p + n)
     for i in range(p + n):
         inverse[i] = 1.0 / (i + 1.0)
-    placed = np.empty(p + 2, dtype=np.int64)
+    projected = np.empty(p + 2, dtype=np.int64)
     for i in range(p + 2):
-        placed[i] = 0
+        projected[i] = 0
     for j in range(n):
         v[j] = 0
     best = np.empty(n, dtype=np.int64)
@@ -89,7 +89,7 @@ def worst_weighted(x, z, v, b, weight):  # type: ignore[no-untyped-def] # pragma
         conquer(x, z, items, weight, inverse, best, done, stop, lowest)
         for c in range(done, stop):
             r = best[c]
-            placed[r] += 1
+            projected[r] += 1
             v[items[c]] = p + 1 - r
         lowest = best[stop - 1]
         done, size, cell = stop, 2 * size, after
@@ -98,7 +98,7 @@ def worst_weighted(x, z, v, b, weight):  # type: ignore[no-untyped-def] # pragma
     above = 0
     score = 0.0
     for i in range(p):
-        above += placed[i + 1]
+        above += projected[i + 1]
         b[i] = above
         score += weight[i] / (i + 1.0 + above)
     return 1.0 - score / p

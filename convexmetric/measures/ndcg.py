@@ -28,8 +28,8 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.arrays import Array
+from convexmetric.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.precision import push, pushed, relevant_in_head
 from convexmetric.measures.registry import register

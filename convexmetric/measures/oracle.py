@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, ListedBlock
-from convexmetric.cones.base import Array
 from convexmetric.measures.base import Measure, MeasureAtK
 from convexmetric.measures.reference import places
 from convexmetric.measures.registry import COMPILED
 from convexmetric.measures.rows import coefficients
-from convexmetric.threads import over_rows
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["most_violated_rankings"]
 

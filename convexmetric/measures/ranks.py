@@ -12,7 +12,7 @@ import numpy as np
 
 from convexmetric.comparisons import Block
 from convexmetric.measures.sorting import ascending, count_below
-from convexmetric.threads import over_rows
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["irrelevant_above"]
 
@@ -41,34 +41,34 @@ def _place(begin, end, values, dense, first, lists, start, above):  # type: igno
     """Count the irrelevant items above each relevant one: sort the relevant ones and find the others' places."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     for row in range(begin, end):
-        near = relevant[relevant_start[row] : relevant_stop[row]]
-        far = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
-        p = near.size
+        positives = relevant[relevant_start[row] : relevant_stop[row]]
+        negatives = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+        p = positives.size
         # By item first: then equal distances stay in that order.
         items, x, by_item, in_order = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64), True
         for i in range(p):
-            items[i], by_item[i] = near[i], i
-            in_order = in_order and (i == 0 or near[i - 1] < near[i])
+            items[i], by_item[i] = positives[i], i
+            in_order = in_order and (i == 0 or positives[i - 1] < positives[i])
         if not in_order:
             by_item = ascending(items)
         for i in range(p):
-            x[i] = values[first[row] + (near[by_item[i]] if dense else by_item[i])]
+            x[i] = values[first[row] + (positives[by_item[i]] if dense else by_item[i])]
         order = ascending(x)
         sorted_x = np.empty(p)
         for i in range(p):
             sorted_x[i] = x[order[i]]
-            items[i] = near[by_item[order[i]]]
+            items[i] = positives[by_item[order[i]]]
         count = above[start[row] : start[row + 1]]
         for i in range(p):
             count[i] = 0
-        z, places = np.empty(far.size), np.empty(far.size, dtype=np.int32)
-        for j in range(far.size):
-            z[j] = values[first[row] + (far[j] if dense else p + j)]
+        z, places = np.empty(negatives.size), np.empty(negatives.size, dtype=np.int32)
+        for j in range(negatives.size):
+            z[j] = values[first[row] + (negatives[j] if dense else p + j)]
         count_below(sorted_x, z, 0.0, places)
-        for j in range(far.size):
+        for j in range(negatives.size):
             place = places[j]
             if place > 0 and sorted_x[place - 1] == z[j]:
-                place = _among_ties(sorted_x, items, z[j], far[j])
+                place = _among_ties(sorted_x, items, z[j], negatives[j])
             if place < p:
                 count[place] += 1
         for i in range(1, p):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.errors import ContractError
 from convexmetric.measures.base import Measure
 

@@ -27,13 +27,13 @@ def query(block, row):  # type: ignore[no-untyped-def] # pragma: no cover - comp
     """
     values, dense, first, lists = block
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    begin, near, far = first[row], relevant_start[row], irrelevant_start[row]
-    p, n = relevant_stop[row] - near, irrelevant_stop[row] - far
+    begin, positives, negatives = first[row], relevant_start[row], irrelevant_start[row]
+    p, n = relevant_stop[row] - positives, irrelevant_stop[row] - negatives
     x, z = np.empty(p), np.empty(n)
     for i in range(p):
-        x[i] = values[begin + (relevant[near + i] if dense else i)]
+        x[i] = values[begin + (relevant[positives + i] if dense else i)]
     for j in range(n):
-        z[j] = values[begin + (irrelevant[far + j] if dense else p + j)]
+        z[j] = values[begin + (irrelevant[negatives + j] if dense else p + j)]
     order, sorted_x = ascending(x), np.empty(p)
     for i in range(p):
         sorted_x[i] = x[order[i]]
@@ -46,14 +46,14 @@ def overwrite(block, row, x, z, order, sorted_x, v, b, loss):  # type: ignore[no
     violation = coefficients(x, z, order, sorted_x, v, b, loss)
     values, dense, first, lists = block
     relevant, relevant_start, _, irrelevant, irrelevant_start, _ = lists
-    begin, near, far = first[row], relevant_start[row], irrelevant_start[row]
+    begin, positives, negatives = first[row], relevant_start[row], irrelevant_start[row]
     if dense:
         for at in range(begin, first[row + 1]):
             values[at] = 0.0
     for i in range(x.size):
-        values[begin + (relevant[near + i] if dense else i)] = x[i]
+        values[begin + (relevant[positives + i] if dense else i)] = x[i]
     for j in range(z.size):
-        values[begin + (irrelevant[far + j] if dense else x.size + j)] = z[j]
+        values[begin + (irrelevant[negatives + j] if dense else x.size + j)] = z[j]
     return violation
 
 

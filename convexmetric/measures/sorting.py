@@ -80,15 +80,15 @@ def place(x, z, margin, v, b):  # type: ignore[no-untyped-def] # pragma: no cove
     """
     p = x.size
     count_below(x, z, margin, v)
-    placed = np.empty(p + 1, dtype=np.int64)
+    projected = np.empty(p + 1, dtype=np.int64)
     for i in range(p + 1):
-        placed[i] = 0
+        projected[i] = 0
     for j in range(z.size):
-        placed[v[j]] += 1
+        projected[v[j]] += 1
         v[j] = p - v[j]
     above = 0
     for i in range(p):
-        above += placed[i]
+        above += projected[i]
         b[i] = above
 
 

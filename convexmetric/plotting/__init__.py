@@ -5,9 +5,10 @@ is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture. :func:
 use ``pyplot``, with or without a screen.
 """
 
+from convexmetric.bench.profiles import plot_benchmark, plot_data_profile, plot_performance_profile
+from convexmetric.bench.trails import plot_trails
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
 from convexmetric.plotting.axes import COLOURS, MARKERS, save_picture
-from convexmetric.plotting.benchmarks import plot_benchmark, plot_data_profile, plot_performance_profile
 from convexmetric.plotting.embeddings import plot_embedding, plot_mds
 from convexmetric.plotting.rankings import (
     plot_precision_recall,
@@ -19,7 +20,6 @@ from convexmetric.plotting.rankings import (
 )
 from convexmetric.plotting.screen import show_pictures
 from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_path, plot_solution, plot_weights
-from convexmetric.plotting.trails import plot_trails
 
 __all__ = [
     "COLOURS",

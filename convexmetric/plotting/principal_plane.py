@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, svds
 
+from convexmetric.arrays import Array, real_array
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.cones.base import Array, real_array
 from convexmetric.errors import InputError
 
 __all__ = ["Plane", "distance_plane", "metric_plane"]

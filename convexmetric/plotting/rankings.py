@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
-from convexmetric.methods import RankingProblem
 from convexmetric.model_selection import Validation
+from convexmetric.papers import RankingProblem
 from convexmetric.plotting.axes import (
     BAND,
     COLOURS,
@@ -29,7 +29,8 @@ from convexmetric.plotting.axes import (
 )
 
 if TYPE_CHECKING:
-    from convexmetric.estimators import HeldOutQueries, WeightPath
+    from convexmetric.estimators import WeightPath
+    from convexmetric.retrieval import HeldOutQueries
 
 __all__ = [
     "plot_precision_recall",
@@ -221,10 +222,10 @@ def _two_rankings(
     Items are numbered from the relevant ones on.
     """
     rankings = problem.rankings
-    near, far = rankings.relevance.of(query)
-    V = rankings.X[np.concatenate([near, far])] - rankings.points(np.array([query]))
+    positives, negatives = rankings.relevance.of(query)
+    V = rankings.X[np.concatenate([positives, negatives])] - rankings.points(np.array([query]))
     distances = problem.cone.quadratic_forms(V, M)
-    p, n = len(near), len(far)
+    p, n = len(positives), len(negatives)
     b, loss, violation = most_violated(problem.measure, distances[:p], distances[p:])
     relevant = np.arange(p + n) < p
     worst = np.empty(p + n, dtype=np.int64)

@@ -19,11 +19,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described, description
+from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["Grade", "NormWeights", "Regularizer"]
 
@@ -156,7 +156,7 @@ class Regularizer(ABC):
 
         return largest_concave(at)
 
-    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
+    def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
         """The largest theta in [0, 1], less ``near`` of it, at which ``Omega*_K(theta S - G)`` is finite; None if none.
 
         One, unless a regularizer grows no faster than a linear function.
@@ -204,11 +204,11 @@ class Regularizer(ABC):
         """``|Omega(M') - Omega(M)|`` of a metric so near that it counts as one where ``Omega`` is finite."""
         return abs(self.value(other, cone) - self.value(M, cone))
 
-    def around(self, omega: Regularizer) -> Regularizer:
+    def with_user_terms(self, omega: Regularizer) -> Regularizer:
         """``omega``, under the constraints and with the terms that users added to this one."""
         return omega
 
-    def mapped(self, linear: Callable[[Array], Array]) -> Regularizer:
+    def change_coordinates(self, linear: Callable[[Array], Array]) -> Regularizer:
         """The same for metrics in other coordinates, to which ``linear`` takes what it is made of: a prior."""
         return self
 

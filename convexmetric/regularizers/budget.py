@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_positive_number, is_real
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described, symmetric
+from convexmetric.described import Described, symmetric
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["Budget"]

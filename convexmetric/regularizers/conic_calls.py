@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from convexmetric.deadline import OutOfTime, look, seconds_left
+from convexmetric.deadline import OutOfTime, check_deadline, seconds_left
 from convexmetric.errors import InfeasibleError, SolverError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 
 __all__ = ["attempted", "guarded", "solve_conic"]
 
@@ -87,12 +87,12 @@ def attempted(
     """
     attempts: tuple[dict[str, float], ...] = ATTEMPTS[first:] if backend == "clarabel" else ({},)
     for number, attempt in enumerate(attempts, 1):
-        look()
+        check_deadline()
         try:
             with guarded():
                 return call((options or {}) | attempt | _limit(backend))
         except cp.SolverError:
-            look()
+            check_deadline()
             if number == len(attempts):
                 raise
     raise AssertionError

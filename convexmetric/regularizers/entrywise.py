@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arguments import check_flag
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described, description
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.described import Described, description
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 from convexmetric.regularizers.norm_term import NormTerm
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.described import Described
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 
@@ -50,10 +50,10 @@ class Frobenius(WeightedRegularizer):
         if G is None:
             norm = norm_of(np.maximum(cone.spectrum(S), 0.0))
             return max(0.0, value) * min(1.0, self.reg / norm) if norm > 0.0 else max(0.0, value)
-        theta = self.largest_share(S, G, cone)
+        theta = self.max_dual_scaling(S, G, cone)
         return -np.inf if theta is None else theta * value
 
-    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = NEAR) -> float | None:
+    def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = NEAR) -> float | None:
         """The largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, less ``near``; None if none is found."""
         theta = 1.0
         for _ in range(STEPS):

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_positive_number
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["LogDet"]

@@ -20,12 +20,12 @@ from typing import Any, cast
 import numpy as np
 
 from convexmetric.arguments import check_positive_number
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described, description, symmetric
 from convexmetric.deadline import OutOfTime
+from convexmetric.described import Described, description, symmetric
 from convexmetric.errors import ConvexMetricError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
 from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.regularizers.zero import Zero
@@ -312,9 +312,13 @@ class Distance(NormTerm):
         """The formula of the norm in plain text."""
         return f"{self.reg:g} ||{M}||_F"
 
-    def mapped(self, linear: Callable[[Array], Array]) -> Distance:
+    def change_coordinates(self, linear: Callable[[Array], Array]) -> Distance:
         """The same of metrics in other coordinates."""
-        return self if self.centre is None else Distance(self.reg, linear(self.centre), self.rest.mapped(linear))
+        return (
+            self
+            if self.centre is None
+            else Distance(self.reg, linear(self.centre), self.rest.change_coordinates(linear))
+        )
 
 
 class TraceDistance(NormTerm):
@@ -369,6 +373,10 @@ class TraceDistance(NormTerm):
         """The formula of the norm in plain text."""
         return f"{self.reg:g} ||{M}||_*"
 
-    def mapped(self, linear: Callable[[Array], Array]) -> TraceDistance:
+    def change_coordinates(self, linear: Callable[[Array], Array]) -> TraceDistance:
         """The same of metrics in other coordinates."""
-        return self if self.centre is None else TraceDistance(self.reg, linear(self.centre), self.rest.mapped(linear))
+        return (
+            self
+            if self.centre is None
+            else TraceDistance(self.reg, linear(self.centre), self.rest.change_coordinates(linear))
+        )

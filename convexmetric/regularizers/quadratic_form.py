@@ -16,11 +16,11 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import ArrayLike
 
+from convexmetric.arrays import Array, finite_array, real_array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, finite_array, real_array
-from convexmetric.cones.described import Described, symmetric
+from convexmetric.described import Described, symmetric
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["QuadraticForm"]

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_positive_number, not_one_of
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described, symmetric
+from convexmetric.described import Described, symmetric
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 from convexmetric.regularizers.frobenius import Frobenius
 from convexmetric.regularizers.norm_term import Distance, TraceDistance
@@ -136,7 +136,7 @@ class SquaredDistance(Regularizer):
         """``reg``."""
         return self.reg
 
-    def mapped(self, linear: Callable[[Array], Array]) -> SquaredDistance:
+    def change_coordinates(self, linear: Callable[[Array], Array]) -> SquaredDistance:
         """The same of metrics in other coordinates."""
         return SquaredDistance(self.reg, linear(self.prior))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, norm_of
-from convexmetric.cones.described import Described
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.described import Described
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 

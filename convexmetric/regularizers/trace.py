@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.described import Described
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 
@@ -40,9 +40,9 @@ class Trace(WeightedRegularizer):
             return max(0.0, theta * value)
         return best_share(self.reg, value, S, G, cone)
 
-    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
+    def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
         """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none."""
-        return largest_share(self.reg, S, G, cone)
+        return max_dual_scaling(self.reg, S, G, cone)
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg * tr M``."""
@@ -62,7 +62,7 @@ class Trace(WeightedRegularizer):
         return NormWeights(trace=float(self.reg))
 
 
-def largest_share(reg: float, S: Array, G: Array, cone: Cone) -> float | None:
+def max_dual_scaling(reg: float, S: Array, G: Array, cone: Cone) -> float | None:
     """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none.
 
     lambda_max is convex along theta, so that the feasible ones form an interval. Where it contains 0 its other end is a
@@ -89,7 +89,7 @@ def largest_share(reg: float, S: Array, G: Array, cone: Cone) -> float | None:
 
 def best_share(reg: float, value: float, S: Array, G: Array, cone: Cone) -> float:
     """``theta v`` at the best theta in [0, 1] with ``lambda_max(theta S - G) <= reg``; minus infinity without one."""
-    theta = largest_share(reg, S, G, cone)
+    theta = max_dual_scaling(reg, S, G, cone)
     if theta is None:
         return -np.inf
     # For a negative v the least theta is best. That is 0 only where -G does not outweigh the trace.

@@ -31,10 +31,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
 from convexmetric.regularizers.conic_calls import solve_conic
 
@@ -134,11 +134,11 @@ class SubjectTo(Regularizer):
     def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:
         """As what it was before, under the same constraints and with the same terms."""
         omega, linear, constant = self.omega.split(cone)
-        return (self if omega is self.omega else self.around(omega)), linear, constant
+        return (self if omega is self.omega else self.with_user_terms(omega)), linear, constant
 
-    def around(self, omega: Regularizer) -> Regularizer:
+    def with_user_terms(self, omega: Regularizer) -> Regularizer:
         """The same constraints and terms with another regularizer."""
-        made = self.omega.around(omega)
+        made = self.omega.with_user_terms(omega)
         for constraints, extra in self.given:
             made = SubjectTo(made, self.cone, constraints, extra, self.on_features)
         return made

@@ -7,7 +7,7 @@ from math import sqrt
 from typing import Self
 
 from convexmetric.arguments import check_positive_number
-from convexmetric.cones.described import Described
+from convexmetric.described import Described
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["WeightedRegularizer"]

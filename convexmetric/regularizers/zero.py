@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.described import Described
+from convexmetric.imports import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights, Regularizer
-from convexmetric.regularizers.trace import best_share, largest_share
+from convexmetric.regularizers.trace import best_share, max_dual_scaling
 
 __all__ = ["Zero"]
 
@@ -36,9 +36,9 @@ class Zero(Regularizer):
         """``theta v`` at the best theta in [0, 1] with ``lambda_max(theta S - G) <= 0``."""
         return best_share(0.0, value, S, cone.zeros() if G is None else G, cone)
 
-    def largest_share(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
+    def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
         """As of a trace of weight zero."""
-        return largest_share(0.0, S, G, cone)
+        return max_dual_scaling(0.0, S, G, cone)
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """Zero."""

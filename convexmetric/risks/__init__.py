@@ -1,14 +1,14 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
-from convexmetric.risks.base import CutDual, Cuts, DualPoint, Risk, RiskStatement, Violation, tangent_dual
+from convexmetric.risks.base import CutDual, Cuts, Minorant, Risk, RiskStatement, Violation, tangent_dual
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form, ListedHinges, ListedPairs, Reason
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
-from convexmetric.risks.one_ranking import Ranking
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.risks.ranking import RankingRisk
+from convexmetric.risks.ranking_record import Ranking
 from convexmetric.risks.separable import SeparableRisk
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk
 from convexmetric.risks.sum import JoinedDual, SumRisk
@@ -17,7 +17,6 @@ __all__ = [
     "Blocks",
     "CutDual",
     "Cuts",
-    "DualPoint",
     "Form",
     "ImagePass",
     "ImageRisk",
@@ -27,6 +26,7 @@ __all__ = [
     "ListedImages",
     "ListedPairs",
     "LogisticRankingRisk",
+    "Minorant",
     "PairHinge",
     "PairwiseRisk",
     "Ranking",

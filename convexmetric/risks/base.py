@@ -21,15 +21,15 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from convexmetric.arrays import Array, real_array
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array, real_array
-from convexmetric.cones.described import Described
+from convexmetric.described import Described
 from convexmetric.errors import DualError, InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form, Reason
 
-__all__ = ["CutDual", "Cuts", "DualPoint", "Risk", "RiskStatement", "Violation", "tangent_dual"]
+__all__ = ["CutDual", "Cuts", "Minorant", "Risk", "RiskStatement", "Violation", "tangent_dual"]
 
 Kind = TypeVar("Kind", bound=Form)
 
@@ -103,7 +103,7 @@ class CutDual:
 
 
 @dataclass(frozen=True)
-class DualPoint:
+class Minorant:
     """What a feasible dual point says: ``R(M) >= value - <S, M>`` for every metric M.
 
     Attributes
@@ -226,7 +226,7 @@ class Risk(ABC):
         return Blocks()
 
     def hints(self, dual: Any) -> Described:
-        """A dual point that :meth:`dual_point` takes as it stands in certificate files, of a risk that they know.
+        """A dual point that :meth:`minorant` takes as it stands in certificate files, of a risk that they know.
 
         Raises
         ------
@@ -255,12 +255,12 @@ class Risk(ABC):
         """Whether a hard one is infinite behind a barrier: supporting planes at finite metrics keep others off it."""
         return False
 
-    def floor(self) -> DualPoint | None:
+    def floor(self) -> Minorant | None:
         """An affine function below the risk, ``R(M) >= value - <S, M>``; None if none is known.
 
         Dual points may be shrunk towards it: zero for a nonnegative risk.
         """
-        return DualPoint(0.0, self.cone.zeros()) if self.nonnegative else None
+        return Minorant(0.0, self.cone.zeros()) if self.nonnegative else None
 
     @property
     def points(self) -> tuple[Any, ...]:
@@ -272,7 +272,7 @@ class Risk(ABC):
         """What it is made of, for errors."""
         return type(self).__name__
 
-    def sensitivity(self, M: Array, error: float) -> float | None:
+    def lipschitz_near(self, M: Array, error: float) -> float | None:
         """By how much the risk changes at most for a unit by which all squared distances are wrong near ``M``.
 
         ``error`` is by how much they may be wrong: who counts comparisons that cost must count those that nearly do.
@@ -281,8 +281,8 @@ class Risk(ABC):
         return None
 
     @property
-    def steepest(self) -> float:
-        """What :meth:`sensitivity` exceeds at no metric, known without a pass; infinite if it is not known."""
+    def lipschitz(self) -> float:
+        """What :meth:`lipschitz_near` exceeds at no metric, known without a pass; infinite if it is not known."""
         return np.inf
 
     @property
@@ -327,7 +327,7 @@ class Risk(ABC):
         """A metric near ``M`` that satisfies all hard constraints, where there are any."""
         return M
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """What ``dual`` says after clipping, or None when it has NaN or infinite entries and says nothing.
 
         Raises
@@ -350,7 +350,7 @@ class Risk(ABC):
                 weight_of_distances += np.inf if cuts.weights is None else float(weight[:present] @ cuts.weights)
                 S += weight[:present] @ cuts.normals
         known = weight_of_distances if np.isfinite(weight_of_distances) else None
-        return DualPoint(value, self.cone.from_coordinates(S), known, size)
+        return Minorant(value, self.cone.from_coordinates(S), known, size)
 
     def checked_cuts(self, dual: Any) -> CutDual | None:
         """Weighted cuts made feasible, or None when they say nothing.

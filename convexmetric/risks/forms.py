@@ -11,8 +11,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
-from convexmetric.cones.base import Array
 from convexmetric.losses import BoxLoss
 
 __all__ = ["Form", "ListedHinges", "ListedPairs", "Reason"]

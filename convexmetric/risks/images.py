@@ -25,11 +25,11 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
-from convexmetric.cones.base import Array
 from convexmetric.losses import BoxLoss
-from convexmetric.threads import over_rows
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["ImagePass", "ImageRisk", "ListedImages"]
 
@@ -121,7 +121,7 @@ class ImageRisk(ABC):
         """The multipliers of a pass in the order of the risk's dual points, those that add to S scaled."""
 
     @abstractmethod
-    def pull(self) -> Array:
+    def within_scatter(self) -> Array:
         """``X^T Lap(b) X`` over the pairs whose distances cost: about the curvature of the risk across the optimum."""
 
 
@@ -179,7 +179,7 @@ class ListedImages(ImageRisk):
         assert u is not None
         return np.where(self.pairs.signs * u > 0.0, share * u, u)
 
-    def pull(self) -> Array:
+    def within_scatter(self) -> Array:
         """Over the pairs that are similar, or whose distance is measured."""
         costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
         costs = np.where((self.pairs.signs < 0.0) | (self.loss.low < 0.0), costs, 0.0)

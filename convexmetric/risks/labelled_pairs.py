@@ -16,19 +16,19 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described, description
-from convexmetric.deadline import looking
+from convexmetric.deadline import until_deadline
+from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
+from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.images import ImagePass, ImageRisk
 from convexmetric.risks.separable import SeparableRisk
-from convexmetric.threads import blas_threads_for, over_rows
 
 __all__ = ["LabelledPairRisk", "PairHinge"]
 
@@ -132,7 +132,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         """X."""
         return (self.X,)
 
-    def sensitivity(self, M: Array, error: float) -> float:
+    def lipschitz_near(self, M: Array, error: float) -> float:
         """The weights of all pairs."""
         same = self._same_count
         return self.same.weight * same + self.other.weight * (self.count - same)
@@ -144,9 +144,9 @@ class LabelledPairRisk(Risk, ImageRisk):
         return 0.5 * float(sizes @ (sizes - 1.0))
 
     @property
-    def steepest(self) -> float:
+    def lipschitz(self) -> float:
         """The same at every metric."""
-        return self.sensitivity(self.cone.zeros(), 0.0)
+        return self.lipschitz_near(self.cone.zeros(), 0.0)
 
     @property
     def parts(self) -> int:
@@ -176,7 +176,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         values = np.empty(self.parts)
         norms = self.cone.quadratic_forms(self.X, M)
         with blas_threads_for(float(self.parts) * self.X.size):
-            for first in looking(range(0, self.parts, BLOCK)):
+            for first in until_deadline(range(0, self.parts, BLOCK)):
                 rows = np.arange(first, min(first + BLOCK, self.parts))
                 values[rows] = 0.5 * self._losses(rows, M, norms).sum(axis=1)
         return values
@@ -248,7 +248,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         weights = np.concatenate([here.weights[i, i + 1 :] for i in range(self.parts)])
         return np.where(weights > 0.0, share * weights, -weights)
 
-    def pull(self) -> Array:
+    def within_scatter(self) -> Array:
         """All pairs of equal labels."""
         return self._adjoint(np.where(self.codes[:, None] == self.codes, self.same.weight, 0.0))
 
@@ -274,16 +274,16 @@ class LabelledPairRisk(Risk, ImageRisk):
         """One slack and one constraint a pair."""
         return self.listed().statement(M)
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """Multipliers in the order of :meth:`listed`, or weighted cuts."""
         if not isinstance(dual, np.ndarray):
-            return super().dual_point(dual)
+            return super().minorant(dual)
         u = checked_multipliers(dual, self.count, "one a pair (i, j) with i < j")
         if not np.isfinite(u).all():
             return None
         T = np.zeros((self.parts, self.parts))
         value = _weigh(u, self.codes, self._numbers, T)
-        return DualPoint(float(value), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
+        return Minorant(float(value), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
 
     def _adjoint(self, T: Array) -> Array:
         """``X^T Lap(T) X``."""
@@ -302,7 +302,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         norms = np.einsum("ik,ik->i", P, Q)
         nothing = np.empty((0, 0), dtype=np.float32)
         with blas_threads_for(float(n) * n * Q.shape[1]):
-            for first in looking(range(0, n, BLOCK)):
+            for first in until_deadline(range(0, n, BLOCK)):
                 rows = slice(first, min(first + BLOCK, n))
                 block = P[rows] @ Q.T
                 sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)

@@ -20,19 +20,19 @@ from typing import Any, ClassVar, Self
 import numba
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import BLOCK_BYTES
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described, description
-from convexmetric.cones.images import Images, TangentImages
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.cones.factored import Images, TangentImages
+from convexmetric.described import Described, description
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import Logistic
-from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation
-from convexmetric.risks.hints import witnesses
+from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation
+from convexmetric.risks.certificate_duals import witnesses
 from convexmetric.risks.pairwise import listed_pairs
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
-from convexmetric.threads import blas_threads_for, over_rows
 
 __all__ = ["LogisticRankingRisk"]
 
@@ -78,12 +78,12 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         """Witnesses, or slopes of pairs."""
         return witnesses(dual, self.rankings, np.full(self.parts, float(self.loss.C)))
 
-    def sensitivity(self, M: Array, error: float) -> float:
+    def lipschitz_near(self, M: Array, error: float) -> float:
         """``2 R(M)``: no slope exceeds its loss, ``f / (1 + f) <= ln(1 + f)``, and a pair has two distances."""
         return 2.0 * self.value(M)
 
     @property
-    def steepest(self) -> float:
+    def lipschitz(self) -> float:
         """Twice the weights of all pairs: no slope exceeds its weight."""
         return 2.0 * float(self.loss.C) * float(self.pairs.sum())
 
@@ -94,10 +94,14 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
 
     def exchanged(self) -> LogisticRankingRisk:
         """The same with near and far items exchanged, which turns the sign of every s."""
-        near, near_start, near_stop, far, far_start, far_stop = self.rankings.relevance.lists(np.arange(self.parts))
+        positives, positive_start, positive_stop, negatives, negative_start, negative_stop = (
+            self.rankings.relevance.lists(np.arange(self.parts))
+        )
         other = copy(self)
         other.rankings = copy(self.rankings)
-        other.rankings.relevance = Relevance(far, far_start, far_stop, near, near_start, near_stop)
+        other.rankings.relevance = Relevance(
+            negatives, negative_start, negative_stop, positives, positive_start, positive_stop
+        )
         return other
 
     def value(self, M: Array) -> float:
@@ -115,14 +119,14 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         """The pair of each query that costs most."""
         return [Violation(*self.rankings.worst_pair(int(q), M, other, self.loss.values)) for q in parts]
 
-    def tangent(self, M: Array) -> tuple[float, DualPoint]:
+    def tangent(self, M: Array) -> tuple[float, Minorant]:
         """One pass over all queries and one adjoint product."""
         totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
         for block, sums in self._passes(M):
             totals += sums.sum(axis=0)
             S = S + block.adjoint(0, len(block))
             weight += float(np.abs(block.values).sum())
-        return float(totals[0]), DualPoint(float(totals[1]), S, weight)
+        return float(totals[0]), Minorant(float(totals[1]), S, weight)
 
     def second_derivative(self, M: Array) -> Derivative:
         """One pass, with the distances under ``M`` and their changes, for every application."""
@@ -185,9 +189,9 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         """
         return self.listed().statement(M)
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """One multiplier a pair in the order of :meth:`listed`, where these are few; or weighted cuts."""
-        return self.listed().dual_point(dual) if isinstance(dual, np.ndarray) else super().dual_point(dual)
+        return self.listed().minorant(dual) if isinstance(dual, np.ndarray) else super().minorant(dual)
 
     def listed(self) -> SmoothSeparableRisk:
         """The same risk with all pairs as listed comparisons (query, near, far).
@@ -226,10 +230,10 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):  # type: ignore[n
         _clear(values[first[row] : first[row + 1]])
         a, b, split = _factors(x, z)
         logarithm, product, violated, entropy = 0.0, 0.0, 0.0, 0.0
-        far = np.empty(z.size)
-        _clear(far)
+        negatives = np.empty(z.size)
+        _clear(negatives)
         for i in range(x.size):
-            near = 0.0
+            positives = 0.0
             for j in range(z.size):
                 s = z[j] - x[i]
                 e = a[i] * b[j] if split else np.exp(-abs(s))
@@ -237,8 +241,8 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):  # type: ignore[n
                 f = 1.0 / e if split and s < 0.0 else e
                 r = 1.0 / (1.0 + f)
                 u = r if s < 0.0 else f * r
-                near += u
-                far[j] += u
+                positives += u
+                negatives[j] += u
                 entropy += abs(s) * f * r
                 if s < 0.0:
                     violated -= s
@@ -247,10 +251,10 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):  # type: ignore[n
                 if product > LARGE_PRODUCT:
                     logarithm += np.log1p(product)
                     product = 0.0
-            values[x_at[i]] -= C * near
+            values[x_at[i]] -= C * positives
         logarithm += np.log1p(product)
         for j in range(z.size):
-            values[z_at[j]] += C * far[j]
+            values[z_at[j]] += C * negatives[j]
         # log(1 + exp(-s)) = log(1 + f) + max(0, -s), and the entropy of its slope is log(1 + f) + |s| f / (1 + f).
         sums[row, 0] = C * (logarithm + violated)
         sums[row, 1] = C * (logarithm + entropy)
@@ -281,30 +285,30 @@ def _bend(begin, end, values, changes, dense, first, lists, C, start, weights): 
         x_at, z_at = _places(dense, first, lists, row)
         dx, dz = _taken(changes, x_at), _taken(changes, z_at)
         _clear(changes[first[row] : first[row + 1]])
-        far = np.empty(dz.size)
-        _clear(far)
+        negatives = np.empty(dz.size)
+        _clear(negatives)
         if known:
             place = start[row]
             for i in range(dx.size):
-                near = 0.0
+                positives = 0.0
                 for j in range(dz.size):
                     bent = weights[place + j] * (dz[j] - dx[i])
-                    near += bent
-                    far[j] += bent
+                    positives += bent
+                    negatives[j] += bent
                 place += dz.size
-                changes[x_at[i]] -= near
+                changes[x_at[i]] -= positives
         else:
             x, z = _taken(values, x_at), _taken(values, z_at)
             a, b, split = _factors(x, z)
             for i in range(dx.size):
-                near = 0.0
+                positives = 0.0
                 for j in range(dz.size):
                     bent = C * _curvature(z[j] - x[i], a[i], b[j], split) * (dz[j] - dx[i])
-                    near += bent
-                    far[j] += bent
-                changes[x_at[i]] -= near
+                    positives += bent
+                    negatives[j] += bent
+                changes[x_at[i]] -= positives
         for j in range(dz.size):
-            changes[z_at[j]] += far[j]
+            changes[z_at[j]] += negatives[j]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -49,25 +49,25 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     counts = np.empty((3, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
-        base, near, far = first[row], relevant_start[row], irrelevant_start[row]
-        p, n = relevant_stop[row] - near, irrelevant_stop[row] - far
+        base, positives, negatives = first[row], relevant_start[row], irrelevant_start[row]
+        p, n = relevant_stop[row] - positives, irrelevant_stop[row] - negatives
         given, x, x_places = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64)
         for i in range(p):
-            given[i] = values[base + (relevant[near + i] if dense else i)]
+            given[i] = values[base + (relevant[positives + i] if dense else i)]
         order = ascending(given)
         for i in range(p):
             x[i] = given[order[i]]
-            x_places[i] = base + (relevant[near + order[i]] if dense else order[i])
+            x_places[i] = base + (relevant[positives + order[i]] if dense else order[i])
         # Far items beyond all near ones have no slope: at a good metric most of them.
         met, last = 0, x[p - 1]
         for j in range(n):
-            at = base + (irrelevant[far + j] if dense else p + j)
+            at = base + (irrelevant[negatives + j] if dense else p + j)
             z_room[met], items_room[met], places_room[met] = values[at], j, at
             met += not last <= values[at] - reach
         changes = np.empty(own_end[row] - own_begin[row])
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
-            z = values[base + (irrelevant[far + j] if dense else p + j)]
+            z = values[base + (irrelevant[negatives + j] if dense else p + j)]
             changes[k] = slopes[own_begin[row] + k] - _slope(given[i], z, margin, width)
         if write:
             # Added to, not set: an item may stand in a list several times.
@@ -80,8 +80,8 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
             total += changes[k]
-            values[base + (irrelevant[far + j] if dense else p + j)] += weights[row] * changes[k]
-            values[base + (relevant[near + i] if dense else i)] -= weights[row] * changes[k]
+            values[base + (irrelevant[negatives + j] if dense else p + j)] += weights[row] * changes[k]
+            values[base + (relevant[positives + i] if dense else i)] -= weights[row] * changes[k]
         sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
         if most and kinks and np.isfinite(strides[row]):

@@ -25,19 +25,19 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons import Block, Rankings, Triplets
 from convexmetric.comparisons.relevance import Lists, Relevance
-from convexmetric.cones.base import Array, real_array
-from convexmetric.cones.described import Described, description
+from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss
-from convexmetric.risks.base import Cuts, DualPoint, RiskStatement, Violation, checked_multipliers
-from convexmetric.risks.hints import alone, witnesses
+from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, checked_multipliers
+from convexmetric.risks.certificate_duals import alone, witnesses
 from convexmetric.risks.pair_slopes import every_slope
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.separable import SeparableRisk
-from convexmetric.threads import blas_threads_for, over_rows
 
 __all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
 
@@ -116,7 +116,7 @@ class Smoothed:
 
     value: float
     exact: float
-    point: DualPoint
+    point: Minorant
     kinks: int
     places: np.ndarray
     sample: np.ndarray
@@ -168,13 +168,13 @@ class PairwiseRisk(QueryRisk):
         """Witnesses, or slopes of pairs."""
         return witnesses(dual, self.rankings, self.weights)
 
-    def sensitivity(self, M: Array, error: float) -> float:
+    def lipschitz_near(self, M: Array, error: float) -> float:
         """Twice the weights of the hinges that cost, or would if the margin were larger by twice the error."""
         wider = PairwiseRisk(self.rankings, self.weights, self.margin + 2.0 * error)
         return 2.0 * sum(float(sums[:, 2].sum()) for _, sums, _, _ in wider._passes(M, 0.0, write=False)) / wider.margin
 
     @property
-    def steepest(self) -> float:
+    def lipschitz(self) -> float:
         """Twice the weights of all hinges."""
         return 2.0 * float(self.weights @ self.pairs)
 
@@ -257,9 +257,9 @@ class PairwiseRisk(QueryRisk):
             S = S + block.adjoint(0, len(block))
             kinks += int(sums[:, 3].sum())
             row, at = np.nonzero(found[:, :, 0] >= 0)
-            near, far = found[row, at].T
-            places.append(np.column_stack([q[row], near, far]))
-            samples.append(np.column_stack([q[row], *_items(block.lists, row, near, far)]))
+            positives, negatives = found[row, at].T
+            places.append(np.column_stack([q[row], positives, negatives]))
+            samples.append(np.column_stack([q[row], *_items(block.lists, row, positives, negatives)]))
             curvatures.append(self.weights[q[row]] * strides[row] / width if row.size else np.empty(0))
         value, exact, total = map(float, totals)
         point = self._says(total, S)
@@ -270,10 +270,10 @@ class PairwiseRisk(QueryRisk):
         """From the sampled pairs' near and far items to their queries, ``(K, d)`` each."""
         q, i, j = smoothed.sample.T
         points = self.rankings.points(q)
-        near, far = points - self.rankings.X[i], points - self.rankings.X[j]
-        return (near.toarray(), far.toarray()) if sp.issparse(near) else (near, far)
+        positives, negatives = points - self.rankings.X[i], points - self.rankings.X[j]
+        return (positives.toarray(), negatives.toarray()) if sp.issparse(positives) else (positives, negatives)
 
-    def with_exceptions(self, M: Array, places: np.ndarray, slopes: Array, width: float = 0.0) -> DualPoint:
+    def with_exceptions(self, M: Array, places: np.ndarray, slopes: Array, width: float = 0.0) -> Minorant:
         """What the slopes at ``M`` say with some pairs given slopes of their own.
 
         Parameters
@@ -293,9 +293,9 @@ class PairwiseRisk(QueryRisk):
             S = S + block.adjoint(0, len(block))
         return self._says(total, S)
 
-    def _says(self, total: float, S: Array) -> DualPoint:
+    def _says(self, total: float, S: Array) -> Minorant:
         """The dual point of multipliers whose sum times the margin is ``total``."""
-        return DualPoint(total, S, 2.0 * total / self.margin)
+        return Minorant(total, S, 2.0 * total / self.margin)
 
     def largest_margin(self, M: Array) -> float:
         """The largest ``d_qj - d_qi`` over all pairs."""
@@ -322,9 +322,9 @@ class PairwiseRisk(QueryRisk):
             stop = np.cumsum(counts)
             found = np.empty((int(stop[-1]), 3), dtype=np.int64)
             over_rows(_turned, *work, rows, stop - counts, True, found)
-            row, near, far = found.T
-            places.append(np.column_stack([here.queries[row], near, far]))
-            samples.append(np.column_stack([here.queries[row], *_items(here.lists, row, near, far)]))
+            row, positives, negatives = found.T
+            places.append(np.column_stack([here.queries[row], positives, negatives]))
+            samples.append(np.column_stack([here.queries[row], *_items(here.lists, row, positives, negatives)]))
         return np.concatenate(places), np.concatenate(samples)
 
     def _passes(
@@ -371,30 +371,30 @@ class PairwiseRisk(QueryRisk):
         """One slack and one constraint a pair."""
         return self.listed().statement(M)
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """Slopes of smoothed hinges, one multiplier a pair in the order of :meth:`listed`, or weighted cuts."""
         if isinstance(dual, SmoothedPairs):
-            return self._smoothed_dual_point(dual)
+            return self._smoothed_minorant(dual)
         if not isinstance(dual, np.ndarray):
-            return super().dual_point(dual)
+            return super().minorant(dual)
         multipliers = checked_multipliers(dual, int(self.pairs.sum()), "one a (query, near, far)")
         if not np.isfinite(multipliers).all():
             return None
         u = np.clip(multipliers, 0.0, np.repeat(self.weights, self.pairs))
         rows, columns, values, first = [], [], [], 0
         for q in range(self.parts):
-            near, far = self.rankings.relevance.of(q)
-            last = first + len(near) * len(far)
-            pairs = u[first:last].reshape(len(near), len(far))
-            rows.append(np.full(len(near) + len(far), q))
-            columns += [near, far]
+            positives, negatives = self.rankings.relevance.of(q)
+            last = first + len(positives) * len(negatives)
+            pairs = u[first:last].reshape(len(positives), len(negatives))
+            rows.append(np.full(len(positives) + len(negatives), q))
+            columns += [positives, negatives]
             values += [-pairs.sum(axis=1), pairs.sum(axis=0)]
             first = last
         shape = self.parts, self.rankings.X.shape[0]
         T = sp.csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
         return self._says(self.margin * float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
 
-    def _smoothed_dual_point(self, dual: SmoothedPairs) -> DualPoint | None:
+    def _smoothed_minorant(self, dual: SmoothedPairs) -> Minorant | None:
         """What the slopes of the smoothed hinges say; they are in their box at any metric and width."""
         try:
             M = real_array(dual.M, "M")
@@ -419,11 +419,11 @@ class PairwiseRisk(QueryRisk):
             raise DualError("places must be an integer array of shape (K, 3)")
         if not np.issubdtype(places.dtype, np.integer):
             raise DualError(f"places must hold integers, got dtype {places.dtype}")
-        q, near, far = places.T
+        q, positives, negatives = places.T
         relevance = self.rankings.relevance
         if places.size and (places.min() < 0 or q.max() >= self.parts):
             raise DualError("places points outside of the queries")
-        if (near >= relevance.n_relevant[q]).any() or (far >= relevance.n_irrelevant[q]).any():
+        if (positives >= relevance.n_relevant[q]).any() or (negatives >= relevance.n_irrelevant[q]).any():
             raise DualError("places points outside of the lists of its query")
         if len(np.unique(places, axis=0)) < len(places) or (np.diff(q) < 0).any():
             raise DualError("places must be sorted by query and name every pair once")
@@ -447,11 +447,11 @@ def listed_pairs(rankings: Rankings) -> Triplets:
     triplets = np.empty((count, 3), dtype=np.int64)
     first = 0
     for q, row in enumerate(rankings.rows(np.arange(len(rankings)))):
-        near, far = rankings.relevance.of(q)
-        last = first + len(near) * len(far)
+        positives, negatives = rankings.relevance.of(q)
+        last = first + len(positives) * len(negatives)
         triplets[first:last, 0] = row
-        triplets[first:last, 1] = np.repeat(near, len(far))
-        triplets[first:last, 2] = np.tile(far, len(near))
+        triplets[first:last, 1] = np.repeat(positives, len(negatives))
+        triplets[first:last, 2] = np.tile(negatives, len(positives))
         first = last
     if rankings.Q is rankings.X:
         return Triplets(rankings.X, triplets, rankings.cone)
@@ -498,7 +498,9 @@ def _largest(values, dense, first, lists):  # type: ignore[no-untyped-def] # pra
     return largest
 
 
-def _items(lists: Lists, row: np.ndarray, near: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _items(
+    lists: Lists, row: np.ndarray, positives: np.ndarray, negatives: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The corpus rows at places of the lists of some queries."""
     relevant, relevant_start, _, irrelevant, irrelevant_start, _ = lists
-    return relevant[relevant_start[row] + near], irrelevant[irrelevant_start[row] + far]
+    return relevant[relevant_start[row] + positives], irrelevant[irrelevant_start[row] + negatives]

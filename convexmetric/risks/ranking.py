@@ -12,28 +12,28 @@ from typing import Any, Self
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described, description
+from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.registry import COMPILED
+from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.risks.base import (
     Cuts,
-    DualPoint,
+    Minorant,
     RiskStatement,
     Violation,
     checked_multipliers,
     real_multipliers,
 )
 from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.hints import witnesses
-from convexmetric.risks.one_ranking import Ranking, order_of
+from convexmetric.risks.certificate_duals import witnesses
 from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
 from convexmetric.risks.query import QueryRisk
+from convexmetric.risks.ranking_record import Ranking, order_of
 from convexmetric.risks.separable import SeparableRisk
-from convexmetric.threads import blas_threads_for
 
 __all__ = ["RankingRisk"]
 
@@ -107,10 +107,10 @@ class RankingRisk(QueryRisk):
         """With its measure."""
         return f"{type(self).__name__} with the measure {type(self.measure).__name__}"
 
-    def sensitivity(self, M: Array, error: float) -> float:
+    def lipschitz_near(self, M: Array, error: float) -> float:
         """Sum of the sizes of the coefficients of the worst rankings, irrelevant items nearer by twice the error."""
         if self._in_pairs:
-            return self.pairs.sensitivity(M, error)
+            return self.pairs.lipschitz_near(M, error)
         total = 0.0
         with blas_threads_for(self._work):
             for block in self.rankings.blocks(M, np.arange(self.parts)):
@@ -120,9 +120,9 @@ class RankingRisk(QueryRisk):
         return self.C / self.parts * total
 
     @property
-    def steepest(self) -> float:
+    def lipschitz(self) -> float:
         """``4 C sum_q w_q / n_q``: with all pairs inverted the coefficients ``2 / (p n)`` of a query add up to 4."""
-        return self.pairs.steepest if self._in_pairs else 4.0 * float(self._share.sum())
+        return self.pairs.lipschitz if self._in_pairs else 4.0 * float(self._share.sum())
 
     @property
     def _in_pairs(self) -> bool:
@@ -221,10 +221,10 @@ class RankingRisk(QueryRisk):
         for block in self.rankings.blocks(M, queries):
             losses, _ = most_violated_rankings(self.measure, block)
             for row, (q, loss) in enumerate(zip(block.queries.tolist(), losses.tolist(), strict=True)):
-                near, far = self.rankings.relevance.of(q)
+                positives, negatives = self.rankings.relevance.of(q)
                 t = block.part(row, row + 1).ravel()
-                sides = (t[near], t[far]) if block.layout[1] else (t[: len(near)], t[len(near) :])
-                order, relevant = order_of(near, far, *sides)
+                sides = (t[positives], t[negatives]) if block.layout[1] else (t[: len(positives)], t[len(positives) :])
+                order, relevant = order_of(positives, negatives, *sides)
                 found.append(Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), loss))
         return found
 
@@ -236,17 +236,17 @@ class RankingRisk(QueryRisk):
         InputError
             If there are too many items.
         """
-        near, far = self.rankings.relevance.of(q)
-        if len(near) + len(far) > ITEMS_LIMIT:
+        positives, negatives = self.rankings.relevance.of(q)
+        if len(positives) + len(negatives) > ITEMS_LIMIT:
             raise InputError(
-                f"query {q} ranks {len(near) + len(far)} items, of which there are too many rankings to list (at most "
+                f"query {q} ranks {len(positives) + len(negatives)} items, of which there are too many rankings to list (at most "
                 f"{ITEMS_LIMIT} items)"
             )
-        scale = 2.0 / (len(near) * len(far))
+        scale = 2.0 / (len(positives) * len(negatives))
         found = []
-        for Y, relevant in rankings_of(len(near), len(far)):
+        for Y, relevant in rankings_of(len(positives), len(negatives)):
             if Y.any():
-                order, _ = order_of(near, far, -scale * Y.sum(axis=1), scale * Y.sum(axis=0))
+                order, _ = order_of(positives, negatives, -scale * Y.sum(axis=1), scale * Y.sum(axis=0))
                 found.append(
                     Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), 1.0 - self.measure.score(relevant))
                 )
@@ -322,7 +322,7 @@ class RankingRisk(QueryRisk):
             weights = self.weights * weights
         return PairwiseRisk(self.rankings, weights, 0.5)
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """Weighted cuts, or the multipliers of the statement: one a pair, for other measures one a ranking written out.
 
         Rankings are ordered by query; their multipliers add up to at most ``C w_q / n_q`` a query. Pairs are ordered by
@@ -332,14 +332,14 @@ class RankingRisk(QueryRisk):
         if isinstance(dual, SmoothedPairs):
             if not self.measure.pairwise:
                 raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
-            return self.pairs.dual_point(dual)
+            return self.pairs.minorant(dual)
         if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self.count() <= ENUMERATION_LIMIT):
-            return super().dual_point(dual)
+            return super().minorant(dual)
         if not self.measure.pairwise:
-            return self._enumerated_dual_point(dual)
-        return self.pairs.dual_point(2.0 * real_multipliers(dual))
+            return self._enumerated_minorant(dual)
+        return self.pairs.minorant(2.0 * real_multipliers(dual))
 
-    def _enumerated_dual_point(self, dual: np.ndarray) -> DualPoint | None:
+    def _enumerated_minorant(self, dual: np.ndarray) -> Minorant | None:
         """``sum a Delta`` and ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""
         multipliers = checked_multipliers(dual, self.count(), "one a ranking written out")
         if not np.isfinite(multipliers).all():
@@ -357,7 +357,7 @@ class RankingRisk(QueryRisk):
             value += float(a @ losses)
             T[q, relevant] = -inverted.sum(axis=1)
             T[q, irrelevant] = inverted.sum(axis=0)
-        return DualPoint(value, self.rankings.adjoint(T, np.arange(self.parts)), float(np.abs(T).sum()))
+        return Minorant(value, self.rankings.adjoint(T, np.arange(self.parts)), float(np.abs(T).sum()))
 
     def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:
         """Distances from query q to its relevant and to its irrelevant points."""

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone, NonnegativeDiagonal
-from convexmetric.cones.base import Array
 
 __all__ = [
-    "Extent",
+    "BoundingBox",
     "error_of_distances",
     "error_of_lifted",
     "error_of_sums",
@@ -47,7 +47,7 @@ BLOCK = 4_096
 
 
 @dataclass(frozen=True)
-class Extent:
+class BoundingBox:
     """Points that are elsewhere, by how far they reach: as if every one were at the corner of the box around its set.
 
     Attributes
@@ -74,7 +74,7 @@ def sum_error(n: int) -> float:
 
 def reach(points: tuple[Any, ...]) -> Array:
     """``r_j``: the largest size of every coordinate."""
-    sets = (X.reaches if isinstance(X, Extent) else X for X in points)
+    sets = (X.reaches if isinstance(X, BoundingBox) else X for X in points)
     return np.max([abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in sets], 0)
 
 
@@ -82,7 +82,7 @@ def largest_form(points: tuple[Any, ...], M: Array) -> float:
     """``max_x |x|^T |M| |x|``, for weights of a diagonal metric too."""
     size, largest = np.abs(M), 0.0
     with np.errstate(over="ignore"):
-        for X in (X.reaches if isinstance(X, Extent) else X for X in points):
+        for X in (X.reaches if isinstance(X, BoundingBox) else X for X in points):
             for first in range(0, X.shape[0], BLOCK):
                 V = abs(X[first : first + BLOCK])
                 if size.ndim == 1:

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described, description
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.described import Described, description
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss, Loss
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation, checked_multipliers, group_sums
+from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import ListedHinges, ListedPairs
 from convexmetric.risks.images import ImageRisk, ListedImages
@@ -117,7 +117,7 @@ class SeparableRisk(Risk):
         linear = (loss.low == loss.high) & (loss.high >= 0.0) & (comparisons.signs < 0.0) & (loss.offset >= 0.0)
         return bool((linear | ((loss.low <= 0.0) & (loss.high >= 0.0))).all())
 
-    def floor(self) -> DualPoint | None:
+    def floor(self) -> Minorant | None:
         """Zero, or what small multipliers say: the least of boxes; of barriers those at a metric that is far out."""
         loss, box = self.loss, self.loss.box(self.parts)
         if self.nonnegative or (box is None and not loss.barrier):
@@ -126,7 +126,7 @@ class SeparableRisk(Risk):
         if box is None:
             far = loss.subgradient(self.comparisons.forward(FAR_OUT * self.cone.identity()))
         u = loss.clip(far)
-        return DualPoint(loss.dual_value(u), self.comparisons.adjoint(u))
+        return Minorant(loss.dual_value(u), self.comparisons.adjoint(u))
 
     @property
     def points(self) -> tuple[Any, ...]:
@@ -138,7 +138,7 @@ class SeparableRisk(Risk):
         """With its comparisons and its loss."""
         return f"{type(self).__name__} of {type(self.comparisons).__name__} with the loss {type(self.loss).__name__}"
 
-    def sensitivity(self, M: Array, error: float) -> float | None:
+    def lipschitz_near(self, M: Array, error: float) -> float | None:
         """The sum of all multipliers, twice for triplets: the larger ones at margins that are wrong by twice error."""
         s = self.comparisons.forward(M)
         distances = self._distances_each
@@ -146,7 +146,7 @@ class SeparableRisk(Risk):
         return distances * float(np.maximum(*ends).sum())
 
     @property
-    def steepest(self) -> float:
+    def lipschitz(self) -> float:
         """The largest multipliers of boxed losses, once for each distance."""
         box = self.loss.box(self.parts)
         if box is None or box.curvature.any():
@@ -231,13 +231,13 @@ class SeparableRisk(Risk):
         """What rounding may do to a margin."""
         return self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M)) if self.points else 0.0
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """Multipliers ``(T,)`` clipped into their box, or weighted cuts."""
         if not isinstance(dual, np.ndarray):
-            return super().dual_point(dual)
+            return super().minorant(dual)
         multipliers = checked_multipliers(dual, self.parts, "one a comparison")
         if not np.isfinite(multipliers).all():
             return None
         u = self.loss.clip(multipliers)
         values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
-        return DualPoint(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
+        return Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))

@@ -14,11 +14,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described
+from convexmetric.described import Described
 from convexmetric.losses import SmoothLoss
-from convexmetric.risks.base import DualPoint, Risk
+from convexmetric.risks.base import Minorant, Risk
 from convexmetric.risks.separable import SeparableRisk
 
 __all__ = ["SmoothRisk", "SmoothSeparableRisk"]
@@ -32,7 +32,7 @@ class SmoothRisk(Risk):
     form_words: ClassVar[str] = "smooth"
 
     @abstractmethod
-    def tangent(self, M: Array) -> tuple[float, DualPoint]:
+    def tangent(self, M: Array) -> tuple[float, Minorant]:
         """``R(M)`` and the tangent plane at ``M``; minus its S is the gradient."""
 
     @abstractmethod
@@ -65,11 +65,11 @@ class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
         """As any sum over listed comparisons."""
         return super().described()
 
-    def tangent(self, M: Array) -> tuple[float, DualPoint]:
+    def tangent(self, M: Array) -> tuple[float, Minorant]:
         """One forward and one adjoint product."""
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)
-        return self.loss.value(s), DualPoint(self.loss.dual_value(u), self.comparisons.adjoint(u))
+        return self.loss.value(s), Minorant(self.loss.dual_value(u), self.comparisons.adjoint(u))
 
     def second_derivative(self, M: Array) -> Derivative:
         """``D^*(l''(s) D(.))``."""

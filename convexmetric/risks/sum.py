@@ -17,13 +17,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.stacked import StackedComparisons
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import Described, description
+from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss
-from convexmetric.risks.base import Cuts, DualPoint, Risk, RiskStatement, Violation
+from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation
 from convexmetric.risks.forms import ListedHinges, Reason
 from convexmetric.risks.separable import SeparableRisk
 
@@ -153,7 +153,7 @@ class SumRisk(Risk):
         """Whether every hard one is."""
         return all(risk.barrier for risk in self.risks if risk.hard)
 
-    def floor(self) -> DualPoint | None:
+    def floor(self) -> Minorant | None:
         """The sum of the floors, where all are known."""
         floors = [floor for risk in self.risks if (floor := risk.floor()) is not None]
         return _added(floors) if len(floors) == len(self.risks) else None
@@ -168,15 +168,15 @@ class SumRisk(Risk):
         """What it adds up."""
         return " + ".join(risk.words for risk in self.risks)
 
-    def sensitivity(self, M: Array, error: float) -> float | None:
+    def lipschitz_near(self, M: Array, error: float) -> float | None:
         """The sum, where all are known."""
-        found = [risk.sensitivity(M, error) if risk.points else None for risk in self.risks]
+        found = [risk.lipschitz_near(M, error) if risk.points else None for risk in self.risks]
         return None if None in found else float(sum(one for one in found if one is not None))
 
     @property
-    def steepest(self) -> float:
+    def lipschitz(self) -> float:
         """The sum."""
-        return float(sum(risk.steepest for risk in self.risks))
+        return float(sum(risk.lipschitz for risk in self.risks))
 
     @property
     def parts(self) -> int:
@@ -255,7 +255,7 @@ class SumRisk(Risk):
                 return found
         return M
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """The sum of what the dual points of the risks say; of multipliers each takes its own; or weighted cuts.
 
         Raises
@@ -270,10 +270,10 @@ class SumRisk(Risk):
                 raise DualError(f"multipliers must have shape ({self.parts},), one a comparison, got {dual.shape}")
             dual = JoinedDual(tuple(dual[begin:end] for begin, end in pairwise(self.ends)))
         if not isinstance(dual, JoinedDual):
-            return super().dual_point(dual)
+            return super().minorant(dual)
         if len(dual.duals) != len(self.risks):
             raise DualError(f"the sum has {len(self.risks)} risks, got {len(dual.duals)} dual points")
-        said = [risk.dual_point(one) for risk, one in zip(self.risks, dual.duals, strict=True)]
+        said = [risk.minorant(one) for risk, one in zip(self.risks, dual.duals, strict=True)]
         found = [point for point in said if point is not None]
         return _added(found) if len(found) == len(said) else None
 
@@ -283,10 +283,10 @@ def _listed(risk: Risk) -> SeparableRisk | None:
     return None if isinstance(form, Reason) else form
 
 
-def _added(points: list[DualPoint]) -> DualPoint:
+def _added(points: list[Minorant]) -> Minorant:
     """The sum of what dual points say."""
     weights = [point.weight for point in points if point.weight is not None]
-    return DualPoint(
+    return Minorant(
         float(sum(point.value for point in points)),
         np.sum([point.S for point in points], axis=0),
         sum(weights) if len(weights) == len(points) else None,

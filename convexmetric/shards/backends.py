@@ -16,10 +16,10 @@ from time import monotonic
 from typing import Any
 
 from convexmetric.arguments import check_positive_number
-from convexmetric.deadline import looking
+from convexmetric.deadline import until_deadline
 from convexmetric.errors import BackendError, InputError
+from convexmetric.numerics.threads import one_thread
 from convexmetric.shards.sums import Partial, Terms, Tree, Unit, cut, evaluate, evaluate_run, level_of, lost
-from convexmetric.threads import one_thread
 
 __all__ = ["Backend", "Executors", "Serial", "as_backend", "picklable"]
 
@@ -59,7 +59,7 @@ class Serial(Backend):
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
         """In order."""
         tree = Tree(len(shards))
-        for shard in looking(shards):
+        for shard in until_deadline(shards):
             tree.put(shard.number, evaluate(shard, task, argument))
         return tree.root
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import DENSE_FROM, DenseBlock
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.shards.folder import BLOCK
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arguments import check_positive_number
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, large_offset
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import description
+from convexmetric.described import description
 from convexmetric.errors import InputError, SolverNotInstalledError
 from convexmetric.measures import Measure, measure_named
 from convexmetric.risks import RankingRisk

@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.files import mapped
 from convexmetric.fingerprint import fingerprint

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.comparisons.points import Checked
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import MEASURES, Measure, MeasureAtK, measure_named
@@ -173,20 +173,23 @@ def _triplet_risk(table: dict[str, Any], weight: float, source: Source, cone: Co
 
 def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankings, np.ndarray | None, np.ndarray]:
     """The rankings of some queries over the rows that they name, these rows, and those that the queries are."""
-    near, near_start, near_stop = _lists(source, "near", start, stop)
+    positives, positive_start, positive_stop = _lists(source, "near", start, stop)
     anchors, n = source.rows("anchors", start, stop), source.length("points")
     own = "queries" in source
     if "itself" in source:
         itself, none, rows = source.rows("itself", start, stop), np.zeros(len(anchors), dtype=np.int64), None
         nobody = None if (itself == n).all() else itself
         # Compiled code reads where they point.
-        _needed(n + 1, itself), _needed(n, near)
-        relevance = Relevance(near, near_start, near_stop, near[:0], none, none, True, nobody, n)
+        _needed(n + 1, itself), _needed(n, positives)
+        relevance = Relevance(positives, positive_start, positive_stop, positives[:0], none, none, True, nobody, n)
     else:
-        far, far_start, far_stop = _lists(source, "far", start, stop)
-        rows = _needed(n, near, far, *([] if own else [anchors]))
-        near, far = _renumbered(rows, near).astype(np.int32), _renumbered(rows, far).astype(np.int32)
-        relevance = Relevance(near, near_start, near_stop, far, far_start, far_stop)
+        negatives, negative_start, negative_stop = _lists(source, "far", start, stop)
+        rows = _needed(n, positives, negatives, *([] if own else [anchors]))
+        positives, negatives = (
+            _renumbered(rows, positives).astype(np.int32),
+            _renumbered(rows, negatives).astype(np.int32),
+        )
+        relevance = Relevance(positives, positive_start, positive_stop, negatives, negative_start, negative_stop)
     asked = source.take("queries" if own else "points", anchors)
     if rows is not None:
         return Rankings(Checked(source.points(rows)), Checked(asked), relevance, cone), rows, anchors

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.shards.folder import Shard, StoredArray, cone_of
 from convexmetric.shards.kinds import Made, made
 

@@ -22,13 +22,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arguments import check_count
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning, UnsupportedProblemError
 from convexmetric.measures import measure_named
 from convexmetric.risks import (
     CutDual,
     Cuts,
-    DualPoint,
+    Minorant,
     PairwiseRisk,
     Reason,
     Risk,
@@ -38,7 +38,7 @@ from convexmetric.risks import (
     Violation,
 )
 from convexmetric.risks.query import QueryRisk
-from convexmetric.risks.rounding import Extent
+from convexmetric.risks.rounding import BoundingBox
 from convexmetric.shards.backends import Backend, Serial, as_backend
 from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, digest, reach_of, read_table
 from convexmetric.shards.loading import load
@@ -94,7 +94,7 @@ class ShardedRisk(Risk):
         name, features = self.table["cone"]["cone"], int(self.table["cone"]["features"])
         self.cone = cone_of(name, features)
         self._parts = sum(piece.parts for piece in self.pieces)
-        self._extent = Extent(reach_of(self.folder, self.table), sum(piece.points for piece in self.pieces))
+        self._extent = BoundingBox(reach_of(self.folder, self.table), sum(piece.points for piece in self.pieces))
         self.shards, self.cache = _cut(self, shards, cache), cache
         self.backend: Backend = Serial()
 
@@ -198,7 +198,7 @@ class ShardedRisk(Risk):
             values[self.shards[number].parts] = part
         return values
 
-    def sensitivity(self, M: Array, error: float) -> float | None:
+    def lipschitz_near(self, M: Array, error: float) -> float | None:
         """The sum; infinite while a shard is missing."""
         found = self._total(_sensitivity, (M, error))
         if found.lost:
@@ -207,7 +207,7 @@ class ShardedRisk(Risk):
         return None if np.isnan(total) else total
 
     @property
-    def steepest(self) -> float:
+    def lipschitz(self) -> float:
         """The sum; infinite while a shard is missing."""
         found = self._total(_steepest, None)
         return np.inf if found.lost else float(found.terms[0][0])
@@ -224,7 +224,7 @@ class ShardedRisk(Risk):
             values[groups[self.shards[number].parts]] = np.inf
         return Cuts(values, offsets, normals, weights if np.isfinite(weights).all() else None)
 
-    def dual_point(self, dual: Any) -> DualPoint | None:
+    def minorant(self, dual: Any) -> Minorant | None:
         """Sum what weighted cuts say of every shard; a lost shard says that it is not negative."""
         if isinstance(dual, SmoothedPairs):
             return self._slopes_say(dual)
@@ -234,7 +234,7 @@ class ShardedRisk(Risk):
         argument = checked.witnesses, checked.weights, _Groups.of(checked.groups)
         return self._point(self._total(_dual_point, argument).terms.get(0))
 
-    def _slopes_say(self, dual: SmoothedPairs) -> DualPoint | None:
+    def _slopes_say(self, dual: SmoothedPairs) -> Minorant | None:
         """What smoothed hinges say at a metric."""
         M, width = np.asarray(dual.M, dtype=np.float64), float(dual.width)
         if self.in_pairs is not None or dual.places is not None or M.shape != self.cone.shape:
@@ -246,12 +246,12 @@ class ShardedRisk(Risk):
             return None
         return self._point(self._total(_slopes, (M, width)).terms.get(0))
 
-    def _point(self, sums: tuple[Any, ...] | None) -> DualPoint:
+    def _point(self, sums: tuple[Any, ...] | None) -> Minorant:
         """Sums of what shards say; nothing where all were lost."""
         if sums is None:
-            return DualPoint(0.0, self.cone.zeros(), 0.0, 0.0)
+            return Minorant(0.0, self.cone.zeros(), 0.0, 0.0)
         value, S, weight, size = sums
-        return DualPoint(float(value), S, float(weight) if np.isfinite(weight) else None, float(size))
+        return Minorant(float(value), S, float(weight) if np.isfinite(weight) else None, float(size))
 
     @property
     def in_pairs(self) -> Reason | None:
@@ -278,7 +278,7 @@ class ShardedRisk(Risk):
     def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
         """From the sampled pairs' near and far items to their queries."""
         assert isinstance(smoothed, SmoothedThere), "made by another risk"
-        return smoothed.near, smoothed.far
+        return smoothed.positives, smoothed.negatives
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """Find the worst comparison of each of some parts, by the shards that hold them; with rows of its piece."""
@@ -345,8 +345,8 @@ class SmoothedThere(Smoothed):
         Query less near item, and query less far item.
     """
 
-    near: Array
-    far: Array
+    positives: Array
+    negatives: Array
 
 
 @dataclass(frozen=True)
@@ -390,12 +390,12 @@ def _part_values(shard: Shard, M: Array) -> Terms:
 
 
 def _sensitivity(shard: Shard, argument: tuple[Array, float]) -> Terms:
-    found = load(shard).risk.sensitivity(*argument)
+    found = load(shard).risk.lipschitz_near(*argument)
     return {0: (np.nan if found is None else found,)}
 
 
 def _steepest(shard: Shard, argument: None) -> Terms:
-    return {0: (load(shard).risk.steepest,)}
+    return {0: (load(shard).risk.lipschitz,)}
 
 
 def _cuts(shard: Shard, argument: tuple[Array, _Groups]) -> Terms:
@@ -412,12 +412,12 @@ def _cuts(shard: Shard, argument: tuple[Array, _Groups]) -> Terms:
 def _dual_point(shard: Shard, argument: tuple[Array, Array, _Groups]) -> Terms:
     witnesses, weights, groups = argument
     present, local = groups.on(shard.parts)
-    point = load(shard).risk.dual_point(CutDual(witnesses, weights[:, present], local))
+    point = load(shard).risk.minorant(CutDual(witnesses, weights[:, present], local))
     assert point is not None
     return {0: _sums_of(point)}
 
 
-def _sums_of(point: DualPoint) -> tuple[Any, ...]:
+def _sums_of(point: Minorant) -> tuple[Any, ...]:
     weight = np.inf if point.weight is None else point.weight
     return point.value, point.S, weight, abs(point.value) if point.size is None else point.size
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from convexmetric.errors import InputError
-from convexmetric.threads import one_thread
+from convexmetric.numerics.threads import one_thread
 
 __all__ = ["FAN", "Partial", "Tree", "Unit", "add", "cut", "evaluate", "evaluate_run", "level_of", "lost"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.cones.base import Array
-from convexmetric.cones.described import description
+from convexmetric.arrays import Array
+from convexmetric.described import description
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing
 from convexmetric.risks import Risk

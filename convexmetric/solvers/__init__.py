@@ -1,6 +1,6 @@
 """Solvers, one algorithm a file; each takes any problem with the structure it needs and knows no paper."""
 
-from convexmetric.solvers.approximate import (
+from convexmetric.approximate import (
     ApproximateSolver,
     FactoredDescent,
     LowRankDescent,
@@ -15,11 +15,11 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explaining import Explanation, Step, explain
-from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
-from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
-from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
+from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
+from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.path import solve_path
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.solvers.solving import SOLVERS, solve
 

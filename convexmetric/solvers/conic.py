@@ -14,11 +14,11 @@ import numpy as np
 
 from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.regularizers.conic_calls import attempted
-from convexmetric.solvers.run import Monitor, Run, Solver
-from convexmetric.solvers.run.memory import FLOAT, stated_entries
+from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.memory import FLOAT, stated_entries
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import perf_counter
 
+from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import LabelledPairRisk, Reason
 from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.routes import LONG_PASS_COORDINATES, Leg, Route, legs
-from convexmetric.solvers.run import Solver
-from convexmetric.solvers.run.machine import readable_bytes
-from convexmetric.solvers.run.simple import some_parts
-from convexmetric.threads import shared_cores
+from convexmetric.solvers.runtime import Solver
+from convexmetric.solvers.runtime.baselines import some_parts
+from convexmetric.solvers.runtime.machine import readable_bytes
 
 __all__ = ["WIDTH", "Costs", "costs_of", "legs_within", "long_solve", "pass_seconds"]
 

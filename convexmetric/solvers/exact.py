@@ -11,7 +11,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
 from convexmetric.solvers.costs import legs_within
 from convexmetric.solvers.routes import Leg, legs, refusal
-from convexmetric.solvers.run import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver
 
 __all__ = ["Exact"]
 

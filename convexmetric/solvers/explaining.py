@@ -11,7 +11,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason
 from convexmetric.solvers.costs import WIDTH, Costs, costs_of, legs_within
 from convexmetric.solvers.routes import ADVICE, Leg
-from convexmetric.solvers.run import Solver
+from convexmetric.solvers.runtime import Solver
 
 __all__ = ["Explanation", "Step", "explain"]
 

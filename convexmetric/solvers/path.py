@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from convexmetric.deadline import looking
+from convexmetric.arguments import checked_weight
+from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
-from convexmetric.problem import MetricProblem, checked_weight
+from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.cuts.cutting_planes import Pool
-from convexmetric.solvers.ending import certificate_of, concluded, start_from_nothing, within_limit
-from convexmetric.solvers.hinges import SemismoothNewton
-from convexmetric.solvers.hinges.semismooth_newton import Warm
-from convexmetric.solvers.listed import InteriorPoint
-from convexmetric.solvers.run import Monitor, Solver
+from convexmetric.solvers.explicit import InteriorPoint
+from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
+from convexmetric.solvers.pairwise import SemismoothNewton
+from convexmetric.solvers.pairwise.semismooth_newton import Warm
+from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.solving import solve
 
 __all__ = ["solve_path"]
@@ -88,7 +89,7 @@ def solve_path(
     pool: Pool | None = None
     before: tuple[float, Solution] | None = None
     last: Solution | None = None
-    for weight in looking(sorted(set(weights))):
+    for weight in until_deadline(sorted(set(weights))):
         this = problem.with_C(weight)
         if planes is None:
             last = solutions[weight] = limits.solve(this, solver, last)
@@ -114,7 +115,7 @@ def _reg_path(problem: MetricProblem, weights: list[float], solver: Solver | Non
     solutions: dict[float, Solution] = {}
     warm: Warm | None = None
     last: Solution | None = None
-    for weight in looking(sorted(set(weights), reverse=True)):
+    for weight in until_deadline(sorted(set(weights), reverse=True)):
         this = problem.with_reg(weight)
         bare = this.without_constant()
         if not isinstance(newton, SemismoothNewton) or newton.unsupported(bare) is not None:

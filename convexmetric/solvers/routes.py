@@ -16,13 +16,13 @@ from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, Separable
 from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
-from convexmetric.solvers.hinges.nearby import FEW_NEAR, few_near
-from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
-from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
-from convexmetric.solvers.run import Run, Solver
-from convexmetric.solvers.run.machine import too_large
-from convexmetric.solvers.run.needs import need_diagonal_metrics, risk_as, squared_norm
+from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
+from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
+from convexmetric.solvers.pairwise.nearby import RARE_POSITIVES, positives_are_rare
+from convexmetric.solvers.runtime import Run, Solver
+from convexmetric.solvers.runtime.machine import too_large
+from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, risk_as, squared_norm
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
 __all__ = ["ADVICE", "ROUTES", "Leg", "Route", "legs", "refusal", "routes_table"]
@@ -127,9 +127,13 @@ def _pairs_held(problem: MetricProblem) -> Reason | None:
     return Reason(f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points")
 
 
-def _few_near(problem: MetricProblem) -> Reason | None:
+def _rare_positives(problem: MetricProblem) -> Reason | None:
     risk = risk_as(problem, PairwiseRisk)
-    return None if few_near(risk) else Reason(f"more than {FEW_NEAR:.1%} of the items of its queries are near ones")
+    return (
+        None
+        if positives_are_rare(risk)
+        else Reason(f"more than {RARE_POSITIVES:.1%} of the items of its queries are near ones")
+    )
 
 
 def _long_pass(problem: MetricProblem) -> Reason | None:
@@ -229,13 +233,13 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         SmoothedLowRank(), "hinges over a few near and many far items (large margins)", "full, trace",
-        f"up to {FEW_NEAR:.1%} near items",
-        "after samples of the queries most passes are over the few pairs that can have a slope", _few_near,
+        f"up to {RARE_POSITIVES:.1%} near items",
+        "after samples of the queries most passes are over the few pairs that can have a slope", _rare_positives,
     ),
     Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few near and many far items (large margins)", "trace",
         f"up to {NEWTON_COORDINATES} coordinates, {MANY_PAIRS:,} pairs or more for each",
-        "the same for diagonal metrics", _both(_few_near, _many_pairs),
+        "the same for diagonal metrics", _both(_rare_positives, _many_pairs),
     ),
     Route(
         SampledCuttingPlanes(), "rankings, soft margins; hinges over near and far items", "linear plus squared norm",

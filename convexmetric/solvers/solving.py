@@ -13,22 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_positive_number, check_seconds, is_real, not_one_of
-from convexmetric.certificates.certificate import close_enough
-from convexmetric.cones.base import Array
-from convexmetric.errors import (
-    BackendError,
-    ConvexMetricError,
-    InputError,
-    LongSolveWarning,
-    SolverError,
-    UnsupportedProblemError,
-)
-from convexmetric.problem import MetricProblem
-from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import Reason, tangent_dual
-from convexmetric.solution import Progress, Solution
-from convexmetric.solvers.approximate import (
+from convexmetric.approximate import (
     FactoredDescent,
     LowRankDescent,
     ProjectedSubgradient,
@@ -37,25 +22,40 @@ from convexmetric.solvers.approximate import (
     StochasticLowRank,
     StochasticTriplets,
 )
+from convexmetric.arguments import check_count, check_positive_number, check_seconds, is_real, not_one_of
+from convexmetric.arrays import Array
+from convexmetric.certificates.certificate import close_enough
+from convexmetric.errors import (
+    BackendError,
+    ConvexMetricError,
+    InputError,
+    LongSolveWarning,
+    SolverError,
+    UnsupportedProblemError,
+)
+from convexmetric.numerics.threads import shared_cores
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
+from convexmetric.risks import Reason, tangent_dual
+from convexmetric.shards.distribute import spread
+from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.costs import costs_of, legs_within, long_solve
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.ending import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.hinges import SemismoothNewton, SmoothedLowRank, SmoothedNewton
-from convexmetric.solvers.listed import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
-from convexmetric.solvers.pairs import DualNewton, FactoredLagrangian
-from convexmetric.solvers.run import Monitor, Solver
-from convexmetric.solvers.run.checkpoint import Checkpoint, State
-from convexmetric.solvers.run.machine import memory_limit, too_large
-from convexmetric.solvers.run.spread import spread
-from convexmetric.solvers.run.start import start_from
-from convexmetric.solvers.run.unbounded import check_bounded
+from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
+from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
+from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
+from convexmetric.solvers.runtime import Monitor, Solver
+from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
+from convexmetric.solvers.runtime.machine import memory_limit, too_large
+from convexmetric.solvers.runtime.start import start_from
+from convexmetric.solvers.runtime.unbounded import check_bounded
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
-from convexmetric.threads import shared_cores
 
 if TYPE_CHECKING:
-    from convexmetric.solvers.run.display import ProgressBar
+    from convexmetric.solvers.runtime.display import ProgressBar
 
 __all__ = ["SOLVERS", "solve"]
 
@@ -271,7 +271,11 @@ def _run(
     if isinstance(run, Reason):
         raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
     begun = None if start is None else start_from(bare, start)
-    if state is None and (prior := problem.regularizer.prior) is not None and _is_enough(prior, problem, bare, monitor):
+    if (
+        state is None
+        and (prior := problem.regularizer.prior) is not None
+        and _prior_is_optimal(prior, problem, bare, monitor)
+    ):
         return
     start_from_nothing(bare, monitor)
     if monitor.lower_bound == -np.inf:
@@ -296,7 +300,7 @@ def _run(
 def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
     if not shown:
         return nullcontext()
-    from convexmetric.solvers.run.display import ProgressBar
+    from convexmetric.solvers.runtime.display import ProgressBar
 
     return ProgressBar(tol)
 
@@ -308,7 +312,7 @@ def _first(chosen: Solver, problem: MetricProblem, max_seconds: float | None) ->
     return next(leg.route.solver for leg in legs_within(problem, max_seconds) if not isinstance(leg.run, Reason))
 
 
-def _is_enough(prior: Array, problem: MetricProblem, bare: MetricProblem, monitor: Monitor) -> bool:
+def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem, monitor: Monitor) -> bool:
     """Whether the metric that is known before is near enough to the optimum; it is offered whether or not.
 
     Where its weight is large the optimum goes to it, and its norm hides what the data cost from any solver: bounds are
@@ -321,7 +325,7 @@ def _is_enough(prior: Array, problem: MetricProblem, bare: MetricProblem, monito
     if not np.isfinite(value):
         return False
     dual = tangent_dual(risk, M)
-    point = risk.dual_point(dual)
+    point = risk.minorant(dual)
     if point is not None:
         monitor.dual(bare.bound(point.value, point.S, M), lambda: dual, point)
     if not close_enough(monitor.certificate(), monitor.tol, monitor.atol):

@@ -42,7 +42,7 @@ def run_optimum(task: str, tol: float) -> dict[str, Any]:
 
 def run_descent(task: str, c: int, start: int, max_steps: int) -> dict[str, Any]:
     """One descent with a line search; start 0 is the paper's, by cross-modal factor analysis, the others are random."""
-    descent = cm.solvers.FactoredDescent(
+    descent = cm.approximate.FactoredDescent(
         c,
         start="random" if start else "own",
         random_state=start,

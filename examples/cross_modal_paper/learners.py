@@ -113,7 +113,7 @@ def _with_the_papers_weights(method: str, task: str, part: Part, tol: float, lim
     """The exact optimum, or the descent of Algorithm 1 with the sign of equation 8 as printed."""
     problem = _problem(part, *printed.WEIGHTS[task], seed)
     if method.endswith("as printed"):
-        descent = cm.solvers.FactoredDescent(C, as_printed=True)
+        descent = cm.approximate.FactoredDescent(C, as_printed=True)
         solution = _solved(problem, tol, limit, descent)
     else:
         solution = _solved(problem, tol, limit)
@@ -149,7 +149,7 @@ def _mapped(U: np.ndarray, V: np.ndarray, distance: str) -> Distances:
     return lambda of: _compared(of.X @ U, of.Y @ V, distance)
 
 
-def distances_of(found: cm.methods.Factors, distance: str) -> Distances:
+def distances_of(found: cm.papers.Factors, distance: str) -> Distances:
     """How learned maps rank."""
     return _mapped(found.U, found.V, distance)
 
@@ -160,7 +160,7 @@ def _coupled(part: Part) -> tuple[np.ndarray, np.ndarray]:
 
 def _factors(part: Part, c: int, distance: str) -> Distances:
     """Cross-modal factor analysis."""
-    return _mapped(*cm.methods.factor_analysis(*_coupled(part), _columns(c, part)), distance)
+    return _mapped(*cm.papers.factor_analysis(*_coupled(part), _columns(c, part)), distance)
 
 
 def _canonical(part: Part, ridge: float, c: int, distance: str) -> Distances:

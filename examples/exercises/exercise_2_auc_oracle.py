@@ -56,11 +56,11 @@ def worst_rows(problem, q, W, worst_ranking):
     near, far = problem.rankings.relevance.of(q)
     distances = np.einsum("ij,jk,ik->i", query - X, W, query - X)
     above = np.asarray(worst_ranking(distances[near], distances[far]))
-    far, rows, placed = far[np.argsort(distances[far])], [], 0
+    far, rows, projected = far[np.argsort(distances[far])], [], 0
     for item, b in sorted(zip(near, above, strict=True), key=lambda pair: pair[1]):
-        rows += [*far[placed:b], item]
-        placed = b
-    return [*rows, *far[placed:]]
+        rows += [*far[projected:b], item]
+        projected = b
+    return [*rows, *far[projected:]]
 
 
 def check(worst_value=worst_value, worst_ranking=worst_ranking, cutting_planes=cutting_planes):

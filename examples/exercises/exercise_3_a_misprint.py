@@ -67,11 +67,11 @@ def check(loss_gradient=loss_gradient, lambda_descended=lambda_descended):
     wine = cm.datasets.load("wine")
     X = cm.datasets.preprocess(wine.X, ["zscore"])
     X = X / np.linalg.norm(X[:, None] - X, axis=2).max()
-    pairs, r = cm.methods.balanced_pairs(wine.y, 800, 0)
+    pairs, r = cm.papers.balanced_pairs(wine.y, 800, 0)
     problem = cm.PairMarginProblem(X, pairs, r, reg=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        steps = cm.solvers.StochasticFactors(20, 0.005, steps=100_000, as_printed=True, random_state=0)
+        steps = cm.approximate.StochasticFactors(20, 0.005, steps=100_000, as_printed=True, random_state=0)
         printed = cm.solve(problem, solver=steps).M
     # Among neighbouring answers yours must explain best where the printed steps come to rest.
     answer = float(lambda_descended(problem.reg))

@@ -72,7 +72,7 @@ def check(dual_point=dual_point, trace_bound=trace_bound, project=project):
     counts = [len(near) * len(far) for near, far in map(problem.rankings.relevance.of, range(len(X)))]
     most = np.repeat([problem.C / (len(X) * count) for count in counts], counts)
     for u in (np.zeros(len(most)), most, rng.uniform(0.0, most), 0.01 * most, 1e-4 * rng.uniform(0.0, most)):
-        point = problem.risk.dual_point(u)
+        point = problem.risk.minorant(u)
         mine, theirs = trace_bound(point.value, point.S), problem.dual_bound(u)
         assert np.isclose(mine, theirs, rtol=1e-9, atol=1e-12), f"task 2: {mine} is not {theirs}"
         assert mine <= solution.upper_bound, "task 2: above the optimum, so it is no lower bound"

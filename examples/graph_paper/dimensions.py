@@ -26,7 +26,7 @@ def run(data: str, kind: str, r: int, seed: int, ratio: float, tol: float, secon
     """
     nodes = load(data)
     train, test = (nodes.part(rows) for rows in split(len(nodes), 0, None))
-    variant = cm.methods.Variant("F", projection=kind)
+    variant = cm.papers.Variant("F", projection=kind)
     share = UNIFORM_SHARE if kind == "uniform" else 1.0
     problem = train.problem(variant, r, seed)
     solution = cm.solve(

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import convexmetric as cm
+from convexmetric.approximate.pairwise_factor import PairwiseFactor
 from convexmetric.solvers import Monitor
-from convexmetric.solvers.approximate.pairwise_factor import PairwiseFactor
 
 from .nodes import Labelled, Nodes
 from .protocol import pair_auc, split
@@ -76,13 +76,13 @@ def _factors(
         V = V[sizes > 1e-9 * sizes[0]]
     spanned = Labelled(train.X @ V.T, train.y)
     images = test.X @ V.T
-    problem = spanned.problem(cm.methods.VARIANTS["E"], r, 0)
+    problem = spanned.problem(cm.papers.VARIANTS["E"], r, 0)
     at_zero = problem.risk.smoothed(problem.cone.zeros(), 1e-3 * problem.margin).point.S  # type: ignore[attr-defined]
     problem = problem.with_reg(ratio * 2.0 * float(np.linalg.eigvalsh(at_zero)[-1]))
     result: dict[str, Any] = {"auc": [], "objective": [], "bound": None}
     for seed in range(1 if method == "optimum" else seeds):
         if method in ("optimum", "L-BFGS"):
-            solver = None if method == "optimum" else cm.solvers.LowRankDescent(r, random_state=seed)
+            solver = None if method == "optimum" else cm.approximate.LowRankDescent(r, random_state=seed)
             solution = cm.solve(problem, 1e-3, solver, max_seconds=60.0)
             M, result["bound"] = solution.certificate.M, max(result["bound"] or 0.0, solution.lower_bound)
         else:
@@ -101,10 +101,12 @@ def stepped(
     size = 1000 if method.endswith("1000") else batch
     uniform = method.endswith("uniform start")
     start = None if uniform else 2.0
-    solver = cm.solvers.StochasticLowRank(r, batch=size, delay=delay, start=start, uniform=uniform, random_state=seed)
+    solver = cm.approximate.StochasticLowRank(
+        r, batch=size, delay=delay, start=start, uniform=uniform, random_state=seed
+    )
     factor = PairwiseFactor(problem, problem.risk, Monitor(1e-6))  # type: ignore[arg-type]
     state = solver.state(factor)
-    fixed = cm.solvers.StochasticLowRank(r, random_state=0).state(factor)
+    fixed = cm.approximate.StochasticLowRank(r, random_state=0).state(factor)
     if method.endswith("one start"):
         state.L = fixed.L
     elif method.endswith("one order"):
@@ -119,7 +121,7 @@ def stepped(
 @lru_cache(maxsize=1)
 def _optimal(problem: cm.TripletProblem, r: int) -> np.ndarray:
     """A factor near the optimum."""
-    solution = cm.solve(problem, 1e-3, cm.solvers.LowRankDescent(r, random_state=0))
+    solution = cm.solve(problem, 1e-3, cm.approximate.LowRankDescent(r, random_state=0))
     values, vectors = np.linalg.eigh(solution.certificate.M)
     return np.asarray((np.sqrt(np.maximum(values, 0.0)) * vectors).T[-r:])
 
@@ -130,9 +132,9 @@ def _projected(
     """The same steps on a convex problem after a random projection."""
     result: dict[str, Any] = {"auc": [], "objective": [], "bound": None, "gap": []}
     for seed in range(seeds):
-        problem = train.problem(cm.methods.VARIANTS[letter], r, seed)
+        problem = train.problem(cm.papers.VARIANTS[letter], r, seed)
         problem = problem.with_reg(ratio * problem.reg_max)
-        solver = cm.solvers.StochasticBatch(batch, random_state=seed, epochs=1, epoch_draws=batch * steps)
+        solver = cm.approximate.StochasticBatch(batch, random_state=seed, epochs=1, epoch_draws=batch * steps)
         solution = cm.solve(problem, 1e-6, solver)
         assert problem.projection is not None
         result["auc"].append(area(problem.projection.transform(test.X), solution.certificate.M, test))

@@ -18,8 +18,8 @@ from .nodes import Nodes
 __all__ = ["GRAPH_METHODS", "LABEL_METHODS", "Learned", "Precision", "folds_of", "is_random", "learn", "settings_of"]
 
 #: Variants with normal entries in place of the uniform ones that the paper prints.
-GAUSSIAN = {f"{letter} gaussian": replace(cm.methods.VARIANTS[letter], projection="gaussian") for letter in "FG"}
-VARIANTS = {**cm.methods.VARIANTS, **GAUSSIAN}
+GAUSSIAN = {f"{letter} gaussian": replace(cm.papers.VARIANTS[letter], projection="gaussian") for letter in "FG"}
+VARIANTS = {**cm.papers.VARIANTS, **GAUSSIAN}
 GRAPH_METHODS = ("Euclidean", *"ABCDEFGHIJL", *GAUSSIAN)
 LABEL_METHODS = ("Euclidean", *"AEFGHIJKL", *GAUSSIAN)
 #: lambda as a share of the one from which on all triplets violate their margin.
@@ -124,7 +124,7 @@ def _factors(nodes: Nodes, settings: Sequence[float], r: int, seed: int, precisi
     at_zero = problem.risk.smoothed(zero, 1e-3 * problem.margin).point.S  # type: ignore[attr-defined]
     largest = 2.0 * float(eigsh(at_zero, k=1, which="LA", return_eigenvectors=False)[0])
     for ratio in settings:
-        solver = cm.solvers.LowRankDescent(r, random_state=seed, widths=precision.widths, steps=precision.steps)
+        solver = cm.approximate.LowRankDescent(r, random_state=seed, widths=precision.widths, steps=precision.steps)
         yield _learned(
             cm.solve(problem.with_reg(ratio * largest), precision.tol, solver, max_seconds=precision.seconds)
         )

@@ -28,7 +28,7 @@ class Nodes(Protocol):
     def part(self, rows: np.ndarray) -> Nodes:
         """Some nodes, with the links between them."""
 
-    def problem(self, variant: cm.methods.Variant, r: int, seed: int) -> cm.TripletProblem:
+    def problem(self, variant: cm.papers.Variant, r: int, seed: int) -> cm.TripletProblem:
         """A variant's problem with all triplets of the links."""
 
     def linked(self) -> np.ndarray:
@@ -55,7 +55,7 @@ class Graph:
         """Some nodes, with the links between them."""
         return Graph(self.X[rows], self.adjacency[rows][:, rows])
 
-    def problem(self, variant: cm.methods.Variant, r: int, seed: int) -> cm.TripletProblem:
+    def problem(self, variant: cm.papers.Variant, r: int, seed: int) -> cm.TripletProblem:
         """Triplets (i, j, k) with a link from i to j and none from i to k."""
         make = cm.TripletProblem.from_graph
         return variant.problem(make, self.X, self.adjacency, r=r, random_state=seed)
@@ -86,7 +86,7 @@ class Labelled:
         """Some nodes."""
         return Labelled(self.X[rows], self.y[rows])
 
-    def problem(self, variant: cm.methods.Variant, r: int, seed: int) -> cm.TripletProblem:
+    def problem(self, variant: cm.papers.Variant, r: int, seed: int) -> cm.TripletProblem:
         """Triplets of all connected and disconnected pairs; nodes without a connected one are left out."""
         _, codes, counts = np.unique(self.y, return_inverse=True, return_counts=True)
         kept = np.flatnonzero(counts[codes] > 1)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import convexmetric as cm
+from convexmetric.approximate.stochastic_batch import BatchState
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers.approximate.stochastic_batch import BatchState
 
 from .factors import area
 from .nodes import load
@@ -27,7 +27,7 @@ def run(data: str, letter: str, r: int, batch: int, steps: int) -> dict[str, Any
     """AUC on test pairs after the last step on the first split of a graph, corrected and as printed."""
     nodes = load(data)
     train, test = (nodes.part(rows) for rows in split(len(nodes), 0, None))
-    problem = train.problem(cm.methods.VARIANTS[letter], r, 0)
+    problem = train.problem(cm.papers.VARIANTS[letter], r, 0)
     problem = problem.with_reg(RATIOS[letter] * (problem.reg_max or 1.0))
     assert problem.projection is not None
     images = problem.projection.transform(test.X)
@@ -36,7 +36,7 @@ def run(data: str, letter: str, r: int, batch: int, steps: int) -> dict[str, Any
     found = {}
     for printed in (False, True):
         state = BatchState(0, 0, problem.cone.zeros(), problem.cone.zeros())
-        metrics = cm.solvers.StochasticBatch(batch, as_printed=printed).metrics(problem, risk, problem.reg, state)
+        metrics = cm.approximate.StochasticBatch(batch, as_printed=printed).metrics(problem, risk, problem.reg, state)
         for _, M in islice(metrics, steps):
             last: np.ndarray = M
         found["printed" if printed else "corrected"] = area(images, last, test)

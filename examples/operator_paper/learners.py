@@ -48,7 +48,9 @@ class Learner:
         """Down to a certified gap or for so many seconds; the descent takes so many steps, however long they take."""
         if not self.descent:
             return cm.solve(problem, tol, max_seconds=seconds)
-        solver = cm.solvers.StochasticFactors(VECTORS, STEP, steps=steps, as_printed=self.as_printed, random_state=seed)
+        solver = cm.approximate.StochasticFactors(
+            VECTORS, STEP, steps=steps, as_printed=self.as_printed, random_state=seed
+        )
         return cm.solve(problem, tol, solver)
 
 

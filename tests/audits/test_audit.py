@@ -118,7 +118,7 @@ def test_the_suboptimality_splits_into_comparisons_and_size(name):
     solution = cm.solve(problem)
     M = random_metric(np.random.default_rng(3), problem.cone)
     audit = cm.audit(problem, M, solution)
-    point = problem.risk.dual_point(solution.certificate.dual)
+    point = problem.risk.minorant(solution.certificate.dual)
     comparisons = audit.risk - point.value + problem.cone.inner(point.S, M)
     size = audit.penalty - problem.cone.inner(point.S, M) + point.value - solution.lower_bound
     missing = audit.objective - solution.lower_bound

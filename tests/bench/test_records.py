@@ -7,10 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import convexmetric as cm
-from convexmetric.bench import GAPS, Run, RunFile, performance_profile, solve_times
+from convexmetric.bench import (
+    GAPS,
+    Run,
+    RunFile,
+    performance_profile,
+    plot_benchmark,
+    plot_data_profile,
+    plot_performance_profile,
+    solve_times,
+)
 from convexmetric.cli.reports import benchmark_markdown, benchmark_table, run_record
 from convexmetric.errors import InputError
-from convexmetric.plotting import plot_benchmark, plot_data_profile, plot_performance_profile
 
 INF = math.inf
 

@@ -928,16 +928,16 @@ class Several:
 
 
 @dataclass(frozen=True)
-class Says:
+class Minorant:
     """``R(M) >= v - <S, M>``."""
 
     v: Interval
     S: Matrix
 
-    def plus(self, other: Says) -> Says:
+    def plus(self, other: Minorant) -> Minorant:
         """Of rows that differ."""
         sums = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(self.S, other.S, strict=True)]
-        return Says(self.v + other.v, sums)
+        return Minorant(self.v + other.v, sums)
 
 
 @dataclass(frozen=True)
@@ -1013,12 +1013,12 @@ class Part:
         dual = {name: of for name, of in self.dual.items() if name not in ("rows", "bits")}
         return json.dumps([self.document["problem"], self.document["claimed"], dual, hashes], sort_keys=True)
 
-    def says(self) -> Says | None:
+    def says(self) -> Minorant | None:
         """O2 for the rows of this file; None if it is not shown. What a file holds beyond it is refused."""
         said = None
         with suppress(Unproven):
             v, S = self.risk.dual(self.dual, self.file)
-            said = Says(v, [[ZERO] * self.d for _ in range(self.d)])
+            said = Minorant(v, [[ZERO] * self.d for _ in range(self.d)])
             for weight, e in S:
                 for i in range(self.d):
                     for j in [i] if self.diagonal else range(self.d):
@@ -1037,7 +1037,7 @@ class Part:
         linear = ZERO if self.G is None else _inner(self.G, self.M)
         return (cost + self.omega.value(self.M, self.B)).high + linear
 
-    def lower(self, says: Says, upper: Fraction | None) -> Fraction:
+    def lower(self, says: Minorant, upper: Fraction | None) -> Fraction:
         """O3: a lower bound, without the constant."""
         shown(0 <= self.share <= 1 and (self.share == 1 or not self.risk.negative), "share")
         if isinstance(self.omega, Form):
@@ -1074,7 +1074,7 @@ def judge(*wholes: bytes) -> Judged:
                 upper = part.upper(sum((cost for cost in costs if cost), NOTHING))
         with suppress(Unproven):
             if None not in said:
-                lower = part.lower(functools.reduce(Says.plus, filter(None, said)), upper)
+                lower = part.lower(functools.reduce(Minorant.plus, filter(None, said)), upper)
     c0 = part.constant
     ends = [None if lower is None else rounded(lower + c0, False), None if upper is None else rounded(upper + c0, True)]
     accepted = ends[0] is not None and ends[1] is not None

@@ -12,7 +12,7 @@ import convexmetric as cm
 from convexmetric.certificates import describe, kernel
 from convexmetric.comparisons import Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.cones.described import Described, description
+from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.fingerprint import fingerprint
 from convexmetric.losses import BoxLoss, Hinge

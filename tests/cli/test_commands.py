@@ -18,7 +18,7 @@ from convexmetric.audits import read_certificate, read_metric
 from convexmetric.bench import list_problems, load_instance
 from convexmetric.cli.demo import mean_score
 from convexmetric.risks import RankingRisk
-from convexmetric.solvers.run.display import ProgressBar
+from convexmetric.solvers.runtime.display import ProgressBar
 
 WINE = "ranking-auc-wine-c1"
 

@@ -21,7 +21,7 @@ from convexmetric.estimators.held_out_rows import knn_accuracy
 from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.plotting import plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
-from convexmetric.solvers.run import Monitor
+from convexmetric.solvers.runtime import Monitor
 
 #: Learns one metric, and is scored by folds afterwards.
 LMNN = ("--method", "large-margin")

@@ -136,11 +136,11 @@ def test_the_inverse_and_the_relative_size_are_those_of_the_full_matrices(shape)
     np.testing.assert_array_equal(cone.full(Z), full)
     np.testing.assert_allclose(matrix_of(cone, cone.inverse(Z)) @ full, np.eye(d), atol=1e-9)
     eigenvalues = np.linalg.eigvals(np.linalg.solve(full, matrix_of(cone, R)))
-    assert cone.relative_size(R, Z) == pytest.approx(np.abs(eigenvalues).max(), rel=1e-8, abs=1e-8)
+    assert cone.relative_norm(R, Z) == pytest.approx(np.abs(eigenvalues).max(), rel=1e-8, abs=1e-8)
 
 
 def test_nothing_is_small_beside_a_matrix_on_the_boundary():
-    assert PSDCone(2).relative_size(np.eye(2), np.diag([1.0, 0.0])) == np.inf
+    assert PSDCone(2).relative_norm(np.eye(2), np.diag([1.0, 0.0])) == np.inf
 
 
 @given(shapes, st.sampled_from([1e-6, 1.0, 1e3]))

@@ -6,8 +6,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from convexmetric.datasets import Dataset, list_datasets, load, read_qrels, sha256
+from convexmetric.datasets import Dataset, list_datasets, load, sha256
 from convexmetric.errors import InputError
+from convexmetric.retrieval import read_qrels
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning
-from convexmetric.solvers.run import Monitor
+from convexmetric.solvers.runtime import Monitor
 
 WINE = cm.datasets.load("wine")
 X, y = cm.datasets.preprocess(WINE.X, ["zscore"]), WINE.y
@@ -19,7 +19,7 @@ SLOWLY = """
 import signal
 import sys
 import time
-from convexmetric.solvers.run import Monitor
+from convexmetric.solvers.runtime import Monitor
 
 # Whatever runs the tests, in the background perhaps, may have it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -143,7 +143,7 @@ def test_a_second_interrupt_while_the_first_is_certified_keeps_what_was_evaluate
 
     problem = cm.RankingProblem.from_labels(X, y, measure="auc")
     interrupt_at(2)
-    monkeypatch.setattr("convexmetric.solvers.ending._simple", interrupted)
+    monkeypatch.setattr("convexmetric.solvers.finalize._simple", interrupted)
     with pytest.warns(GapWarning, match="interrupted"):
         solution = cm.solve(problem, tol=1e-9)
     assert solution.keyboard_interrupt

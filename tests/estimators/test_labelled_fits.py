@@ -359,7 +359,7 @@ def test_random_states_repeat_themselves(estimator):
 
 def test_stochastic_solvers_say_how_far_they_came():
     with pytest.warns(GapWarning):
-        estimator = cm.RandomProjectionMetric(solver=cm.solvers.StochasticBatch(epochs=2, random_state=3)).fit(X, Y)
+        estimator = cm.RandomProjectionMetric(solver=cm.approximate.StochasticBatch(epochs=2, random_state=3)).fit(X, Y)
     exact = cm.RandomProjectionMetric().fit(X, Y)
     assert estimator.certificate_.upper_bound >= exact.certificate_.lower_bound
     assert estimator.certificate_.lower_bound <= exact.certificate_.upper_bound

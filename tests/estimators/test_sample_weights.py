@@ -26,7 +26,7 @@ OF_POINTS = {
     "relative": cm.RelativeComparisonMetric(n_triplets=400),
     "projection": cm.RandomProjectionMetric(n_same=3, n_other=3, reg=10.0),
 }
-PAIRS, SIGNS = cm.methods.balanced_pairs(Y, 200, 1)
+PAIRS, SIGNS = cm.papers.balanced_pairs(Y, 200, 1)
 TRIPLETS = triplets_from_labels(Y, 200, 1)
 OF_TUPLES = {
     "operator": (cm.OperatorMarginMetric(reg=0.5), PAIRS, SIGNS),

@@ -194,7 +194,7 @@ def test_threads_and_layouts_change_nothing(monkeypatch, name):
     problem = cm.RankingProblem.from_labels(X, np.arange(90) % 3, measure=name)
     groups = np.arange(90) % 5
     alone = problem.risk.separate(0.3 * np.eye(4), groups)
-    monkeypatch.setattr("convexmetric.threads.LOOP_THREADS", 1)
+    monkeypatch.setattr("convexmetric.numerics.threads.LOOP_THREADS", 1)
     together = problem.risk.separate(0.3 * np.eye(4), groups)
     np.testing.assert_array_equal(alone.normals, together.normals)
     np.testing.assert_array_equal(alone.values, together.values)
@@ -202,7 +202,7 @@ def test_threads_and_layouts_change_nothing(monkeypatch, name):
     listed = problem.risk.separate(0.3 * np.eye(4), groups)
     np.testing.assert_allclose(listed.normals, alone.normals, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(listed.values, alone.values, rtol=1e-12)
-    monkeypatch.setattr("convexmetric.threads.LOOP_THREADS", 10**9)
+    monkeypatch.setattr("convexmetric.numerics.threads.LOOP_THREADS", 10**9)
     np.testing.assert_array_equal(problem.risk.separate(0.3 * np.eye(4), groups).normals, listed.normals)
 
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 
 import convexmetric as cm
+from convexmetric.bench import plot_trails
 from convexmetric.errors import InputError
 from convexmetric.plotting import (
     plot_audit,
@@ -23,7 +24,6 @@ from convexmetric.plotting import (
     plot_scale,
     plot_solution,
     plot_spectrum,
-    plot_trails,
     plot_violated_ranking,
     plot_weight_path,
     plot_weights,
@@ -442,13 +442,13 @@ def test_only_queries_and_places_that_exist_are_drawn(data):
 def trails(solution):
     problem = solution.problem
     given = [problem.cone.identity(), 2.0 * solution.M, 1.5 * solution.M, 1.6 * solution.M]
-    theirs = cm.audits.audit_iterates(problem, given, [0.1, 0.2, 0.4, 0.5], [1, 2, 3, 4], solution, "theirs")
-    return theirs, cm.audits.audit_iterates(problem, given[:2], reference=solution, name="no clock"), solution
+    theirs = cm.bench.audit_iterates(problem, given, [0.1, 0.2, 0.4, 0.5], [1, 2, 3, 4], solution, "theirs")
+    return theirs, cm.bench.audit_iterates(problem, given[:2], reference=solution, name="no clock"), solution
 
 
 def test_trails_are_drawn_best_so_far_above_the_floor(trails):
     theirs, without, solution = trails
-    ours = cm.audits.AuditTrail.of_solution(solution)
+    ours = cm.bench.AuditTrail.of_solution(solution)
     axes = plot_trails([theirs, without, ours])
     seconds, passes = axes
     lines = {line.get_label(): line for line in passes.get_lines() if not line.get_label().startswith("_")}

@@ -42,7 +42,7 @@ def test_a_dual_matrix_that_is_hardly_infeasible_hardly_loses():
     problem = cm.MetricProblem(risk(PSDCone(5), Logistic(1.0)), Zero())
     solution = cm.solve(problem, tol=1e-8)
     M, cone = solution.certificate.M, problem.cone
-    point = problem.risk.dual_point(solution.certificate.dual)
+    point = problem.risk.minorant(solution.certificate.dual)
     top = cone.largest(point.S)
     for excess in (1e-10, 1e-7, 1e-4, 1.0, 100.0):
         S = point.S + (excess - top) * cone.identity()
@@ -55,11 +55,11 @@ def test_a_dual_matrix_that_is_hardly_infeasible_hardly_loses():
 def test_planes_of_one_risk_say_nothing_of_another():
     heavy = cm.MetricProblem(risk(PSDCone(5), Logistic(1.0)), Zero())
     solution = cm.solve(heavy)
-    point = heavy.risk.dual_point(solution.certificate.dual)
+    point = heavy.risk.minorant(solution.certificate.dual)
     assert heavy.bound(point.value, point.S + 1e-6 * np.eye(5), solution.certificate.M) > 0.9 * solution.upper_bound
     light = copy(heavy)
     light.risk = risk(PSDCone(5), Logistic(1e-3))
-    point = light.risk.dual_point(solution.certificate.dual)
+    point = light.risk.minorant(solution.certificate.dual)
     bound = light.bound(point.value, point.S + np.eye(5), solution.certificate.M)
     assert bound <= 1.001e-3 * solution.upper_bound
 

@@ -47,10 +47,10 @@ def test_multipliers_prove_what_the_pass_says(name, width):
     assert here.exact == pytest.approx(given_risk.value(B.T @ B), rel=1e-9, abs=1e-12)
     adding, taking = here.sides(risk.X)
     for share in (1.0, 0.3, 0.0):
-        point = given_risk.dual_point(risk.scaled_multipliers(here, share))
+        point = given_risk.minorant(risk.scaled_multipliers(here, share))
         np.testing.assert_allclose(point.S, share * adding - taking, atol=1e-9)
         assert point.value >= share * here.duals[0] + here.duals[1] - 1e-9
-    assert given_risk.dual_point(risk.scaled_multipliers(here, 1.0)).value == pytest.approx(sum(here.duals), rel=1e-9)
+    assert given_risk.minorant(risk.scaled_multipliers(here, 1.0)).value == pytest.approx(sum(here.duals), rel=1e-9)
     proven = sum(here.duals) - np.vdot(adding - taking, B.T @ B)
     assert proven <= here.exact + 1e-9
     if width == 0.0:

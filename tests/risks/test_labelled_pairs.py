@@ -31,7 +31,7 @@ def test_value_and_dual_points_are_those_of_the_list(seed, cone):
     for M in (random_metric(rng, whole.cone, 0.5), random_element(rng, whole.cone)):
         assert whole.value(M) == pytest.approx(listed.value(M), rel=1e-10, abs=1e-10)
     u = rng.normal(size=55)
-    ours, theirs = whole.dual_point(u), listed.dual_point(u)
+    ours, theirs = whole.minorant(u), listed.minorant(u)
     assert ours.value == pytest.approx(theirs.value, rel=1e-10, abs=1e-12)
     np.testing.assert_allclose(ours.S, theirs.S, atol=1e-10)
 
@@ -73,12 +73,12 @@ def test_blocks_change_nothing(monkeypatch):
 def test_multipliers_that_are_not_numbers_say_nothing(poison):
     u = np.zeros(55)
     u[7] = poison
-    assert risk(np.random.default_rng(0)).dual_point(u) is None
+    assert risk(np.random.default_rng(0)).minorant(u) is None
 
 
 def test_multipliers_come_one_a_pair():
     with pytest.raises(DualError, match=r"shape \(55,\), one a pair \(i, j\) with i < j"):
-        risk(np.random.default_rng(0)).dual_point(np.zeros(110))
+        risk(np.random.default_rng(0)).minorant(np.zeros(110))
 
 
 def test_too_many_pairs_are_not_written_out(monkeypatch):

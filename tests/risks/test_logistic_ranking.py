@@ -74,7 +74,7 @@ def test_the_tangent_plane_touches_and_supports(risk):
     for _ in range(20):
         N = random_metric(rng, risk.cone, 10.0 ** rng.uniform(-3, 2))
         assert point.value - risk.cone.inner(point.S, N) <= risk.value(N) * (1 + 1e-12)
-        same = risk.dual_point(tangent_dual(risk, M))
+        same = risk.minorant(tangent_dual(risk, M))
         np.testing.assert_allclose(same.S, point.S, atol=1e-12)
         assert same.value == pytest.approx(point.value)
 
@@ -132,7 +132,7 @@ def test_it_is_the_sum_of_the_listed_losses(risk):
         risk.second_derivative(M)(along), listed.second_derivative(M)(along), atol=1e-12 * abs(along).max() * 100
     )
     u = rng.uniform(-0.2, 0.7, listed.parts)
-    np.testing.assert_array_equal(risk.dual_point(u).S, listed.dual_point(u).S)
+    np.testing.assert_array_equal(risk.minorant(u).S, listed.minorant(u).S)
 
 
 def test_exchanged_turns_the_sign(risk):
@@ -156,4 +156,4 @@ def test_groups_add_up(risk):
 def test_duals_of_the_wrong_shape_are_refused(risk):
     for dual in (np.ones(3), "optimal", CutDual(np.zeros((1, 2, 2)), np.ones((1, 1)), np.zeros(risk.parts, dtype=int))):
         with pytest.raises(DualError):
-            risk.dual_point(dual)
+            risk.minorant(dual)

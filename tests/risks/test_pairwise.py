@@ -92,4 +92,4 @@ def test_listed_pairs_are_in_the_order_of_their_multipliers(risk):
     found = sorted(triplets.forward(M).tolist())
     np.testing.assert_allclose(found, sorted(risk.margin - t for *_, t, _ in every_pair(risk, M)), atol=1e-9)
     u = np.random.default_rng(10).random(len(triplets)) * np.repeat(risk.weights, risk.pairs)
-    np.testing.assert_allclose(risk.dual_point(u).S, triplets.adjoint(u), atol=1e-12)
+    np.testing.assert_allclose(risk.minorant(u).S, triplets.adjoint(u), atol=1e-12)

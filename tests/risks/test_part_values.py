@@ -94,7 +94,7 @@ def test_what_a_metric_proves_by_itself_is_a_bound(name):
     duals = problem.risk.own_duals(M)
     assert duals
     for dual in duals:
-        point = problem.risk.dual_point(dual)
+        point = problem.risk.minorant(dual)
         if point is not None and np.isfinite(point.value):
             value = problem.risk.value(N)
             assert point.value - problem.cone.inner(point.S, N) <= value + 1e-9 * max(1.0, abs(point.value))

@@ -82,10 +82,10 @@ def test_values_cuts_and_parts_add_up():
 def test_a_dual_point_is_one_of_each_and_goes_to_files(tmp_path):
     total, M = TRIPLETS + RANKING, random_metric(RNG, CONE)
     joined = JoinedDual((RNG.random(TRIPLETS.parts), RANKING.own_duals(M)[0]))
-    said, back = total.dual_point(joined), dual_from_arrays(dual_arrays(joined, "multipliers"), "multipliers")
-    each = [risk.dual_point(dual) for risk, dual in zip((TRIPLETS, RANKING), joined.duals, strict=True)]
+    said, back = total.minorant(joined), dual_from_arrays(dual_arrays(joined, "multipliers"), "multipliers")
+    each = [risk.minorant(dual) for risk, dual in zip((TRIPLETS, RANKING), joined.duals, strict=True)]
     assert said.value == pytest.approx(sum(point.value for point in each))
-    assert pytest.approx(said.S) == total.dual_point(back).S
+    assert pytest.approx(said.S) == total.minorant(back).S
     assert isinstance(back.duals[1], CutDual)
     problem = cm.MetricProblem(total, Trace(0.5))
     path = write_solution(tmp_path / "solution.npz", cm.solve(problem, solver="clarabel"))
@@ -122,8 +122,8 @@ def test_what_it_refuses():
     with pytest.raises(InputError, match="one kind of metric"):
         TRIPLETS + other
     with pytest.raises(DualError, match="2 risks, got 1"):
-        (TRIPLETS + MARGINS).dual_point(JoinedDual((np.zeros(40),)))
+        (TRIPLETS + MARGINS).minorant(JoinedDual((np.zeros(40),)))
     with pytest.raises(DualError, match="multipliers must have shape"):
-        (TRIPLETS + MARGINS).dual_point(np.zeros(3))
+        (TRIPLETS + MARGINS).minorant(np.zeros(3))
     with pytest.raises(DualError, match="only where all"):
-        (TRIPLETS + RANKING).dual_point(np.zeros(42))
+        (TRIPLETS + RANKING).minorant(np.zeros(42))

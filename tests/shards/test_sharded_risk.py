@@ -102,7 +102,7 @@ def test_shards_add_up_to_the_risk(written, name, count, seed, cache):
     M, other = random_metric(rng, risk.cone), random_metric(rng, risk.cone)
     assert sharded.value(M) == pytest.approx(risk.value(M), rel=1e-11)
     assert sharded.part_values(M) == pytest.approx(risk.part_values(M), rel=1e-9, abs=1e-13)
-    assert sharded.sensitivity(M, 1e-9) == pytest.approx(risk.sensitivity(M, 1e-9), rel=1e-9)
+    assert sharded.lipschitz_near(M, 1e-9) == pytest.approx(risk.lipschitz_near(M, 1e-9), rel=1e-9)
     asked = rng.choice(risk.parts, 3)
     for here, there in zip(
         sharded.worst_comparisons(asked, M, other), risk.worst_comparisons(asked, M, other), strict=True
@@ -117,7 +117,7 @@ def test_shards_add_up_to_the_risk(written, name, count, seed, cache):
 
     witnesses = np.array([random_metric(rng, risk.cone) for _ in range(3)])
     dual = CutDual(witnesses, rng.normal(0.3, 0.5, (3, 4)), groups)
-    here, there = sharded.dual_point(dual), risk.dual_point(dual)
+    here, there = sharded.minorant(dual), risk.minorant(dual)
     assert here.value == pytest.approx(there.value, rel=1e-9, abs=1e-12)
     assert pytest.approx(there.S, rel=1e-9, abs=1e-12) == here.S
     assert here.weight == pytest.approx(there.weight, rel=1e-9, abs=1e-12)
@@ -203,11 +203,11 @@ def test_smoothed_hinges_are_sums_over_shards(written, name):
     for a, b in zip(sharded.differences(there), pairs.differences(here), strict=True):
         assert a == pytest.approx(b, abs=1e-12)
     assert len(sharded.smoothed(M, width).sample) == 0
-    said = sharded.dual_point(SmoothedPairs(M, width))
+    said = sharded.minorant(SmoothedPairs(M, width))
     assert (said.value, said.weight) == pytest.approx((here.point.value, here.point.weight), rel=1e-12)
     # Without some shards it is still below the risk.
     with pytest.warns(LostShardsWarning):
-        part = sharded.on(Losing({1, 3})).dual_point(SmoothedPairs(M, width))
+        part = sharded.on(Losing({1, 3})).minorant(SmoothedPairs(M, width))
     N = random_metric(rng, risk.cone)
     assert part.value - risk.cone.inner(part.S, N) <= risk.value(N) + 1e-9
     with pytest.warns(LostShardsWarning):
@@ -232,8 +232,8 @@ def test_newton_on_smoothed_hinges_runs_on_shards(written):
         (problem.risk, SmoothedPairs(there.M, 0.1, np.zeros((1, 3), dtype=int), np.ones(1))),
     ):
         with pytest.raises(DualError, match="no exceptions"):
-            risk.dual_point(dual)
-    assert problem.risk.dual_point(SmoothedPairs(there.M, 0.0)) is None
+            risk.minorant(dual)
+    assert problem.risk.minorant(SmoothedPairs(there.M, 0.0)) is None
 
 
 # Lost shards
@@ -274,7 +274,7 @@ def test_without_lost_shards_everything_from_below_is_still_true(written, name):
         truth = np.bincount(groups, risk.part_values(N), 4)
         assert (cuts.offsets - cuts.normals @ risk.cone.coordinates(N) <= truth + 1e-9).all()
         dual = CutDual(np.array([M, N]), rng.random((2, 4)), groups)
-        point = sharded.dual_point(dual)
+        point = sharded.minorant(dual)
         P = random_metric(rng, risk.cone)
         assert point.value - risk.cone.inner(point.S, P) <= risk.value(P) + 1e-9
 

@@ -15,8 +15,8 @@ from convexmetric.risks import Reason
 from convexmetric.solvers import costs
 from convexmetric.solvers.costs import COARSE, legs_within, pass_seconds
 from convexmetric.solvers.routes import ROUTES, legs
-from convexmetric.solvers.run.display import ProgressBar
-from convexmetric.solvers.run.simple import some_parts
+from convexmetric.solvers.runtime.baselines import some_parts
+from convexmetric.solvers.runtime.display import ProgressBar
 
 
 @pytest.fixture(scope="module")

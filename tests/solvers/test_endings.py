@@ -24,8 +24,8 @@ from convexmetric.regularizers.log_det import LogDet
 from convexmetric.regularizers.norm_term import Distance, TraceDistance
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk, tangent_dual
 from convexmetric.solvers import Monitor
-from convexmetric.solvers.ending import certificate_of, concluded
-from convexmetric.solvers.run import base
+from convexmetric.solvers.finalize import certificate_of, concluded
+from convexmetric.solvers.runtime import base
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 
@@ -149,7 +149,7 @@ def test_a_certificate_after_the_limit_does_not_run_out_of_time(monkeypatch):
     monitor = Monitor(1e-6, max_seconds=1.0, problem=problem, certifier=partial(certificate_of, problem))
     M = 0.5 * np.eye(4)
     dual = tangent_dual(problem.risk, M)
-    point = problem.risk.dual_point(dual)
+    point = problem.risk.minorant(dual)
     monitor.primal(M, problem.value(M), by_risk=True)
     monitor.dual(problem.bound(point.value, point.S, M), lambda: dual, point)
     # Simple metrics take more looks at the time than there are until the grace is over.

@@ -125,7 +125,7 @@ def test_subgradient_steps_certify_how_far_they_came():
     assert solution.lower_bound <= optimum <= solution.upper_bound
     assert solution.gap <= 0.1
     with pytest.warns(GapWarning):
-        unlimited = cm.solve(problem, solver=cm.solvers.ProjectedSubgradient(step=0.1))
+        unlimited = cm.solve(problem, solver=cm.approximate.ProjectedSubgradient(step=0.1))
     assert unlimited.iterations == 1000
 
 

@@ -181,7 +181,7 @@ def test_smooth_losses_too():
 
 
 def test_approximate_solvers_estimate_nothing():
-    assert cm.solvers.ProjectedSubgradient().memory(instance("psd triplets, trace")) is None
+    assert cm.approximate.ProjectedSubgradient().memory(instance("psd triplets, trace")) is None
 
 
 def test_statements_of_listed_comparisons_are_estimated_and_no_others():

@@ -14,13 +14,13 @@ import convexmetric as cm
 from convexmetric import deadline as deadlines
 from convexmetric.certificates.certificate import certify_evaluated, certify_metric
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.deadline import OutOfTime, deadline, look, looking
+from convexmetric.deadline import OutOfTime, deadline, look, until_deadline
 from convexmetric.errors import GapWarning, InputError, LongSolveWarning, UnsupportedProblemError
 from convexmetric.measures import MEASURES
 from convexmetric.solvers import costs
-from convexmetric.solvers.ending import GRACE_SHARE, LEAST_GRACE
-from convexmetric.solvers.ending import _risk_of as risk_of
-from convexmetric.solvers.run import base, machine
+from convexmetric.solvers.finalize import GRACE_SHARE, LEAST_GRACE
+from convexmetric.solvers.finalize import _risk_of as risk_of
+from convexmetric.solvers.runtime import base, machine
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 #: Looks at the time while a few parts are evaluated at zero and at some multiples of the Euclidean metric.
@@ -65,7 +65,7 @@ def clock(monkeypatch):
 def test_the_innermost_deadline_counts_and_ends_with_its_block():
     with deadline(lambda: 0.0):
         with deadline(lambda: 1.0):
-            assert list(looking([1, 2])) == [1, 2]
+            assert list(until_deadline([1, 2])) == [1, 2]
         with pytest.raises(OutOfTime):
             look()
     look()
@@ -191,8 +191,8 @@ def test_at_zero_numbers_of_items_decide(measure):
 def test_no_metric_is_steeper_than_the_steepest(name):
     problem, _ = instance_with_optimum(name)
     for t in (0.0, 1e-3, 1.0, 1e3):
-        slope = problem.risk.sensitivity(t * problem.cone.identity(), 1e-9)
-        assert slope <= problem.risk.steepest * (1.0 + 1e-12)
+        slope = problem.risk.lipschitz_near(t * problem.cone.identity(), 1e-9)
+        assert slope <= problem.risk.lipschitz * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("groups", [1, 3])

@@ -41,7 +41,7 @@ def test_every_setting_refuses_what_is_out_of_its_range(kind, name):
     default = getattr(kind(), name)
     for wrong in WRONG.get(type(default), ()):
         if (kind, name, wrong) in (
-            (cm.solvers.FactoredDescent, "accuracy", 0.0),
+            (cm.approximate.FactoredDescent, "accuracy", 0.0),
             (cm.solvers.CuttingPlanes, "stabilisation", 0.0),
         ):
             continue  # It may ask for nothing.

@@ -13,7 +13,7 @@ from convexmetric.regularizers import Frobenius, Trace, Zero
 from convexmetric.regularizers.entrywise import EntrywiseL1
 from convexmetric.regularizers.log_det import LogDet
 from convexmetric.risks.base import Cuts, Risk
-from convexmetric.solvers.run.unbounded import check_bounded
+from convexmetric.solvers.runtime.unbounded import check_bounded
 
 LISTED = instance("psd triplets, trace").risk
 EUCLIDEAN = np.eye(4)

@@ -12,9 +12,9 @@ from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk, RankingRisk
 from convexmetric.solvers import CuttingPlanes
 from convexmetric.solvers.cuts import master
-from convexmetric.solvers.hinges.kinks import Kinks
 from convexmetric.solvers.numerics import interior_point
-from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.qp import ConicQP
+from convexmetric.solvers.pairwise.kinks import Kinks
 
 
 @pytest.fixture

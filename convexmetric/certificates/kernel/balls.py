@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import show
+from .errors import require_proven
 
 __all__ = [
     "BLOCK", "WHOLE", "Array", "Ball", "U", "entropy", "exactly", "exp", "gamma", "leading", "log", "norms", "rounded",
@@ -72,7 +72,7 @@ class Ball:
             return cls([part.mid for part in parts], [part.rad for part in parts])
         if not isinstance(value, Fraction):
             return cls(value)
-        show(abs(value) < 2**1023, "a rational is beyond floats")
+        require_proven(abs(value) < 2**1023, "a rational is beyond floats")
         mid = float(value)
         return cls(mid, 0.0 if Fraction(mid) == value else up(abs(mid) * U))
 
@@ -108,7 +108,7 @@ class Ball:
         """
         other = Ball.of(other)
         least = other.mid - other.rad
-        show(np.all(least > 0.0), "a divisor is not proven to be positive")
+        require_proven(np.all(least > 0.0), "a divisor is not proven to be positive")
         mid = self.mid / other.mid
         top = self.rad + np.abs(mid) * other.rad + 2.0**-1070
         return Ball(mid, up(top / least + U * np.abs(mid)))
@@ -182,7 +182,7 @@ class Ball:
 
 def exactly(value: Any) -> Fraction:
     """A float as the rational that it is."""
-    show(math.isfinite(value), "a number overflowed or is not a number")
+    require_proven(math.isfinite(value), "a number overflowed or is not a number")
     return Fraction(float(value))
 
 
@@ -211,7 +211,7 @@ def exp(x: Ball) -> Ball:
     ``1 / (1 - |r| / 16)``, which is below 3.2e-19.
     """
     size = float(np.max(np.abs(x.mid), initial=0.0))
-    show(size <= 700.0 and np.all(x.rad <= 0.5), "an exponent is out of range")
+    require_proven(size <= 700.0 and np.all(x.rad <= 0.5), "an exponent is out of range")
     halvings = max(2, math.frexp(size)[1] + 2)
     r, total = x * 2.0**-halvings, Ball(np.ones_like(x.mid))
     for term in range(TERMS, 0, -1):
@@ -227,7 +227,7 @@ def log(x: Ball) -> Ball:
     guess = np.log(np.maximum(x.mid, 1e-300))
     error = x * exp(Ball(-guess)) - 1.0
     off = np.maximum(error.above(), -error.below())
-    show(np.all(off <= 0.5), "a number that needs a logarithm is not proven to be positive")
+    require_proven(np.all(off <= 0.5), "a number that needs a logarithm is not proven to be positive")
     return Ball(guess, up(off / (1.0 - off)))
 
 
@@ -265,7 +265,7 @@ def semidefinite(K: Ball, what: str) -> None:
     own = rad + 4.0 * (d + 8.0) * U * np.abs(K.mid.diagonal()) + FLOOR
     scale = np.ldexp(1.0, np.clip(np.nan_to_num(np.log2(own.max() / own) // 2.0), 0, 100).astype(np.int64))
     holds = not (K.mid.any() or K.rad.any()) or factored(K) or factored(K * np.outer(scale, scale))
-    show(holds, f"{what} is not proven to be positive semidefinite")
+    require_proven(holds, f"{what} is not proven to be positive semidefinite")
 
 
 def factored(K: Ball) -> bool:

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from .balls import BLOCK, Array, Ball, entropy, gamma, log, softplus, up
-from .errors import demand, show
+from .errors import require_proven, require_valid
 from .files import Arrays, Table, keys, positive, rational
-from .metrics import Cone, Images, Says, laplacian
+from .metrics import Cone, Images, Minorant, laplacian
 
 __all__ = ["LOSSES", "ListedRisk"]
 
@@ -24,7 +24,7 @@ def hinge(s: Ball, mu: Ball) -> Ball:
 
 def hard(s: Ball, mu: Ball) -> Ball:
     """Zero, if ``s >= mu``."""
-    show(np.all((mu - s).above() <= 0.0), "a hard margin is not proven to hold")
+    require_proven(np.all((mu - s).above() <= 0.0), "a hard margin is not proven to hold")
     return Ball(np.zeros_like(s.mid))
 
 
@@ -37,13 +37,13 @@ def itakura_saito(s: Ball, mu: Ball) -> Ball:
 
 def itakura_saito_from_below(a: Array, mu: Ball) -> Ball:
     """``ln(1 + mu a)``."""
-    show(np.all(mu.mid != 0.0), "a margin is zero")
+    require_proven(np.all(mu.mid != 0.0), "a margin is zero")
     return log(mu * a + 1.0)
 
 
 def root(s: Ball, mu: Ball) -> Ball:
     """Minus the root."""
-    show(np.all(s.below() >= 0.0), "a root of a number that is not proven to be nonnegative")
+    require_proven(np.all(s.below() >= 0.0), "a root of a number that is not proven to be nonnegative")
     return -s.sqrt()
 
 
@@ -69,19 +69,19 @@ class ListedRisk:
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
         terms = table["terms"]
-        demand(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
+        require_valid(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
         for term in terms:
             keys(term, "term", "loss weight margin sign")
             known = isinstance(term["loss"], str) and term["loss"] in LOSSES
             known = known and not isinstance(term["sign"], bool) and term["sign"] in (1, -1)
-            demand(known, "term: there is no such loss, or sign is not 1 or -1")
+            require_valid(known, "term: there is no such loss, or sign is not 1 or -1")
             one = positive(term["weight"], "weight") == 1
-            demand(one or term["loss"] != "hard", "term: a hard margin has the weight 1")
+            require_valid(one or term["loss"] != "hard", "term: a hard margin has the weight 1")
         self.cone, self.X, self.losses = cone, arrays("points", None, cone.d), [term["loss"] for term in terms]
         self.nonnegative = not NEGATIVE.intersection(self.losses)
         n = len(self.X)
         if table["kind"] == "all pairs":
-            demand(len(terms) == 2, "risk: all pairs have two terms, of equal and of different labels")
+            require_valid(len(terms) == 2, "risk: all pairs have two terms, of equal and of different labels")
             codes, self.items = arrays("codes", n, integers=n), np.column_stack(np.triu_indices(n, 1))
             self.kind = (codes[self.items[:, 0]] != codes[self.items[:, 1]]).astype(np.int8)
         else:
@@ -91,7 +91,7 @@ class ListedRisk:
         self.triplets = self.items.shape[1] == 3
         self.signs = np.array([float(term["sign"]) for term in terms])[self.kind]
         weights = arrays("comparison_weights", len(self)) if "comparison_weights" in arrays else np.ones(len(self))
-        demand((weights >= 0.0).all(), "comparison_weights must not be negative")
+        require_valid((weights >= 0.0).all(), "comparison_weights must not be negative")
         self.weights = Ball.of([positive(term["weight"], "weight") for term in terms])[self.kind] * weights
         self.mu = Ball.of([rational(term["margin"], "margin") for term in terms])[self.kind]
         if "targets" in arrays:
@@ -123,13 +123,13 @@ class ListedRisk:
             total = total + (loss(s * self.signs[rows], self.mu[rows]) * self.weights[rows]).sum()
         return total
 
-    def dual(self, table: Table, arrays: Arrays) -> Says:
+    def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """What slopes, each in its box, say."""
-        demand(table["kind"] == "slopes", "dual: kind must be 'slopes' for this risk")
+        require_valid(table["kind"] == "slopes", "dual: kind must be 'slopes' for this risk")
         slopes, total, n = arrays("slopes", len(self)), Ball(0.0), len(self.X)
         for (low, high, _, worth), rows in self._by_loss():
             a = slopes[rows]
-            show((a >= low).all() and (a <= high).all(), "a slope is outside of its box")
+            require_proven((a >= low).all() and (a <= high).all(), "a slope is outside of its box")
             total = total + (worth(a, self.mu[rows]) * self.weights[rows]).sum()
         u = Ball(slopes) * self.weights * self.signs
         # An entry of W sums at most `most` weights, each wrong by at most the largest radius.
@@ -139,4 +139,4 @@ class ListedRisk:
         W, counts = (np.bincount(at, numbers, n * n).reshape(n, n) for numbers in (parts, np.ones(len(at))))
         size, most = float(np.bincount(at, np.abs(parts)).max(initial=0.0)), int(counts.max(initial=0.0))
         rad = np.where(counts > 0.0, up(most * u.rad.max(initial=0.0) + gamma(most) * size), 0.0)
-        return Says(total, laplacian(self.cone, self.X, self.X, Ball(W, rad)))
+        return Minorant(total, laplacian(self.cone, self.X, self.X, Ball(W, rad)))

@@ -21,13 +21,13 @@ class NotProven(Exception):  # noqa: N818 - not an error of the file
     """The numbers of the file prove no bound; the message says which step fails."""
 
 
-def demand(holds: Any, message: str) -> None:
+def require_valid(holds: Any, message: str) -> None:
     """Refuse a file that is no certificate."""
     if not holds:
         raise CertificateError(message)
 
 
-def show(holds: Any, message: str) -> None:
+def require_proven(holds: Any, message: str) -> None:
     """Stop a proof that fails."""
     if not holds:
         raise NotProven(message)

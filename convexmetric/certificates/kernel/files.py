@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .balls import Array
-from .errors import demand
+from .errors import require_valid
 
 __all__ = [
     "FORMAT", "MAX_SUMMANDS", "OF_ROWS", "SUMMAND", "TERM", "VERSION", "Arrays", "Contents", "Table", "checked",
@@ -35,12 +35,12 @@ def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:
     keys(document, "certificate.json", "format version title problem dual claimed sha256")
     how = ": write it anew from its problem and solution (write_certificate)" if document["version"] == 1 else ""
     known = document["format"] == FORMAT and document["version"] == VERSION
-    demand(known, f"the file is not a {FORMAT} of version {VERSION}{how}")
+    require_valid(known, f"the file is not a {FORMAT} of version {VERSION}{how}")
     hashes = document["sha256"]
     named = isinstance(hashes, dict) and set(hashes) == set(arrays)
-    demand(named, "sha256 must name the arrays of the file, all of them")
+    require_valid(named, "sha256 must name the arrays of the file, all of them")
     for name, array in arrays.items():
-        demand(digest(array) == hashes[name], f"the array {name} has another sha256 than certificate.json says")
+        require_valid(digest(array) == hashes[name], f"the array {name} has another sha256 than certificate.json says")
     return document, arrays
 
 
@@ -61,31 +61,31 @@ def statement_digest(problem: Table, arrays: Mapping[str, Array]) -> str:
 def rational(text: Any, what: str) -> Fraction:
     """A rational written ``"p/q"`` or ``"p"``."""
     written = isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,400}(/0*[1-9][0-9]{0,399})?", text)
-    demand(written, f"{what} must be a rational, written as text 'p/q', with a denominator that is not zero")
-    demand(abs(value := Fraction(text)) <= 10**300, f"{what} is beyond 1e300")
+    require_valid(written, f"{what} must be a rational, written as text 'p/q', with a denominator that is not zero")
+    require_valid(abs(value := Fraction(text)) <= 10**300, f"{what} is beyond 1e300")
     return value
 
 
 def positive(text: Any, what: str) -> Fraction:
     """A rational between 1e-200 and 1e200."""
     value = rational(text, what)
-    demand(Fraction(1, 10**200) < value < 10**200, f"{what} must be positive, and between 1e-200 and 1e200")
+    require_valid(Fraction(1, 10**200) < value < 10**200, f"{what} must be positive, and between 1e-200 and 1e200")
     return value
 
 
 def natural(value: Any, what: str, least: int = 0, most: int = 2**40) -> int:
     """An integer of the description, at least ``least`` and below ``most``."""
     known = isinstance(value, int) and not isinstance(value, bool) and least <= value < most
-    demand(known, f"{what} must be an integer of at least {least} and below {most}")
+    require_valid(known, f"{what} must be an integer of at least {least} and below {most}")
     return int(value)
 
 
 def keys(table: Any, what: str, required: str, optional: str = "") -> None:
     """Refuse unless a table has these keys and no others."""
-    demand(isinstance(table, dict), f"{what} must be a table")
+    require_valid(isinstance(table, dict), f"{what} must be a table")
     wanted, allowed = set(required.split()), set(optional.split())
     wrong = sorted((wanted - set(table)) | (set(table) - wanted - allowed))
-    demand(not wrong, f"{what}: keys are missing or unknown: {', '.join(map(repr, wrong))[:200]}")
+    require_valid(not wrong, f"{what}: keys are missing or unknown: {', '.join(map(repr, wrong))[:200]}")
 
 
 class Arrays:
@@ -111,24 +111,24 @@ class Arrays:
     def __call__(self, name: str, *shape: int | None, integers: int | None = None) -> Array:
         """An array of a shape (None for any length); with ``integers = n`` of integers in [0, n)."""
         name = self._named(name)
-        demand(name in self.arrays, f"the array {name} is missing")
+        require_valid(name in self.arrays, f"the array {name} is missing")
         self.used.add(name)
         array = self.arrays[name]
         fits = array.ndim == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
         fits = fits and array.dtype.str in (("<f8",) if integers is None else ("<i8", "<i4", "|u1"))
-        demand(fits, f"the array {name} has a wrong shape or type: {array.shape}, {array.dtype}")
+        require_valid(fits, f"the array {name} has a wrong shape or type: {array.shape}, {array.dtype}")
         if integers is None:
-            demand(np.isfinite(array).all(), f"the array {name} has NaN or infinite entries")
+            require_valid(np.isfinite(array).all(), f"the array {name} has NaN or infinite entries")
             return np.ascontiguousarray(array)
         inside = not array.size or (int(array.min()) >= 0 and int(array.max()) < integers)
-        demand(inside, f"the array {name} has entries outside of [0, {integers})")
+        require_valid(inside, f"the array {name} has entries outside of [0, {integers})")
         return np.ascontiguousarray(array.astype(np.int64))
 
 
 def entry(known: dict[str, Any], table: Any, what: str) -> Any:
     """The class of a kind of block, of which a table has the keys."""
     kind = table.get("kind") if isinstance(table, dict) else None
-    demand(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
+    require_valid(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
     found = known[str(kind)]
     keys(table, what, found.wanted, found.optional)
     return found

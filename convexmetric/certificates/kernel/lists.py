@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from .balls import TINY, WHOLE, Array, Ball, U, entropy, gamma, log, softplus, up
-from .errors import demand, show
+from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural, positive, rational
-from .metrics import Cone, Images, Says, laplacian
+from .metrics import Cone, Images, Minorant, laplacian
 
 __all__ = ["ListRisk", "gains", "majorised", "sum_of_hinges", "sums_of_slopes", "worst_ranking"]
 
@@ -123,17 +123,17 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
 class Rest(Sequence[Array]):
     """For every query all N rows but the near ones and perhaps one more, ascending; made when asked for."""
 
-    near: list[Array]
+    positives: list[Array]
     itself: Array
     N: int
 
     def __len__(self) -> int:
-        return len(self.near)
+        return len(self.positives)
 
     def __getitem__(self, q: Any) -> Any:
         if isinstance(q, slice):
-            return Rest(self.near[q], self.itself[q], self.N)
-        return np.delete(np.arange(self.N + 1), np.append(self.near[q], [self.itself[q], self.N]))
+            return Rest(self.positives[q], self.itself[q], self.N)
+        return np.delete(np.arange(self.N + 1), np.append(self.positives[q], [self.itself[q], self.N]))
 
 
 class ListRisk:
@@ -150,47 +150,51 @@ class ListRisk:
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
         self.cone, self.loss, self.measure = cone, "hinge", "auc"
         self.X, self.margin = arrays("points", None, cone.d), Ball(0.5)
-        self.near, N = self._lists("near", arrays), len(self.X)
-        count = len(self.near)
+        self.positives, N = self._lists("near", arrays), len(self.X)
+        count = len(self.positives)
         if "itself" in arrays:
-            self.far: Rest | list[Array] = Rest(self.near, arrays("itself", count, integers=N + 1), N)
+            self.negatives: Rest | list[Array] = Rest(self.positives, arrays("itself", count, integers=N + 1), N)
         else:
-            self.far = self._lists("far", arrays)
+            self.negatives = self._lists("far", arrays)
         own = "queries" in arrays
         self.Q = arrays("queries", count, cone.d) if own else self.X[arrays("anchors", count, integers=N)]
-        self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.near, self.far))
-        demand(len(self.far) == count and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item")
+        self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.positives, self.negatives))
+        require_valid(
+            len(self.negatives) == count and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item"
+        )
         weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
-        demand((weights >= 0.0).all(), "query_weights must not be negative")
+        require_valid((weights >= 0.0).all(), "query_weights must not be negative")
         if table["kind"] == "rankings":
             self.measure, self.cut = table["measure"], "short" not in table
             known = isinstance(self.measure, str) and self.measure in MEASURES
             known = known and MEASURES[self.measure][0] == ("k" in table)
-            demand(known, "risk: there is no such measure, or a k where it has none, or none where it has one")
+            require_valid(known, "risk: there is no such measure, or a k where it has none, or none where it has one")
             self.k = natural(table.get("k", 1), "k", 1)
             printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
-            demand(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
+            require_valid(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
             share = positive(table["C"], "C") / natural(table.get("queries", count), "queries", count)
             self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * weights
             self.shares = Ball.of(share) * weights if self.ranked else self.units
         else:
             self.loss, known = table["loss"], table["loss"] in ("hinge", "logistic")
-            demand(known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic")
+            require_valid(
+                known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic"
+            )
             self.margin = Ball.of(rational(table.get("margin", "0"), "margin"))
             self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
 
     def _lists(self, name: str, arrays: Arrays) -> list[Array]:
         items, stops = arrays(name, None, integers=len(self.X)), arrays(f"{name}_stops", None, integers=2**40)
-        demand(len(stops) and stops[-1] == len(items), f"the {name} lists are malformed")
+        require_valid(len(stops) and stops[-1] == len(items), f"the {name} lists are malformed")
         return np.split(items, stops[:-1])
 
     def __len__(self) -> int:
-        return len(self.near)
+        return len(self.positives)
 
     def part(self, rows: slice) -> Self:
         """Some of the queries, whose risks add up."""
         made = copy.copy(self)
-        made.near, made.far, made.Q = self.near[rows], self.far[rows], self.Q[rows]
+        made.positives, made.negatives, made.Q = self.positives[rows], self.negatives[rows], self.Q[rows]
         made.p, made.n, made.units, made.shares = self.p[rows], self.n[rows], self.units[rows], self.shares[rows]
         return made
 
@@ -203,7 +207,7 @@ class ListRisk:
         """R at a metric."""
         mids, rads, table = np.zeros(len(self)), np.zeros(len(self)), Ball(np.zeros((0, 0)))
         for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
-            x, z = np.sort(row[self.near[q]]), np.sort(row[self.far[q]])
+            x, z = np.sort(row[self.positives[q]]), np.sort(row[self.negatives[q]])
             p, n = x.size, z.size
             if self.loss == "logistic":
                 total = softplus(Ball(z, error) - Ball(x[:, None], error)).sum()
@@ -219,22 +223,24 @@ class ListRisk:
                 rads[q] += p * n * 2.0 * error
         return (Ball(mids, up(rads)) * self.shares).sum()
 
-    def dual(self, table: Table, arrays: Arrays) -> Says:
+    def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """What the integers of the file say, all of them over ``2^bits``."""
         kind = "slopes" if self.loss == "logistic" else "rankings" if self.ranked else "sums"
         one = 2 ** natural(table["bits"], "dual: bits", most=41)
-        demand(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
-        demand(int((self.p * self.n).max()) * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53")
+        require_valid(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
+        require_valid(
+            int((self.p * self.n).max()) * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53"
+        )
         W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
         for q, (r, c, worth) in enumerate(self._slopes(arrays, one) if kind == "slopes" else self._sums(arrays, one)):
             # Integers below 2^53, and so exact.
-            W[q] = np.bincount(self.far[q], c, len(self.X)) - np.bincount(self.near[q], r, len(self.X))
+            W[q] = np.bincount(self.negatives[q], c, len(self.X)) - np.bincount(self.positives[q], r, len(self.X))
             mids[q], rads[q] = worth.mid, worth.rad
         unit = self.units * (1.0 / one)
         rad = up((unit.rad + U * unit.mid) * np.abs(W).max(axis=1))
         W *= unit.mid[:, None]
         S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
-        return Says((Ball(mids, rads) * self.shares).sum(), S)
+        return Minorant((Ball(mids, rads) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
         """Yield the sums of the slopes of every query's near and far items, and what they are worth (theorem 5)."""
@@ -247,14 +253,16 @@ class ListRisk:
     def _sums(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
         """The sums of the file, if slopes or rankings have them, and what these are worth (theorems 3 and 4)."""
         ends, stops = np.cumsum(self.p), np.cumsum(self.n)
-        near = np.split(arrays("near_sums", int(ends[-1]), integers=WHOLE), ends[:-1])
-        far = np.split(arrays("far_sums", int(stops[-1]), integers=WHOLE), stops[:-1])
+        positives = np.split(arrays("near_sums", int(ends[-1]), integers=WHOLE), ends[:-1])
+        negatives = np.split(arrays("far_sums", int(stops[-1]), integers=WHOLE), stops[:-1])
         if self.ranked:
             steps = arrays("steps", None, int(ends[-1]), integers=int(self.n.max()) + 1)
             weights = arrays("weights", len(steps), None, integers=one + 1)
             groups = arrays("groups", len(self), integers=weights.shape[1])
-            show((weights.sum(axis=0, dtype=np.float64) <= one).all(), "weights of rankings exceed one in sum")
-        for q, (r, c) in enumerate(zip(near, far, strict=True)):
+            require_proven(
+                (weights.sum(axis=0, dtype=np.float64) <= one).all(), "weights of rankings exceed one in sum"
+            )
+        for q, (r, c) in enumerate(zip(positives, negatives, strict=True)):
             # Then no sum of them overflows; neither does one of r, of which the largest is compared first.
             fit = bool((c <= len(r) * one).all())
             if fit and self.ranked:
@@ -262,7 +270,7 @@ class ListRisk:
                 fit, worth = self._of_rankings(r, c, above, weights[:, groups[q]], one)
             elif fit:
                 fit, worth = sums_of_slopes(r, c, one), self.margin * (float(r.sum()) / one)
-            show(fit, f"the sums of query {q} are those of no slopes")
+            require_proven(fit, f"the sums of query {q} are those of no slopes")
             yield r, c, worth
 
     def _of_rankings(self, r: Array, c: Array, above: Array, weights: Array, one: int) -> tuple[bool, Ball]:

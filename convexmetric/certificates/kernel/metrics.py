@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .balls import BLOCK, Array, Ball, semidefinite
-from .errors import demand, show
+from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural
 
-__all__ = ["Cone", "Images", "Says", "laplacian"]
+__all__ = ["Cone", "Images", "Minorant", "laplacian"]
 
 
 class Cone:
@@ -19,7 +19,7 @@ class Cone:
 
     def __init__(self, table: Table, arrays: Arrays) -> None:
         kind, self.d = table["cone"], natural(table["features"], "features", 1)
-        demand(kind in ("psd", "block-diagonal", "diagonal"), "problem: there is no such cone")
+        require_valid(kind in ("psd", "block-diagonal", "diagonal"), "problem: there is no such cone")
         self.diagonal, self.blocks = kind == "diagonal", None
         self.shape = (self.d,) if self.diagonal else (self.d, self.d)
         if kind == "block-diagonal":
@@ -28,24 +28,26 @@ class Cone:
     def matrix(self, arrays: Arrays, name: str) -> Array:
         """An array that is a symmetric matrix, or a vector where metrics are weights."""
         found = arrays(name, *self.shape)
-        demand((found == found.T).all(), f"{name} must be a symmetric matrix")
+        require_valid((found == found.T).all(), f"{name} must be a symmetric matrix")
         return found
 
     def triangle(self, arrays: Arrays, name: str) -> Array:
         """An upper triangle with a positive diagonal, or a vector of positive numbers."""
         found = arrays(name, *self.shape)
         fits = (found.diagonal() > 0.0).all() and not np.tril(found, -1).any() if found.ndim == 2 else found.min() > 0.0
-        demand(fits, f"{name} must be zero below its diagonal and positive on it")
+        require_valid(fits, f"{name} must be zero below its diagonal and positive on it")
         return found
 
     def factor(self, arrays: Arrays, definite: bool) -> Array:
         """Read the factor of a file's metric, a triangle where that must be definite; or its weights."""
         name = "weights_of_metric" if self.diagonal else "factor"
         found = self.triangle(arrays, name) if definite else arrays(name, *((None, self.d)[-len(self.shape) :]))
-        demand(not self.diagonal or (found >= 0.0).all(), f"{name} must not be negative")
+        require_valid(not self.diagonal or (found >= 0.0).all(), f"{name} must not be negative")
         if self.blocks is not None:
             least, most = (np.where(found != 0.0, self.blocks, end) for end in (self.d, -1))
-            demand((least.min(axis=1) >= most.max(axis=1)).all(), "a row of factor is not zero in several blocks")
+            require_valid(
+                (least.min(axis=1) >= most.max(axis=1)).all(), "a row of factor is not zero in several blocks"
+            )
         return found
 
     def metric(self, factor: Array) -> Ball:
@@ -63,7 +65,7 @@ class Cone:
     def dual(self, K: Ball, what: str) -> None:
         """Stop unless K is in the dual cone: entries between blocks do not count."""
         if self.diagonal:
-            show(np.all(K.below() >= 0.0), f"{what} is not proven to be nonnegative")
+            require_proven(np.all(K.below() >= 0.0), f"{what} is not proven to be nonnegative")
         else:
             inside = True if self.blocks is None else self.blocks[:, None] == self.blocks
             semidefinite(Ball(np.where(inside, K.mid, 0.0), np.where(inside, K.rad, 0.0)), what)
@@ -94,14 +96,14 @@ class Images:
 
 
 @dataclass
-class Says:
+class Minorant:
     """A statement ``R(M) >= value - <S, M>`` for all metrics M; those of summands add up."""
 
     value: Ball
     S: Ball
 
-    def __add__(self, other: Says) -> Says:
-        return Says(self.value + other.value, self.S + other.S)
+    def __add__(self, other: Minorant) -> Minorant:
+        return Minorant(self.value + other.value, self.S + other.S)
 
 
 def laplacian(cone: Cone, Q: Array, X: Array, W: Ball) -> Ball:

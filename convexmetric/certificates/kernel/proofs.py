@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from .balls import Array, Ball, rounded
-from .errors import CertificateError, NotProven, demand, refusals, show
-from .metrics import Cone, Says
+from .errors import CertificateError, NotProven, refusals, require_proven, require_valid
+from .metrics import Cone, Minorant
 
 from .files import (  # isort: skip
     Arrays, Contents, Table, digest, entry, keys, natural, of_rows, rational, statement_digest,
@@ -36,7 +36,7 @@ class Problem:
     def __init__(self, document: Table, arrays: Arrays) -> None:
         table = self.table = document["problem"]
         keys(table, "problem", self.wanted, self.optional)
-        demand(isinstance(table["linear"], bool), "problem: linear must be true or false")
+        require_valid(isinstance(table["linear"], bool), "problem: linear must be true or false")
         cone = self.cone = Cone(table, arrays)
         self.constant = rational(table.get("constant", "0"), "constant")
         self.risk = entry(RISKS, table["risk"], "risk")(table["risk"], arrays, cone)
@@ -60,10 +60,12 @@ class Problem:
         linear = Ball(0.0) if self.G is None else (M * self.G).sum()
         return (risk + self.omega.value(factor, M, given) + linear).upper()
 
-    def lower(self, says: Says, share: Fraction, given: Any, upper: Fraction | None) -> Fraction:
+    def lower(self, says: Minorant, share: Fraction, given: Any, upper: Fraction | None) -> Fraction:
         """A lower bound on F, but for the constant (theorem 6)."""
-        show(0 <= share <= 1, "the share is not between 0 and 1")
-        show(share == 1 or self.risk.nonnegative, "a share of a dual point says nothing of a risk that may be negative")
+        require_proven(0 <= share <= 1, "the share is not between 0 and 1")
+        require_proven(
+            share == 1 or self.risk.nonnegative, "a share of a dual point says nothing of a risk that may be negative"
+        )
         # Without G the regularizer is at most F, if the risk is nonnegative.
         known = self.G is None and self.risk.nonnegative
         slopes, e = self.omega.slopes(given, None if upper is None or not known else max(upper, Fraction(0)))
@@ -109,12 +111,14 @@ def prove(files: Iterable[Contents]) -> Proof:
             factor, share, given = problem.read(table, of)
             claimed = rational(claims["lower"], "lower"), rational(claims["upper"], "upper")
             before, common = common, shared(document, arrays)
-            demand(before in ("", common), "these are no parts of one certificate: they differ in more than their rows")
+            require_valid(
+                before in ("", common), "these are no parts of one certificate: they differ in more than their rows"
+            )
             rows = some_rows(table, len(problem.risk))
             risk = problem.risk.part(slice(*rows))
             parts.append((rows, attempt("upper", risk.value, factor), attempt("lower", risk.dual, table, of)))
             unused = ", ".join(sorted(set(arrays) - of.used))
-            demand(not unused, f"arrays that nothing speaks of: {unused}")
+            require_valid(not unused, f"arrays that nothing speaks of: {unused}")
         assert problem is not None, "there is no file"
         # In the order of their rows, so that the order of files does not matter.
         ranges, costs, said = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
@@ -141,7 +145,7 @@ def shared(document: Table, arrays: Mapping[str, Array]) -> Any:
 def some_rows(table: Table, count: int) -> tuple[int, int]:
     """The first row of a file, and the one after its last; all rows where there is no word of it."""
     rows = table.get("rows", [0, count])
-    demand(isinstance(rows, list) and len(rows) == 2, "dual: rows must be a list of two integers")
+    require_valid(isinstance(rows, list) and len(rows) == 2, "dual: rows must be a list of two integers")
     if "rows" in table:
         natural(rows[1], "dual: the end of rows", natural(rows[0], "dual: the first row", 0, count) + 1, count + 1)
     return rows[0], rows[1]

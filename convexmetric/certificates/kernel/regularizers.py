@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .balls import Array, Ball, exactly, log, semidefinite
-from .errors import NotProven, demand, show
+from .errors import NotProven, require_proven, require_valid
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational
 from .metrics import Cone
 
@@ -34,7 +34,7 @@ class Zero:
         if "over_root_of" in table:
             self.weight = self.weight / Ball(float(natural(table["over_root_of"], "over_root_of", 1))).sqrt()
         if "prior" in table:
-            demand(table["prior"] is True, "regularizer: prior can only be true")
+            require_valid(table["prior"] is True, "regularizer: prior can only be true")
             self.prior = cone.matrix(arrays, "prior")
 
     def read(self, table: Table, arrays: Arrays) -> Any:
@@ -108,7 +108,7 @@ class Frobenius(Trace):
         return Ball(0.0)
 
     def within(self, holds: Any) -> None:
-        show(holds, "the dual point is not feasible: its slope exceeds the weight of the regularizer")
+        require_proven(holds, "the dual point is not feasible: its slope exceeds the weight of the regularizer")
 
 
 class SquaredFrobenius(Frobenius):
@@ -150,7 +150,9 @@ class Entrywise(Frobenius):
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
-        demand(not cone.diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are of full metrics")
+        require_valid(
+            not cone.diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are of full metrics"
+        )
         self.counts = np.ones(cone.shape) if table["diagonal"] else 1.0 - np.eye(cone.d)
 
     def size(self, X: Ball, given: Any) -> Ball:
@@ -177,12 +179,14 @@ class Budget(Zero):
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
         over = (M * self.A).sum() - Ball.of(self.limit)
         if self.most is None:
-            show(over.upper() <= 0, "the metric is not proven to keep the budget")
+            require_proven(over.upper() <= 0, "the metric is not proven to keep the budget")
             return Ball(0.0)
         return Ball(np.maximum(over.mid, 0.0), over.rad) * Ball.of(self.most)
 
     def slopes(self, given: Fraction, most: Fraction | None) -> tuple[list[Ball], Ball]:
-        show(given >= 0 and (self.most is None or given <= self.most), "the multiplier of the budget is out of range")
+        require_proven(
+            given >= 0 and (self.most is None or given <= self.most), "the multiplier of the budget is out of range"
+        )
         return [Ball(self.A) * Ball.of(given)] if given else [], Ball.of(given * self.limit)
 
 
@@ -193,7 +197,7 @@ class QuadraticForm(Zero):
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
-        demand(cone.diagonal, "regularizer: a quadratic form on full metrics")
+        require_valid(cone.diagonal, "regularizer: a quadratic form on full metrics")
         d, self.convex = cone.d, table["of"] == "gram of A"
         if self.convex:
             # (A^T A) o (A^T A) is positive semidefinite by Schur's theorem.
@@ -202,10 +206,10 @@ class QuadraticForm(Zero):
             return
         self.parameters = "lack"
         known = table["of"] == "matrix" or (table["of"] == "squared points" and points is not None)
-        demand(known, "regularizer: of 'gram of A', 'matrix' or, where the risk is no sum, 'squared points'")
+        require_valid(known, "regularizer: of 'gram of A', 'matrix' or, where the risk is no sum, 'squared points'")
         given: Any = points if table["of"] == "squared points" else arrays("form", d, d)
         fits = given.shape == (d, d) and (given == given.T).all() and (given is points or (given >= 0.0).all())
-        demand(fits, "regularizer: the matrix must be symmetric, without negative entries")
+        require_valid(fits, "regularizer: the matrix must be symmetric, without negative entries")
         self.L = Ball(given) * given if given is points else Ball(given)
         self.rows = np.flatnonzero(given.any(axis=0))
 
@@ -227,7 +231,7 @@ class QuadraticForm(Zero):
             raise NotProven("a form that may lack convexity wants an upper bound, and no G")
         semidefinite(self.L + Ball(np.eye(self.cone.d)) * Ball.of(lack), "the quadratic form with what it lacks")
         diagonal = self.L[self.rows, self.rows].below()
-        show((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
+        require_proven((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
         least = exactly(diagonal.min()) if diagonal.size else 1
         square = 2 * most / least + (z[self.rows] * z[self.rows]).sum().upper()
         return [P], e + Ball.of(lack * square)
@@ -241,7 +245,7 @@ class SumRegularizer(Zero):
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
         tables = table["summands"]
-        demand(isinstance(tables, list) and 2 <= len(tables) <= 8, "regularizer: too few or many summands")
+        require_valid(isinstance(tables, list) and 2 <= len(tables) <= 8, "regularizer: too few or many summands")
         self.parts = [
             entry(SUMMANDS, one, "summand")(one, arrays.of(TERM, number), cone, points)
             for number, one in enumerate(tables)
@@ -251,7 +255,9 @@ class SumRegularizer(Zero):
     def read(self, table: Table, arrays: Arrays) -> list[Any]:
         """Read every summand."""
         tables = table["summands"]
-        demand(isinstance(tables, list) and len(tables) == len(self.parts), "dual: other summands than the regularizer")
+        require_valid(
+            isinstance(tables, list) and len(tables) == len(self.parts), "dual: other summands than the regularizer"
+        )
         for part, own in zip(self.parts, tables, strict=True):
             keys(own, "dual: a summand", part.parameters)
         each = enumerate(zip(self.parts, tables, strict=True))

@@ -11,10 +11,10 @@ import numpy as np
 
 from .balls import Array, Ball
 from .comparisons import ListedRisk
-from .errors import NotProven, demand
+from .errors import NotProven, require_valid
 from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
 from .lists import ListRisk, Rankings
-from .metrics import Cone, Says
+from .metrics import Cone, Minorant
 
 __all__ = ["RISKS", "SumRisk"]
 
@@ -32,7 +32,7 @@ class SumRisk:
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
         tables = table["summands"]
         fits = isinstance(tables, list) and 1 <= len(tables) <= MAX_SUMMANDS
-        demand(fits, f"risk: summands must be 1 to {MAX_SUMMANDS} risks")
+        require_valid(fits, f"risk: summands must be 1 to {MAX_SUMMANDS} risks")
         self.risks = [
             entry(SUMMANDS, one, "summand")(one, arrays.of(SUMMAND, number), cone) for number, one in enumerate(tables)
         ]
@@ -60,11 +60,11 @@ class SumRisk:
         """R at a metric."""
         return reduce(add, (risk.value(factor) for risk in self.risks if len(risk)), Ball(0.0))
 
-    def dual(self, table: Table, arrays: Arrays) -> Says:
+    def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """What the dual points of all risks that have rows say; all of them are read, whether they hold or not."""
-        tables, said, failed = table["summands"], Says(Ball(0.0), Ball(np.zeros(self.shape))), None
+        tables, said, failed = table["summands"], Minorant(Ball(0.0), Ball(np.zeros(self.shape))), None
         fits = table["kind"] == "sum" and isinstance(tables, list) and len(tables) == len(self.risks)
-        demand(fits, "dual: kind must be 'sum' for this risk, with as many summands")
+        require_valid(fits, "dual: kind must be 'sum' for this risk, with as many summands")
         for number, (risk, own) in enumerate(zip(self.risks, tables, strict=True)):
             keys(own, "dual: a summand", risk.dual_keys)
             try:

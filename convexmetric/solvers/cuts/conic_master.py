@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.errors import InfeasibleError, InputError, SolverError
-from convexmetric.lazy import cvxpy as cp
+from convexmetric.imports import cvxpy as cp
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.conic_calls import solve_conic
-from convexmetric.risks import DualPoint
+from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import MasterPoint
 
 __all__ = ["ConicMaster"]
@@ -103,7 +103,7 @@ class ConicMaster:
         M = self._metric()
         a = np.maximum(np.asarray(self.cuts.dual_value)[:count], 0.0)
         a = a * (C / np.maximum(C, np.bincount(group, a, len(C))))[group]
-        sums = DualPoint(float(offsets @ a), np.tensordot(a, full, axes=1).reshape(cone.shape))
+        sums = Minorant(float(offsets @ a), np.tensordot(a, full, axes=1).reshape(cone.shape))
         if self.problem.regularizer.grade == "float":
             lower = self.problem.bound(sums.value, sums.S, M)
         return MasterPoint(M, a, sums, upper, lower, int(self.program.solver_stats.num_iters))

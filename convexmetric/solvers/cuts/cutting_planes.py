@@ -39,17 +39,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from convexmetric.arguments import check_count
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts, DualPoint
+from convexmetric.risks import CutDual, Cuts, Minorant
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
 from convexmetric.solvers.cuts.newton_master import NewtonMaster, has_newton_master
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts, check_flags, check_positive
-from convexmetric.solvers.run.memory import FLOAT, pass_memory
-from convexmetric.solvers.run.needs import quadratic_part
+from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, check_flags, check_positive
+from convexmetric.solvers.runtime.memory import FLOAT, pass_memory
+from convexmetric.solvers.runtime.requirements import quadratic_part
 
 __all__ = ["CuttingPlanes", "Pool"]
 
@@ -203,7 +203,7 @@ class CuttingPlanes(Solver):
             solved = True
             pool.weigh(outcome.a, ALIVE_SHARE)
             sums, lower = pool.says(outcome)
-            improved = monitor.dual(lower, pool.dual_point(), sums)
+            improved = monitor.dual(lower, pool.minorant(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             # Parts whose values are not known: a shard was lost. It may be back in the next pass, but not for ever.
@@ -338,14 +338,14 @@ class Pool:
         G = cone.zeros() if problem.G is None else problem.G
         return _Above(problem.risk, problem.regularizer, G - cone.from_coordinates(self.base.normals.sum(axis=0)))
 
-    def says(self, outcome: MasterPoint) -> tuple[DualPoint, float]:
+    def says(self, outcome: MasterPoint) -> tuple[Minorant, float]:
         """What the weighted cuts of a master say of the risk, and the lower bound that they prove."""
         point, a = outcome.sums, outcome.a
         if self.base is None:
             size = float(np.abs(self.offsets) @ a)
             return replace(point, weight=float(self.sizes @ a), size=size), outcome.lower_bound
         S = point.S + self.problem.cone.from_coordinates(self.base.normals.sum(axis=0))
-        point = DualPoint(point.value + self.base_value, S)
+        point = Minorant(point.value + self.base_value, S)
         return point, self.problem.bound(point.value, point.S, outcome.M)
 
     def weigh(self, multipliers: Array, alive_share: float) -> None:

@@ -25,10 +25,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from convexmetric.arrays import Array
 from convexmetric.certificates import relative_gap
-from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import DualPoint
+from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subspace
 
 __all__ = ["DualMaster", "near_a_prior", "simplex_qp"]
@@ -102,7 +102,7 @@ class DualMaster:
             # Extrapolated multipliers may be negative, and prove nothing then.
             feasible = y is a
             if feasible and (best is None or value > best.lower_bound):
-                sums = DualPoint(float(offsets @ a), 0.5 * (S + S.T))
+                sums = Minorant(float(offsets @ a), 0.5 * (S + S.T))
                 lower = self.problem.bound(sums.value, sums.S, M)
                 best = MasterPoint(M, a, sums, upper, max(lower, -np.inf), step)
             if best is not None and (relative_gap(least, best.lower_bound) <= tol or stop()):

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.certificates import relative_gap
 from convexmetric.cones import Cone
-from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import DualPoint
+from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
-from convexmetric.solvers.numerics.program import ConicQP
+from convexmetric.solvers.numerics.qp import ConicQP
 from convexmetric.solvers.numerics.starts import heavy_start, warm_start
 
 __all__ = ["Master", "MasterPoint", "master_rows"]
@@ -65,7 +65,7 @@ class MasterPoint:
 
     M: Array
     a: Array
-    sums: DualPoint
+    sums: Minorant
     upper_bound: float
     lower_bound: float
     iterations: int
@@ -113,7 +113,7 @@ class Master:
         qp = ConicQP(self.problem, normals, offsets, group, C)
         outcome, self.path, iterations = follow(qp, self.path, tol, stop)
         a = outcome.a
-        sums = DualPoint(float(offsets @ a), self.problem.cone.from_coordinates(normals.T @ a))
+        sums = Minorant(float(offsets @ a), self.problem.cone.from_coordinates(normals.T @ a))
         return MasterPoint(outcome.U, a, sums, outcome.upper_bound, outcome.lower_bound, iterations)
 
 
@@ -199,7 +199,7 @@ class _Subspace:
             iterations += steps
             M = self.V @ outcome.U @ self.V.T
             S = (normals.T @ outcome.a).reshape(cone.shape)
-            sums = DualPoint(float(offsets @ outcome.a), 0.5 * (S + S.T))
+            sums = Minorant(float(offsets @ outcome.a), 0.5 * (S + S.T))
             lower = problem.bound(sums.value, sums.S, M)
             if best is None or lower > best.lower_bound:
                 best = MasterPoint(M, outcome.a, sums, outcome.upper_bound, lower, iterations)

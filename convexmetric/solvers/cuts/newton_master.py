@@ -17,10 +17,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.certificates import relative_gap
-from convexmetric.cones.base import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import DualPoint
+from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.dual_master import simplex_qp
 from convexmetric.solvers.cuts.master import MasterPoint
 
@@ -83,7 +83,7 @@ class NewtonMaster:
             slopes = offsets - np.tensordot(rows, M, axes=M.ndim)
             slack = np.zeros(len(C))
             np.maximum.at(slack, group, slopes)
-            upper, sums = problem.penalty(M) + float(C @ slack), DualPoint(float(offsets @ a), S)
+            upper, sums = problem.penalty(M) + float(C @ slack), Minorant(float(offsets @ a), S)
             lower = problem.bound(sums.value, S, M)
             if best is not None:
                 M_best, upper = (M, upper) if upper < best.upper_bound else (best.M, best.upper_bound)

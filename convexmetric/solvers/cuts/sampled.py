@@ -35,7 +35,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.linalg as la
 
-from convexmetric.cones.base import Array, norm_of
+from convexmetric.arrays import Array, norm_of
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
@@ -44,9 +44,9 @@ from convexmetric.risks.query import QueryRisk
 from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.cuts.master import Master
-from convexmetric.solvers.run import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.run.needs import linear_part, quadratic_part, risk_as
-from convexmetric.solvers.run.simple import SIMPLE_PARTS, best_simple, some_parts
+from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
+from convexmetric.solvers.runtime.requirements import linear_part, quadratic_part, risk_as
 
 __all__ = ["SampledCuttingPlanes"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg as la
 from scipy.linalg import lapack
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 
 __all__ = ["cholesky", "cholesky_solve"]
 

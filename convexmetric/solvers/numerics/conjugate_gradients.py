@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from convexmetric.cones.base import Array
-from convexmetric.deadline import looking
+from convexmetric.arrays import Array
+from convexmetric.deadline import until_deadline
 
 __all__ = ["conjugate_gradients"]
 
@@ -32,7 +32,7 @@ def conjugate_gradients(
     z = residual / diagonal
     p, square = z.copy(), float(residual @ z)
     target = accuracy * accuracy * square
-    for _ in looking(range(steps)):
+    for _ in until_deadline(range(steps)):
         if square <= target:
             break
         image = product(p)

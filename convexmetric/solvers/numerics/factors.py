@@ -27,8 +27,8 @@ from typing import Generic, TypeVar
 import numpy as np
 import scipy.linalg as la
 
-from convexmetric.cones.base import Array
-from convexmetric.risks import DualPoint
+from convexmetric.arrays import Array
+from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.trust_region import at_boundary, new_radius, steihaug
 
 __all__ = ["FactorObjective", "FactorPoint", "FactorSettings"]
@@ -86,7 +86,7 @@ class FactorPoint:
     C: Array
     B: Array
     risk: float
-    point: DualPoint
+    point: Minorant
     S: Array
 
     @property

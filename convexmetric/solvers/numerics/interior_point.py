@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as la
 
+from convexmetric.arrays import Array
 from convexmetric.certificates import relative_gap
-from convexmetric.cones.base import Array
 from convexmetric.cones.scaling import longest_step
-from convexmetric.deadline import looking
+from convexmetric.deadline import until_deadline
+from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.solvers.numerics.newton_system import Direction, NewtonSystem
-from convexmetric.solvers.numerics.program import ConicQP, Iterate
+from convexmetric.solvers.numerics.qp import ConicQP, Iterate
 from convexmetric.solvers.numerics.starts import cold_start
-from convexmetric.threads import blas_threads_for
 
 __all__ = ["Outcome", "interior_point"]
 
@@ -102,7 +102,7 @@ def _follow(
         a, bounds = units.value / units.margin * best_a, (units.value * upper, units.value * lower)
         return Outcome(units.metric * best_U, a, *bounds, len(path) - 1, path)
 
-    for _ in looking(range(max_steps + 1)):
+    for _ in until_deadline(range(max_steps + 1)):
         U, margins = point.U, qp.times(point.U) - qp.b
         a = qp.feasible_multipliers(point.a)
         value, bound = qp.primal_value(U, margins), qp.dual_value(a, U)

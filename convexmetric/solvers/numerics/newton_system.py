@@ -20,9 +20,9 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
-from convexmetric.solvers.numerics.program import ConicQP, Iterate
+from convexmetric.solvers.numerics.qp import ConicQP, Iterate
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 
 __all__ = ["Direction", "NewtonSystem", "ReducedSystem"]

@@ -10,8 +10,8 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.cones.base import Array
-from convexmetric.threads import over_rows
+from convexmetric.arrays import Array
+from convexmetric.numerics.threads import over_rows
 
 __all__ = ["sparse_gram"]
 

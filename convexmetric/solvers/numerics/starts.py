@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.cones.base import Array
-from convexmetric.solvers.numerics.program import ConicQP, Iterate
+from convexmetric.arrays import Array
+from convexmetric.solvers.numerics.qp import ConicQP, Iterate
 
 __all__ = ["cold_start", "heavy_start", "warm_start"]
 
@@ -94,7 +94,7 @@ def _quadratic_start(qp: ConicQP) -> Iterate:
 
 def _residual(qp: ConicQP, point: Iterate) -> float:
     """Violation of the equation for Z, relative to Z."""
-    return qp.cone.relative_size(qp.gradient(point.U) - qp.adjoint(point.a) - point.Z, point.Z)
+    return qp.cone.relative_norm(qp.gradient(point.U) - qp.adjoint(point.a) - point.Z, point.Z)
 
 
 def _best_scale(qp: ConicQP, U: Array) -> float:

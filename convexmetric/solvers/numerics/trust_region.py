@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from convexmetric.cones.base import Array
-from convexmetric.deadline import looking
+from convexmetric.arrays import Array
+from convexmetric.deadline import until_deadline
 
 __all__ = ["at_boundary", "new_radius", "steihaug"]
 
@@ -29,7 +29,7 @@ def steihaug(
     step, residual = np.zeros_like(gradient), -gradient
     direction, size = residual, float(np.vdot(residual, residual))
     enough, promised = size * accuracy**2, 0.0
-    for _ in looking(range(steps)):
+    for _ in until_deadline(range(steps)):
         if size <= enough or size == 0.0:
             break
         product = hessian(direction)

@@ -17,13 +17,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.cones.base import Array
+from convexmetric.arrays import Array
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.solvers.run import Monitor, Run, Solver
-from convexmetric.solvers.run.memory import metric_memory, pass_memory
-from convexmetric.solvers.run.needs import linear_part, risk_as
+from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.memory import metric_memory, pass_memory
+from convexmetric.solvers.runtime.requirements import linear_part, risk_as
 
 __all__ = ["ProximalGradient"]
 

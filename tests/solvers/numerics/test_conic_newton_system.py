@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from programs import KINDS, SLACKS, program
 
 from convexmetric.solvers.numerics.newton_system import NewtonSystem, ReducedSystem
-from convexmetric.solvers.numerics.program import times
+from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.numerics.starts import heavy_start
 
 

@@ -8,7 +8,7 @@ from samples import random_metric
 from convexmetric.errors import SolverError
 from convexmetric.regularizers import Frobenius
 from convexmetric.solvers.numerics.interior_point import interior_point
-from convexmetric.solvers.numerics.program import ConicQP, Units, times
+from convexmetric.solvers.numerics.qp import ConicQP, Units, times
 
 
 @pytest.mark.parametrize("kind", KINDS)

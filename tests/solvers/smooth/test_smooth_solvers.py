@@ -122,7 +122,7 @@ def test_they_agree_with_cvxpy(name):
 
 
 @pytest.mark.parametrize(
-    "solver", [cm.solvers.LowRankNewton(), cm.solvers.ProximalGradient(), cm.solvers.FactoredDescent(3)]
+    "solver", [cm.solvers.LowRankNewton(), cm.solvers.ProximalGradient(), cm.approximate.FactoredDescent(3)]
 )
 def test_they_stop_when_told(solver, monkeypatch):
     monkeypatch.setattr(proximal_gradient, "LOOK_EVERY", 1)
@@ -146,7 +146,7 @@ def test_descent_reaches_the_optimum_once_there_are_rows_enough():
     optimum = solve(problem, "low-rank-newton", 1e-9)
     distances = []
     for c in range(1, optimum.rank + 2):
-        found = solve(problem, cm.solvers.FactoredDescent(c, accuracy=1e-13), 1e-12)
+        found = solve(problem, cm.approximate.FactoredDescent(c, accuracy=1e-13), 1e-12)
         assert found.lower_bound <= optimum.upper_bound
         assert found.upper_bound >= optimum.lower_bound
         assert np.linalg.matrix_rank(found.M, tol=1e-9 * abs(found.M).max()) <= c
@@ -160,26 +160,26 @@ def test_descent_reaches_the_optimum_once_there_are_rows_enough():
 def test_starts_of_descent():
     problem = cross_modal()
     B = problem.initial_factor(2)
-    own, given = (solve(problem, cm.solvers.FactoredDescent(2, start=start, epochs=1)) for start in ("own", B))
+    own, given = (solve(problem, cm.approximate.FactoredDescent(2, start=start, epochs=1)) for start in ("own", B))
     np.testing.assert_array_equal(own.certificate.M, given.certificate.M)
     first, again, other = (
-        solve(problem, cm.solvers.FactoredDescent(2, start="random", random_state=seed)).certificate.M
+        solve(problem, cm.approximate.FactoredDescent(2, start="random", random_state=seed)).certificate.M
         for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, again)
     assert abs(first - other).max() > 0.0
     # Where no paper says where to start, it is random as well.
-    assert solve(triplets(Trace(2.0)), cm.solvers.FactoredDescent(5, random_state=0)).gap < 1e-3
+    assert solve(triplets(Trace(2.0)), cm.approximate.FactoredDescent(5, random_state=0)).gap < 1e-3
 
 
 def test_constant_steps_descend_or_end():
     problem = cross_modal()
     optimum = solve(problem, "low-rank-newton").upper_bound
-    small = solve(problem, cm.solvers.FactoredDescent(4, step=1e-3, epochs=4000))
+    small = solve(problem, cm.approximate.FactoredDescent(4, step=1e-3, epochs=4000))
     assert small.upper_bound == pytest.approx(optimum, rel=1e-4)
     values = [p.details["objective"] for p in small.history]
     assert values == sorted(values, reverse=True)
-    large = solve(problem, cm.solvers.FactoredDescent(4, step=10.0))
+    large = solve(problem, cm.approximate.FactoredDescent(4, step=10.0))
     assert large.status == "stalled"
     assert large.gap > 0.1
 
@@ -188,8 +188,8 @@ def test_the_printed_sign_pushes_relevant_objects_away():
     problem = cross_modal()
     optimum = solve(problem, "low-rank-newton").upper_bound
     for step in (None, 1e-3):
-        printed = solve(problem, cm.solvers.FactoredDescent(3, step=step, as_printed=True))
-        right = solve(problem, cm.solvers.FactoredDescent(3, step=step))
+        printed = solve(problem, cm.approximate.FactoredDescent(3, step=step, as_printed=True))
+        right = solve(problem, cm.approximate.FactoredDescent(3, step=step))
         assert right.history[-1].details["objective"] < 1.01 * optimum
         assert printed.history[-1].details["objective"] > 1.2 * optimum
         # The objective that is descended has its sign turned: near and far items exchanged.
@@ -199,13 +199,13 @@ def test_the_printed_sign_pushes_relevant_objects_away():
 @pytest.mark.parametrize(
     ("solver", "settings", "name"),
     [
-        (cm.solvers.FactoredDescent, {"c": 0}, "c must be"),
-        (cm.solvers.FactoredDescent, {"step": -1.0}, "step must be"),
-        (cm.solvers.FactoredDescent, {"step": "small"}, "step must be"),
-        (cm.solvers.FactoredDescent, {"accuracy": 1.0}, "accuracy must be"),
-        (cm.solvers.FactoredDescent, {"start": "zero"}, "start must be"),
-        (cm.solvers.FactoredDescent, {"as_printed": 1}, "as_printed must be"),
-        (cm.solvers.FactoredDescent, {"random_state": -1}, "random_state must be"),
+        (cm.approximate.FactoredDescent, {"c": 0}, "c must be"),
+        (cm.approximate.FactoredDescent, {"step": -1.0}, "step must be"),
+        (cm.approximate.FactoredDescent, {"step": "small"}, "step must be"),
+        (cm.approximate.FactoredDescent, {"accuracy": 1.0}, "accuracy must be"),
+        (cm.approximate.FactoredDescent, {"start": "zero"}, "start must be"),
+        (cm.approximate.FactoredDescent, {"as_printed": 1}, "as_printed must be"),
+        (cm.approximate.FactoredDescent, {"random_state": -1}, "random_state must be"),
     ],
 )
 def test_bad_settings(solver, settings, name):
@@ -222,11 +222,13 @@ def test_what_they_refuse():
     with pytest.raises(UnsupportedProblemError, match="diagonal"):
         cm.solve(triplets(Trace(1.0), diagonal=True), solver="low-rank-newton")
     with pytest.raises(UnsupportedProblemError, match="as_printed"):
-        cm.solve(triplets(Trace(1.0)), solver=cm.solvers.FactoredDescent(as_printed=True))
+        cm.solve(triplets(Trace(1.0)), solver=cm.approximate.FactoredDescent(as_printed=True))
     with pytest.raises(UnsupportedProblemError, match="not a trace"):
         cm.solve(triplets(SquaredFrobenius(1.0)), solver="factored-descent")
     with pytest.raises(InputError, match="start must be a finite array"):
-        cm.solve(instance("cross-modal, representatives"), solver=cm.solvers.FactoredDescent(2, start=np.ones((3, 4))))
+        cm.solve(
+            instance("cross-modal, representatives"), solver=cm.approximate.FactoredDescent(2, start=np.ones((3, 4)))
+        )
 
 
 class Exponential(SmoothLoss):

@@ -1,0 +1,86 @@
+"""What descents on a factor B of the metric ``B^T B`` share where the risk is one of near and far items."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.approximate.base import RandomisedSolver
+from convexmetric.approximate.batches import offered
+from convexmetric.arrays import Array
+from convexmetric.cones.factored import Images
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import PairwiseRisk
+from convexmetric.solvers.runtime import Monitor
+from convexmetric.solvers.runtime.requirements import need_full_metrics, risk_as, trace_weight
+
+__all__ = ["PairwiseFactor", "check_not_printed", "factored"]
+
+#: Largest distance between a near and a far item under a random start, in margins.
+START = 2.0
+#: Share of nonzero entries up to which points are multiplied as sparse ones.
+SPARSE_SHARE = 0.2
+
+
+@dataclass
+class PairwiseFactor:
+    """Factors of a problem's metrics: the risk by their images, and what they prove of the convex problem.
+
+    Attributes
+    ----------
+    problem : MetricProblem
+    risk : PairwiseRisk
+        Of the problem; its points become sparse where that pays.
+    monitor : Monitor
+    """
+
+    problem: MetricProblem
+    risk: PairwiseRisk
+    monitor: Monitor
+
+    def __post_init__(self) -> None:
+        given = self.risk.rankings
+        if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > SPARSE_SHARE * given.X.size:
+            return
+        rankings = copy(given)
+        rankings.X = sp.csr_array(given.X)
+        rankings.Q = rankings.X if given.Q is given.X else sp.csr_array(given.Q)
+        self.risk = PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
+
+    def images(self, B: Array) -> PairwiseRisk:
+        """The risk as a function of the factor."""
+        rankings = copy(self.risk.rankings)
+        rankings.cone = Images(B)
+        return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
+
+    def scaled(self, B: Array, margins: float = START) -> Array:
+        """A multiple of B under which the largest distance between a near and a far item is that many margins."""
+        largest = self.images(B).largest_margin(B)
+        return B * np.sqrt(margins * self.risk.margin / largest) if largest > 0.0 else B
+
+    def look(self, B: Array, width: float, /, **details: float) -> bool:
+        """Offer the metric, and the bound of the slopes of its hinges; True if the solve must stop."""
+        return offered(self.problem, self.risk, self.monitor, B.T @ B, width, **details)
+
+
+def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float]:
+    """Risk and weight of the trace of a problem for descents on a factor: a pairwise risk, full metrics, a trace."""
+    risk, reg = risk_as(problem, PairwiseRisk), trace_weight(problem)
+    need_full_metrics(problem)
+    return risk, reg
+
+
+def check_not_printed(settings: RandomisedSolver) -> None:
+    """Refuse ``as_printed``: there is no such procedure in print.
+
+    Raises
+    ------
+    InputError
+        If it is asked for.
+    """
+    if settings.as_printed:
+        raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")

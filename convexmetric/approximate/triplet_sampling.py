@@ -1,0 +1,80 @@
+r"""Comparisons drawn from rankings whose pairs are never written out.
+
+A query is drawn with probability :math:`c_q p_q n_q / \sum_q c_q p_q n_q` for its :math:`p_q` near and :math:`n_q` far
+items, then one of each uniformly: all comparisons of a query are equally likely, and a comparison is as likely as its
+weight :math:`c_q`. Far items that are "all the others" are drawn by rank: of the items that are left after taking out
+:math:`e_0 < e_1 < \dots`, the one of rank k is k plus the number of i with :math:`e_i - i \le k`.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.comparisons.rankings import Rankings
+
+__all__ = ["TripletSampler"]
+
+
+class TripletSampler:
+    """Draw triplets (query, near item, far item), independently and in proportion to their weights.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    weights : (n_q,) array
+        Weight of every comparison of a query; nonnegative, not all zero.
+    """
+
+    def __init__(self, rankings: Rankings, weights: Array) -> None:
+        self.rankings, self.relevance = rankings, rankings.relevance
+        self.n_positives = self.relevance.n_relevant.astype(np.int64)
+        self.n_negatives = self.relevance.n_irrelevant.astype(np.int64)
+        self.up_to = np.cumsum(weights * self.n_positives * self.n_negatives)
+
+    @property
+    def total(self) -> float:
+        """The sum of all weights."""
+        return float(self.up_to[-1])
+
+    def sample(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of the queries, and rows of their near and of their far items in the corpus."""
+        q = np.searchsorted(self.up_to, self.total * rng.random(size), side="right")
+        q = np.minimum(q, np.searchsorted(self.up_to, self.total))
+        relevance = self.relevance
+        positives = relevance.relevant[relevance.relevant_start[q] + rng.integers(self.n_positives[q])]
+        rank = rng.integers(self.n_negatives[q])
+        negatives = (
+            self._left(q, rank) if relevance.complement else relevance.irrelevant[relevance.irrelevant_start[q] + rank]
+        )
+        return self.rankings.rows(q), positives, negatives
+
+    def _left(self, q: np.ndarray, rank: np.ndarray) -> np.ndarray:
+        """The items of given ranks among those that are neither near nor the query itself."""
+        relevance = self.relevance
+        itself = np.full(len(q), -1) if relevance.itself is None else relevance.itself[q]
+        found = np.empty(len(q), dtype=np.int64)
+        _left_items(relevance.relevant, relevance.relevant_start[q], relevance.relevant_stop[q], itself, rank, found)
+        return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _left_items(relevant, start, stop, itself, rank, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    for t in range(found.size):
+        positives = relevant[start[t] : stop[t]]
+        out = np.empty(positives.size + 1, dtype=np.int64)
+        out[: positives.size] = positives
+        kept = positives.size
+        if itself[t] >= 0 and not (positives == itself[t]).any():
+            out[kept] = itself[t]
+            kept += 1
+        out = np.sort(out[:kept])
+        low, high = 0, kept
+        while low < high:
+            middle = (low + high) // 2
+            if out[middle] - middle <= rank[t]:
+                low = middle + 1
+            else:
+                high = middle
+        found[t] = rank[t] + low

@@ -1,0 +1,215 @@
+"""Bags of words and pairs of modalities: WebKB (CMU), Wikipedia image-text pairs, Cranfield."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from convexmetric.arguments import check_count
+from convexmetric.datasets.dataset import Dataset
+from convexmetric.datasets.reading import locate
+from convexmetric.errors import InputError
+from convexmetric.files import read_arrays, read_lines, read_mat, read_tar_xz
+from convexmetric.retrieval.judgements import Qrels
+from convexmetric.retrieval.reading import read_qrels
+
+__all__ = ["read_cranfield", "read_crossmodal", "read_webkb_cmu"]
+
+_WEBKB = "WebKB, the CMU World Wide Knowledge Base (Craven et al. 1998)"
+_TOPICS = ("course", "faculty", "project", "student")
+_UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin", "misc")
+_WORD = re.compile("[a-z0-9]+")
+#: What is taken away from a page, where it is there. A page without an empty line is all header.
+_PARTS = {
+    "page": re.compile(r"\Z"),
+    "html": re.compile(r"\A.*?(\r?\n\r?\n|\Z)", re.DOTALL),
+    "header": re.compile(r"\r?\n\r?\n.*\Z", re.DOTALL),
+}
+
+
+def read_webkb_cmu(folder: Path | None, words: str = "text", min_pages: int = 10) -> Dataset:
+    """Read the CMU version of WebKB from ``webkb-cmu/webkb_bow.npz``, or from the pages as they came.
+
+    X holds word counts, up to 4000: see the steps ``binarize`` and ``log1p`` of :func:`preprocess`. One
+    page has no word of the vocabulary. Words such as "cornell" give the university away.
+
+    With ``words="page"`` the words are those of ``webkb-cmu/webkb-pages.tar.xz``: runs of letters and digits, in
+    lower case, of whole pages, that is of the text, of the HTML with its addresses and comments, and of the header
+    that came with the page over HTTP; ``"html"`` and ``"header"`` are parts of it, after and up to the first empty
+    line. Rows are the same pages in the same order.
+
+    Parameters
+    ----------
+    folder : path or None
+    words : {"text", "page", "html", "header"}
+        Words of the text, of everything that is in a page, or of a part of that.
+    min_pages : int
+        Words of fewer pages are left out; 1 keeps all. The words of the text are those of ten pages.
+
+    Extras: ``vocab`` (words of the columns), ``university`` (int64 codes), ``university_names``, ``page``
+    (topic/university/address), ``host`` (of each page, in lower case, without a port).
+
+    Raises
+    ------
+    InputError
+        If an option is not one of these.
+    """
+    if words not in ("text", *_PARTS):
+        raise InputError(f"words must be one of text, {', '.join(_PARTS)}, got {words!r}")
+    check_count(min_pages, "min_pages")
+    if words == "text" and min_pages != 10:
+        raise InputError("min_pages is not for words of the text, which are those of ten pages")
+    return _text_words(folder) if words == "text" else _page_words(folder, words, min_pages)
+
+
+def _text_words(folder: Path | None) -> Dataset:
+    """The bag of words that comes with the pages."""
+    arrays = read_arrays(locate(folder, "webkb-cmu/webkb_bow.npz"))
+    n, d = (int(size) for size in arrays["shape"])
+    # The file keeps small unsigned integers; SciPy wants one signed type for both index arrays.
+    indices, indptr = arrays["indices"].astype(np.int32), arrays["indptr"].astype(np.int32)
+    X = csr_array((arrays["data"].astype(np.float64), indices, indptr), shape=(n, d))
+    X.check_format(full_check=True)
+    return Dataset(
+        "webkb-cmu",
+        X,
+        arrays["topic"].astype(np.int64),
+        tuple(str(name) for name in arrays["topic_names"]),
+        f"{_WEBKB}: counts of 5589 words in 4199 web pages of computer science departments, four topics.",
+        {
+            "vocab": arrays["vocab"],
+            "university": arrays["university"].astype(np.int64),
+            "university_names": tuple(str(name) for name in arrays["university_names"]),
+            "page": arrays["page"],
+            "host": _hosts(arrays["page"].tolist()),
+        },
+    )
+
+
+def _page_words(folder: Path | None, words: str, min_pages: int) -> Dataset:
+    """Words of whole pages, header and HTML, or of one of both."""
+    names: list[str] = []
+    counts: list[Counter[str]] = []
+    for name, content in read_tar_xz(locate(folder, "webkb-cmu/webkb-pages.tar.xz")):
+        root, topic, _ = name.split("/", 2)
+        if root == "webkb" and topic in _TOPICS:
+            names.append(name.removeprefix("webkb/"))
+            counts.append(Counter(_WORD.findall(_PARTS[words].sub("", content.decode("latin-1"), 1).lower())))
+    pages = Counter(word for count in counts for word in count)
+    vocab = sorted(word for word, number in pages.items() if number >= min_pages)
+    if not vocab:
+        raise InputError(f"no word is in {min_pages} pages or more; there are {len(names)} pages")
+    places = [name.split("/", 2) for name in names]
+    return Dataset(
+        "webkb-cmu",
+        _bag_of_words(counts, vocab),
+        np.array([_TOPICS.index(topic) for topic, _, _ in places], dtype=np.int64),
+        _TOPICS,
+        f"{_WEBKB}: counts of words in web pages ({words}) of computer science departments, four topics.",
+        {
+            "vocab": np.array(vocab),
+            "university": np.array([_UNIVERSITIES.index(name) for _, name, _ in places], dtype=np.int64),
+            "university_names": _UNIVERSITIES,
+            "page": np.array(names),
+            "host": _hosts(names),
+        },
+    )
+
+
+def _bag_of_words(counts: list[Counter[str]], vocab: list[str]) -> csr_array:
+    """Counts of the words of a vocabulary, a row each."""
+    column = {word: f for f, word in enumerate(vocab)}
+    rows = [sorted((column[word], number) for word, number in count.items() if word in column) for count in counts]
+    entries = np.array([entry for row in rows for entry in row], dtype=np.int64).reshape(-1, 2)
+    indptr = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int32)
+    data, indices = entries[:, 1].astype(np.float64), entries[:, 0].astype(np.int32)
+    return csr_array((data, indices, indptr), shape=(len(rows), len(vocab)))
+
+
+def _hosts(pages: list[str]) -> NDArray[Any]:
+    """Hosts of pages topic/university/address, where an address has ``^`` for ``/`` and perhaps ``_`` before a port."""
+    return np.array([re.split("[:_]", page.split("/", 2)[2].split("^")[2])[0].lower() for page in pages])
+
+
+def read_crossmodal(folder: Path | None) -> Dataset:
+    """Read the Wikipedia image-text pairs from the files of ``wikipedia-crossmodal/``.
+
+    X has the images (128 SIFT words, rows sum to 1), training pairs first. Extras: ``text`` (n x 10 topic
+    proportions, rows sum to 1, in the order of X), ``train`` and ``test`` (row numbers), ``text_id``,
+    ``image_id``.
+    """
+    place = "wikipedia-crossmodal/"
+    images, texts = [], []
+    names = read_lines(locate(folder, place + "categories.list"))
+    mat = locate(folder, place + "raw_features.mat")
+    rows: list[list[str]] = []
+    for part, suffix in (("train", "tr"), ("test", "te")):
+        rows += [line.split("\t") for line in read_lines(locate(folder, f"{place}{part}set_txt_img_cat.list"))]
+        image, text = read_mat(mat, f"I_{suffix}", f"T_{suffix}")
+        images.append(image)
+        texts.append(text)
+    n_train = len(images[0])
+    X = np.ascontiguousarray(np.concatenate(images), dtype=np.float64)
+    return Dataset(
+        "wikipedia-crossmodal",
+        X,
+        np.array([int(row[2]) - 1 for row in rows], dtype=np.int64),
+        tuple(names),
+        "Wikipedia featured articles (Rasiwasia et al., ACM MM 2010): 2866 image-text pairs of ten "
+        "categories, images as 128 SIFT words and texts as 10 topics.",
+        {
+            "text": np.ascontiguousarray(np.concatenate(texts), dtype=np.float64),
+            "train": np.arange(n_train),
+            "test": np.arange(n_train, len(X)),
+            "text_id": np.array([row[0] for row in rows]),
+            "image_id": np.array([row[1] for row in rows]),
+        },
+    )
+
+
+def read_cranfield(folder: Path | None) -> Dataset:
+    """Read the Cranfield collection from the files ``cran.all.1400``, ``cran.qry`` and ``cranqrel`` in ``cranfield/``.
+
+    X holds counts of the words of abstracts with title, authors and source, without the English stop words of
+    scikit-learn: see its ``TfidfTransformer``. Abstract 471 is empty.
+
+    Extras: ``queries`` (counts of the same words in the 225 questions), ``qrels`` (every judged pair, of degree 1, by
+    rows of both, from 0), ``codes`` (int64, of each pair: 1, complete answer, to 4, minimal interest; -1 for the
+    document that the question was written from), ``texts`` and ``questions`` (tuples), ``vocab``.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts, questions = (_smart(locate(folder, f"cranfield/{name}")) for name in ("cran.all.1400", "cran.qry"))
+    words = CountVectorizer(stop_words="english", dtype=np.float64).fit(texts)
+    # Questions are judged by their place, whatever number the file gives them.
+    judged = read_qrels(locate(folder, "cranfield/cranqrel"))
+    pairs = ((judged.queries, judged.query), (judged.documents, judged.document))
+    rows = [np.array(names, dtype=np.int64)[code] - 1 for names, code in pairs]
+    return Dataset(
+        "cranfield",
+        csr_array(words.transform(texts)),
+        None,
+        (),
+        "Cranfield collection (Cleverdon 1967): words of 1400 abstracts on aerodynamics, 225 questions, and which "
+        "abstracts answer them.",
+        {
+            "queries": csr_array(words.transform(questions)),
+            "qrels": Qrels.from_lists(rows[0].tolist(), rows[1].tolist(), [1] * len(judged)),
+            "codes": judged.degree,
+            "texts": tuple(texts),
+            "questions": tuple(questions),
+            "vocab": words.get_feature_names_out(),
+        },
+    )
+
+
+def _smart(path: Path) -> list[str]:
+    """The texts of a file of the SMART system, without the names of their fields."""
+    entries = re.split(r"^\.I ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.MULTILINE) for entry in entries]

@@ -1,0 +1,396 @@
+"""How a solver came to its metric: the certified distance of its iterates from the optimum, against time and passes.
+
+Any solver can be watched in one of two ways. As a Python callable::
+
+    def my_solver(problem, record):
+        M = np.eye(problem.cone.d)
+        for epoch in range(50):
+            M = one_epoch(problem, M)
+            record(M, passes=epoch + 1)
+
+    trail = cm.bench.trace(problem, my_solver, reference=solution, max_seconds=10)
+
+The clock stands still while an iterate is evaluated. Or by its iterates, in memory or in a file
+(:func:`~convexmetric.bench.audit_iterates`, :func:`~convexmetric.audits.metric_files.read_iterates`). A
+:class:`~convexmetric.Solution` has a trail as well (:meth:`~convexmetric.bench.AuditTrail.of_solution`), so that
+exact, stochastic and foreign solvers go on one plot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import checked_weight
+from convexmetric.arrays import Array, real_array
+from convexmetric.audits.verdict import Reference, projected, reference_of
+from convexmetric.certificates import Certificate, relative_gap
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Solution
+
+__all__ = ["AuditTrail", "Recorder", "audit_iterates", "trace"]
+
+#: Suboptimalities whose first time is told.
+MILESTONES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
+
+
+@dataclass(frozen=True)
+class AuditTrail:
+    """Iterates of a solver, judged.
+
+    Attributes
+    ----------
+    name : str
+        Of the solver.
+    seconds : (T,) array
+        Time at every iterate, without that of judging; not a number where it is not known.
+    passes : (T,) array
+        Passes over the data; the number of the iterate, from 1 on, where the solver does not say.
+    unit : str
+        What ``passes`` counts: ``"passes"``, ``"iterates"`` or ``"iterations"``.
+    objectives : (T,) array
+        Of each iterate, projected on the cone where it is outside; infinite where it violates hard margins.
+    violations : (T,) array
+        By how much the smallest eigenvalue (or weight) of each is below zero; zero where that is rounding.
+    lower_bound : float
+        Certified by the reference.
+    reference_gap : float
+        Relative gap of the reference; infinite where it is no more than a bound.
+    M : array or None
+        The best iterate, projected; None if there is none.
+    error : str
+        What ended the solver early: its exception in words, ``"time is up"``, ``"interrupted"``; empty if nothing did.
+    """
+
+    name: str
+    seconds: Array = field(repr=False)
+    passes: Array = field(repr=False)
+    unit: str
+    objectives: Array = field(repr=False)
+    violations: Array = field(repr=False)
+    lower_bound: float
+    reference_gap: float = np.inf
+    M: Array | None = field(default=None, repr=False)
+    error: str = ""
+
+    def __len__(self) -> int:
+        return len(self.objectives)
+
+    @property
+    def suboptimality(self) -> Array:
+        """``(f(M_k) - bound) / max(|f(M_k)|, |bound|)`` of each iterate."""
+        return np.array([relative_gap(value, self.lower_bound) for value in self.objectives])
+
+    @property
+    def best_so_far(self) -> Array:
+        """The smallest suboptimality up to each iterate."""
+        return np.minimum.accumulate(self.suboptimality)
+
+    def first_within(self, suboptimality: float) -> int | None:
+        """The first iterate that is at most so far from optimal; None if there is none."""
+        near = np.flatnonzero(self.suboptimality <= suboptimality)
+        return int(near[0]) if near.size else None
+
+    @classmethod
+    def of_solution(
+        cls,
+        solution: Solution,
+        reference: Solution | Certificate | Reference | float | None = None,
+        name: str | None = None,
+    ) -> AuditTrail:
+        """The trail of one of our solvers: its best metric after each iteration.
+
+        Parameters
+        ----------
+        solution : Solution
+        reference : Solution, Certificate, Reference or float, optional
+            By default the solution itself.
+        name : str, optional
+            By default that of the solver.
+
+        Raises
+        ------
+        InputError
+            If the solution has no history, or the reference proves nothing.
+        """
+        if not isinstance(solution, Solution):
+            raise InputError(f"solution must be a Solution, got {type(solution).__name__}")
+        if not solution.history:
+            raise InputError("solution has no history")
+        against = reference_of(solution.problem, solution if reference is None else reference)
+        rows = [(p.seconds, p.iteration, p.upper_bound) for p in solution.history]
+        seconds, passes, objectives = np.array(rows, dtype=np.float64).T
+        name = solution.solver if name is None else name
+        return cls(
+            name, seconds, passes, solution.unit, objectives, np.zeros_like(objectives), against.lower_bound,
+            against.gap, solution.certificate.M,
+        )  # fmt: skip
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Names and values of the facts, for tables."""
+        rows = [("iterates", str(len(self)))]
+        if len(self):
+            best = int(np.argmin(self.objectives))
+            subopt = self.suboptimality
+            rows += [
+                ("first", f"objective {self.objectives[0]:.8g}, suboptimality {subopt[0]:.3g}"),
+                ("last", f"objective {self.objectives[-1]:.8g}, suboptimality {subopt[-1]:.3g}{self._when(-1)}"),
+                ("best", f"objective {self.objectives[best]:.8g}, suboptimality {subopt[best]:.3g}{self._when(best)}"),
+            ]
+            for milestone in MILESTONES:
+                first = self.first_within(milestone)
+                if first is not None:
+                    rows.append((f"within {milestone:.0e}", f"from iterate {first + 1} on{self._when(first)}"))
+            outside = int(np.sum(self.violations > 0.0))
+            if outside:
+                rows.append(("outside the cone", f"{outside} iterates, judged by their projections"))
+        rows.append(("certified optimum >=", f"{self.lower_bound:.10g}"))
+        if self.error:
+            rows.append(("ended by", self.error))
+        return rows
+
+    def _when(self, k: int) -> str:
+        words = []
+        if self.unit != "iterates":
+            words.append(f"{self.passes[k]:g} {self.unit}")
+        if np.isfinite(self.seconds[k]):
+            words.append(f"{self.seconds[k]:.3g} s")
+        return f" ({', '.join(words)})" if words else ""
+
+    def __str__(self) -> str:
+        return "\n".join([self.name, *(f"{name:21}{value}" for name, value in self.rows())])
+
+
+class TimeIsUpError(Exception):
+    """Leaves a solver whose time is up."""
+
+
+class Recorder:
+    """What a watched solver calls with every iterate, ``record(M, passes=...)``.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    max_seconds : float, optional
+        Budget of the solver; a call after that ends it by an exception.
+    """
+
+    def __init__(self, problem: MetricProblem, max_seconds: float | None = None) -> None:
+        self.problem, self.max_seconds = problem, max_seconds
+        self.rows: list[tuple[float, float, float, float]] = []
+        self.M: Array | None = None
+        self._best = np.inf
+        self._start, self._judging = perf_counter(), 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time of the solver so far, without that of judging."""
+        # Differences of clocks round: time must not run backwards by that.
+        return max(perf_counter() - self._start - self._judging, self.rows[-1][0] if self.rows else 0.0)
+
+    def __call__(self, M: ArrayLike, passes: float | None = None) -> None:
+        """Judge an iterate; the clock stands still meanwhile.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape or entries that are not finite, or passes is not a number.
+        """
+        now = self.seconds
+        try:
+            count = np.nan if passes is None else _count(passes)
+            value, violation, judged = _judged(self.problem, M)
+            if self.M is None or value < self._best:
+                # The solver may go on in the same array.
+                self.M, self._best = np.array(judged), value
+            self.rows.append((now, count, value, violation))
+        finally:
+            self._judging += self.seconds - now
+        if self.max_seconds is not None and now >= self.max_seconds:
+            raise TimeIsUpError
+
+    def trail(self, name: str, against: Reference, error: str = "") -> AuditTrail:
+        """What was recorded so far."""
+        seconds, passes, objectives, violations = np.array(self.rows, dtype=np.float64).reshape(-1, 4).T
+        return _trail(name, seconds, passes, objectives, violations, self.M, against, error)
+
+
+ForeignSolver = Callable[[MetricProblem, Recorder], Any]
+"""A solver to be watched: it records its iterates, or yields them, or returns a metric."""
+
+
+def trace(
+    problem: MetricProblem,
+    solver: ForeignSolver,
+    reference: Solution | Certificate | Reference | float | None = None,
+    max_seconds: float | None = None,
+    name: str | None = None,
+) -> AuditTrail:
+    """Watch a solver: run it, and judge every iterate it shows.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        What it is to solve.
+    solver : callable
+        Called as ``solver(problem, record)``. It shows iterates by ``record(M)`` or ``record(M, passes=...)``, or by
+        yielding ``M`` or ``(M, passes)``; a metric that it returns is its last iterate. M is a matrix ``(d, d)``, or
+        weights ``(d,)`` of a diagonal metric. ``record.seconds`` is its time so far.
+    reference : Solution, Certificate, Reference or float, optional
+        Where the lower bound comes from; by default the problem is solved to 1e-6 first, outside the clock.
+    max_seconds : float, optional
+        Budget. The first iterate after that ends the solver, by an exception in ``record``; a solver that shows nothing
+        is not ended.
+    name : str, optional
+        By default that of the callable.
+
+    Returns
+    -------
+    AuditTrail
+        Of all iterates until then, also if the solver failed or was interrupted (see its ``error``).
+
+    Raises
+    ------
+    InputError
+        If the solver is not callable, the budget is not positive, or the reference proves nothing.
+    """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    if not callable(solver):
+        raise InputError(f"solver must be a callable of the problem and record, got {type(solver).__name__}")
+    budget = None if max_seconds is None else checked_weight(max_seconds, "max_seconds")
+    against = reference_of(problem, reference)
+    # What is compiled at the first evaluation is nobody's time.
+    problem.value(problem.cone.identity())
+    record = Recorder(problem, budget)
+    error = ""
+    try:
+        _run(solver, problem, record)
+    except TimeIsUpError:
+        error = "time is up"
+    except KeyboardInterrupt:
+        error = "interrupted"
+    except Exception as failure:
+        error = f"{type(failure).__name__}: {failure}"
+    return record.trail(
+        str(getattr(solver, "__name__", type(solver).__name__)) if name is None else name, against, error
+    )
+
+
+def audit_iterates(
+    problem: MetricProblem,
+    iterates: Iterable[ArrayLike],
+    seconds: ArrayLike | None = None,
+    passes: ArrayLike | None = None,
+    reference: Solution | Certificate | Reference | float | None = None,
+    name: str = "iterates",
+) -> AuditTrail:
+    """Judge iterates from anywhere.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        What they were meant to solve.
+    iterates : (T, d, d) or (T, d) array, or iterable of metrics
+        In order.
+    seconds, passes : (T,) array, optional
+        Time and passes over the data at each; they do not decrease.
+    reference : Solution, Certificate, Reference or float, optional
+        Where the lower bound comes from; by default the problem is solved to 1e-6 first.
+    name : str
+        Of the solver.
+
+    Returns
+    -------
+    AuditTrail
+        Of all iterates, in order.
+
+    Raises
+    ------
+    InputError
+        If there is no iterate, one is malformed (the message says which), or seconds or passes do not fit.
+    """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    if isinstance(iterates, str | bytes | Mapping) or not isinstance(iterates, Iterable):
+        raise InputError(f"iterates must be an array (T, d, d) or (T, d) or a list, got {type(iterates).__name__}")
+    against = reference_of(problem, reference)
+    objectives, violations, best = _judged_all(problem, iterates)
+    count = len(objectives)
+    at = _ascending(seconds, "seconds", count), _ascending(passes, "passes", count)
+    return _trail(name, *at, objectives, violations, best, against, "")
+
+
+def _judged_all(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> tuple[Array, Array, Array]:
+    """Objectives and violations of all iterates, and the best of them."""
+    objectives, violations, best = [], [], None
+    for k, M in enumerate(iterates):
+        try:
+            value, violation, judged = _judged(problem, M)
+        except InputError as error:
+            raise InputError(f"iterates[{k}]: {error}") from error
+        if best is None or value < min(objectives):
+            best = np.array(judged)
+        objectives.append(value)
+        violations.append(violation)
+    if best is None:
+        raise InputError("iterates is empty")
+    return np.array(objectives), np.array(violations), best
+
+
+def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> None:
+    result = solver(problem, record)
+    if isinstance(result, Iterator):
+        for shown in result:
+            if isinstance(shown, tuple) and len(shown) == 2:
+                record(shown[0], passes=shown[1])
+            else:
+                record(shown)
+    elif isinstance(result, np.ndarray):
+        record(result)
+
+
+def _judged(problem: MetricProblem, M: ArrayLike) -> tuple[float, float, Array]:
+    """Objective at the projection, how far outside of the cone it was, and the projection."""
+    judged, smallest, inside = projected(problem, problem.from_features(M))
+    return problem.value(judged), 0.0 if inside else -smallest, judged
+
+
+def _trail(
+    name: str,
+    seconds: Array,
+    passes: Array,
+    objectives: Array,
+    violations: Array,
+    M: Array | None,
+    against: Reference,
+    error: str,
+) -> AuditTrail:
+    known = bool(np.isfinite(passes).all()) and passes.size > 0
+    counted = passes if known else np.arange(1.0, objectives.size + 1.0)
+    unit = "passes" if known else "iterates"
+    return AuditTrail(name, seconds, counted, unit, objectives, violations, against.lower_bound, against.gap, M, error)
+
+
+def _ascending(values: ArrayLike | None, name: str, count: int) -> Array:
+    if values is None:
+        return np.full(count, np.nan)
+    array = real_array(values, name).ravel()
+    if array.size != count:
+        raise InputError(f"{name} must have one entry an iterate: there are {count}, got {array.size}")
+    if not np.isfinite(array).all() or array.min() < 0.0 or (np.diff(array) < 0.0).any():
+        raise InputError(f"{name} must be finite, nonnegative numbers that do not decrease")
+    return array
+
+
+def _count(passes: float) -> float:
+    if isinstance(passes, bool) or not isinstance(passes, Real) or not np.isfinite(passes) or passes < 0:
+        raise InputError(f"passes must be a nonnegative number, got {passes!r}")
+    return float(passes)

@@ -1,0 +1,130 @@
+"""Certified suboptimality of solvers along their iterates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from numpy.typing import NDArray
+
+from convexmetric.bench import AuditTrail
+from convexmetric.errors import InputError
+from convexmetric.plotting.axes import (
+    COLOURS,
+    MARKERS,
+    plain,
+    text_of,
+)
+
+__all__ = ["plot_trails"]
+
+#: Ends of trails farther apart than this factor are drawn on a logarithmic axis.
+SPREAD = 5.0
+#: What a trail did before this share of its time is not worth half of the axis.
+START = 30.0
+#: Suboptimality below which a logarithmic axis would show rounding.
+FLOOR = 1e-12
+
+
+def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
+    """Certified suboptimality of several solvers against seconds and against passes, on logarithmic axes.
+
+    Lines are the best so far; dots are single iterates. The grey floor is the reference's own gap, below which nothing
+    can be told apart. Trails without seconds are in the second panel only.
+
+    Parameters
+    ----------
+    trails : sequence of AuditTrail
+        With their name as label.
+    axes : two Axes, optional
+
+    Returns
+    -------
+    tuple of two Axes
+
+    Raises
+    ------
+    InputError
+        If there is no trail, one has no iterate, or there are not two axes.
+    """
+    trails = list(trails)
+    if not trails or not all(isinstance(trail, AuditTrail) and len(trail) for trail in trails):
+        raise InputError("trails must be AuditTrail objects with an iterate each, at least one")
+    if axes is None:
+        figure = Figure(figsize=(11.0, 4.6), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+        axes = [figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)]
+    if len(axes) != 2:
+        raise InputError(f"axes must be two, one for seconds and one for passes, got {len(axes)}")
+    gaps = [trail.reference_gap for trail in trails if np.isfinite(trail.reference_gap) and trail.reference_gap > 0.0]
+    floor = max(max(gaps, default=0.0), FLOOR)
+    reach = [_draw(trail, axes, COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], floor)
+             for k, trail in enumerate(trails)]  # fmt: skip
+    lowest, highest = min(low for low, _ in reach), max(high for _, high in reach)
+    for ax, label, values in zip(
+        axes, ("seconds", _unit_label(trails)), ([t.seconds for t in trails], [t.passes for t in trails]), strict=True
+    ):
+        ax.set_yscale("log")
+        if gaps:
+            _shade(ax, floor)
+        ax.set_ylim(min(lowest, floor) / (3.0 if gaps else 1.5), highest * 2.0)
+        _limit(ax, [v for v in values if np.isfinite(v).all()])
+        ax.set_xlabel(label)
+        ax.set_ylabel("suboptimality, at most")
+        plain(ax)
+    axes[1].set_ylabel("")
+    axes[1].legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="best")
+    return axes[0], axes[1]
+
+
+def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, floor: float) -> tuple[float, float]:
+    """Draw one trail in both panels; its lowest and its highest value."""
+    each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
+    finite = np.isfinite(each)
+    lowest, size = floor, 3.5 if len(trail) <= 60 else 2.0
+    # Alone a point is no line.
+    alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
+    for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
+        if np.isfinite(at).all():
+            ax.plot(at[finite], each[finite], ls="", marker=marker, ms=size, color=colour, alpha=0.45)
+            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, lw=1.8,
+                    label=_trail_label(trail), **alone)  # fmt: skip
+            lowest = min(lowest, float(best.min()))
+    return lowest, float(each[finite].max(initial=floor))
+
+
+def _shade(ax: Axes, floor: float) -> None:
+    """What is below the reference's own gap."""
+    ax.axhspan(floor / 3.0, floor, color="#E3E3E3", lw=0, zorder=0)
+    ax.annotate(
+        f"the reference's own gap, {floor:.0e}", (0.99, floor), xycoords=("axes fraction", "data"),
+        xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize="x-small", color="#555555",
+    )  # fmt: skip
+
+
+def _limit(ax: Axes, known: Sequence[NDArray[Any]]) -> None:
+    """The axis of seconds or passes, for those of the trails that have them."""
+    ends = [float(v[-1]) for v in known]
+    if known and max(ends) > SPREAD * min(ends):
+        # Solvers of different speed are not seen side by side otherwise; the start at zero is left out.
+        positive = np.concatenate(known)
+        ax.set_xscale("log")
+        first = float(positive[positive > 0.0].min(initial=max(ends)))
+        ax.set_xlim(left=max(first, min(ends) / START) / 1.3)
+    elif known:
+        ax.set_xlim(left=0.0)
+    else:
+        ax.set_xticks([])
+        ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color="#555555")
+
+
+def _trail_label(trail: AuditTrail) -> str:
+    return text_of(f"{trail.name} ({trail.error})" if trail.error and len(trail.error) <= 30 else trail.name)
+
+
+def _unit_label(trails: Sequence[AuditTrail]) -> str:
+    units = list(dict.fromkeys(trail.unit for trail in trails))
+    return " or ".join(units)

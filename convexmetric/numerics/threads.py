@@ -1,0 +1,171 @@
+"""As many threads as the work is worth.
+
+Solves of small problems are thousands of small matrix products. Handing each to many threads costs more than the
+product: at d = 13, four threads take five times as long as one, and far longer on a busy machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numba
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from convexmetric.deadline import check_deadline, until_deadline
+
+__all__ = [
+    "THREAD_VARIABLES",
+    "blas_threads_for",
+    "limit_threads",
+    "one_thread",
+    "openmp_threads_for",
+    "over_rows",
+    "shared_cores",
+]
+
+#: Variables that say how many threads a library takes; read when it is loaded.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+
+#: Multiplications in one product from which a second thread pays, and from which all do.
+TWO_THREADS, ALL_THREADS = 2e7, 2e9
+#: Numbers that a compiled loop goes through from which threads are worth starting: some milliseconds of work.
+LOOP_THREADS = 400_000
+#: Numbers that a loop goes through without a look at the time: some tenths of a second.
+MOST_NUMBERS = 10_000_000
+#: Blocks of rows for each of these threads, so that none waits long for the last.
+BLOCKS_A_THREAD = 8
+#: Numbers that a loop of OpenMP reads over and over from which more than one thread pays.
+OPENMP_THREADS = 1_000_000
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="openmp")
+
+
+def _at_most(threads: int) -> AbstractContextManager[Any]:
+    """A limit on BLAS that raises no limit that is set."""
+    allowed = max((library.num_threads for library in _controller().lib_controllers), default=1)
+    return _controller().limit(limits=min(threads, allowed))
+
+
+@contextmanager
+def blas_threads_for(work: float) -> Iterator[None]:
+    """Limit BLAS while products of ``work`` multiplications are done; never raise a limit that is set."""
+    if work >= ALL_THREADS:
+        yield
+        return
+    with _at_most(1 if work < TWO_THREADS else 2):
+        yield
+
+
+@contextmanager
+def shared_cores() -> Iterator[None]:
+    """Half of the cores for BLAS and the others for compiled loops; never raise a limit that is set.
+
+    Threads of BLAS wait for the next product by spinning, for some hundredths of a second, in the way of the loops that
+    follow. With four threads for each on four cores thirty solves and audits of triplets took 91 s, with two for each
+    16 s. The thread that calls BLAS does not spin, so that loops have one more than BLAS leaves.
+    """
+    cores = os.cpu_count() or 2
+    half = max(1, cores // 2)
+    loops = numba.get_num_threads()
+    numba.set_num_threads(min(cores - half + 1, loops))
+    try:
+        with _at_most(half):
+            yield
+    finally:
+        numba.set_num_threads(loops)
+
+
+def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments: Any) -> None:
+    """``compiled(begin, end, *arguments)`` for all rows, block by block where they are many, in numba's threads.
+
+    A loop that numba itself is to share among threads takes several times as long to compile.
+
+    Parameters
+    ----------
+    compiled : callable
+        Releases the interpreter's lock. What it does to a row must not depend on other rows: then the result does not
+        depend on threads.
+    rows, numbers : int
+        How many rows there are, and how many numbers are gone through.
+    *arguments
+        Passed on.
+
+    Raises
+    ------
+    OutOfTime
+        If the time is out, before it begins or between blocks.
+    """
+    threads = numba.get_num_threads() if numbers >= LOOP_THREADS else 1
+    blocks = min(rows, max(BLOCKS_A_THREAD * threads if threads > 1 else 1, -(-numbers // MOST_NUMBERS)))
+    starts = [rows * block // max(1, blocks) for block in range(blocks + 1)]
+    if threads == 1 or blocks < 2:
+        for ends in until_deadline(pairwise(starts)):
+            compiled(*ends, *arguments)
+        return
+    check_deadline()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for done in until_deadline([pool.submit(compiled, *ends, *arguments) for ends in pairwise(starts)]):
+                done.result()
+        except BaseException:
+            # The time is out, or Ctrl-C: what has not begun need not.
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for BLAS and for compiled loops: for a task that shares a machine with others.
+
+    The limit of BLAS is one of the process. Where threads do tasks side by side the thread that started them should
+    hold it meanwhile, so that it stays when one of them ends.
+    """
+    loops = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with _at_most(1):
+            yield
+    finally:
+        numba.set_num_threads(loops)
+
+
+@contextmanager
+def openmp_threads_for(numbers: int) -> Iterator[None]:
+    """One OpenMP thread for a loop over so few numbers; never raise a limit that is set.
+
+    On a busy machine hundreds of small k-means took thirty times as long with four threads as with one.
+    """
+    if numbers >= OPENMP_THREADS:
+        yield
+        return
+    with _openmp().limit(limits=1):
+        yield
+
+
+def limit_threads(threads: int) -> None:
+    """Limit BLAS, OpenMP and numba, here and in processes started from here."""
+    for name in THREAD_VARIABLES:
+        os.environ[name] = str(threads)
+    # First numba, which loads its threading library here; then what is loaded. A library that comes later, as
+    # CVXOPT's own BLAS may, reads the environment.
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    threadpool_limits(threads)

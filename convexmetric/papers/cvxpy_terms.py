@@ -1,0 +1,44 @@
+"""The words in which papers write their programs; all else in them is CVXPY.
+
+:func:`given` names a number of the data, and :func:`inner` is the inner product of two metrics.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from convexmetric.errors import InputError
+from convexmetric.imports import cvxpy as cp
+
+__all__ = ["COMPARISONS_LIMIT", "check_size", "given", "inner"]
+
+#: Comparisons, or rankings, up to which a program is written out: CVXPY takes some milliseconds for each.
+COMPARISONS_LIMIT = 1_000
+
+
+def given(name: str, value: Any, **attributes: bool) -> cp.Parameter:
+    """A number, a vector or a matrix of the data as a CVXPY parameter with the name that it has in the paper."""
+    array = np.asarray(value, dtype=np.float64)
+    return cp.Parameter(array.shape, name=name, value=array, **attributes)
+
+
+def inner(D: cp.Expression, M: cp.Expression) -> cp.Expression:
+    """``<D, M>``, the sum of the entries of ``D * M``: ``tr(D M)`` of symmetric matrices."""
+    return cp.sum(cp.multiply(D, M))
+
+
+def check_size(count: int, what: str, otherwise: str = "") -> None:
+    """Refuse to write out more than ``COMPARISONS_LIMIT`` of something.
+
+    Raises
+    ------
+    InputError
+        If there are more.
+    """
+    if count > COMPARISONS_LIMIT:
+        raise InputError(
+            f"the program has {count} {what}, too many to write out one by one (at most {COMPARISONS_LIMIT}): take "
+            f"fewer points, {otherwise}or the compiled statement(), in which all of them are one constraint"
+        )

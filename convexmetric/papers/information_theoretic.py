@@ -1,0 +1,182 @@
+r"""Information-theoretic metric learning (Davis, Kulis, Jain, Sra & Dhillon, ICML 2007).
+
+.. math::
+   \min_{A \succeq 0, \; \xi} \quad & D_{\ell d}(A, A_0)
+   + \gamma \, D_{\ell d}(\mathrm{diag}\,\xi, \mathrm{diag}\,\xi_0) \\
+   \text{s.t.} \quad & d_A(x_i, x_j) \le \xi_{ij} \quad (i, j) \in S, \qquad
+   d_A(x_i, x_j) \ge \xi_{ij} \quad (i, j) \in D
+
+=================  ==========================================================================================
+A, A_0             the metric, and the one known before; d_A(x, x') = (x - x')^T A (x - x')
+S, D               similar and dissimilar pairs
+xi_0               u for similar pairs and l for dissimilar ones: what distances should be at most, at least
+gamma              weight of the slacks
+D_ld(A, A_0)       tr(A A_0^-1) - log det(A A_0^-1) - d, the log-determinant divergence
+=================  ==========================================================================================
+
+Eliminating each slack gives :math:`\gamma h(d / u)` for similar pairs farther than u, and :math:`\gamma h(d / l)` for
+dissimilar ones nearer than l, with :math:`h(t) = t - \ln t - 1`
+(:class:`~convexmetric.losses.ItakuraSaito`, :class:`~convexmetric.regularizers.LogDet`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import check_flag, checked_weight
+from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.points import Checked, as_points, as_rows
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.imports import cvxpy as cp
+from convexmetric.losses import ItakuraSaito
+from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.papers.pair_margin import balanced_pairs
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import LogDet
+from convexmetric.risks import SeparableRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
+
+__all__ = ["InformationTheoreticProblem"]
+
+#: Percentiles of the distances of random pairs that the paper takes for u and l.
+NEAR, FAR = 5.0, 95.0
+
+
+class InformationTheoreticProblem(MetricProblem):
+    """Learn a metric near a given one under which similar pairs are near and dissimilar ones far.
+
+    Parameters
+    ----------
+    X : (n, d) array
+        Points in rows.
+    pairs : (m, 2) int array
+        Rows (i, j).
+    r : (m,) array
+        1 for similar pairs, -1 for dissimilar ones, which must be of different points.
+    u, l : float
+        What squared distances of similar pairs should be at most, and of dissimilar ones at least.
+    gamma : float
+        Weight of the slacks.
+    prior : "identity" or array
+        A_0, positive definite; weights, where ``diagonal``.
+    diagonal : bool
+        Learn one weight a feature instead of a matrix.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or points of a dissimilar pair are the same.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.InformationTheoreticProblem.from_labels(iris.X, iris.y, 200, random_state=0)
+    >>> solution = cm.solve(problem)
+    >>> solution.status, solution.rank
+    ('optimal', 4)
+    """
+
+    letter: ClassVar[str] = "A"
+    fixed_weights: ClassVar[tuple[str, ...]] = ("gamma",)
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        pairs: ArrayLike,
+        r: ArrayLike,
+        u: float = 1.0,
+        l: float = 2.0,  # noqa: E741 - the paper's letter
+        gamma: float = 1.0,
+        prior: ArrayLike | str = "identity",
+        diagonal: bool = False,
+    ) -> None:
+        check_flag(diagonal, "diagonal")
+        points, kinds = as_points(X, sparse=diagonal), np.asarray(r)
+        cone: Cone = (NonnegativeDiagonal if diagonal else PSDCone)(points.shape[1])
+        if isinstance(prior, str) and prior != "identity":
+            raise InputError(f"prior must be 'identity' or a metric, got {prior!r}")
+        self.u, self.l, self.gamma = checked_weight(u, "u"), checked_weight(l, "l"), checked_weight(gamma, "gamma")
+        if kinds.shape != (len(np.asarray(pairs)),) or not np.isin(kinds, (1, -1)).all():
+            raise InputError("r must have 1 or -1 for each pair: similar or dissimilar")
+        # A margin is minus the distance of a similar pair, and the distance of a dissimilar one.
+        signs = np.where(kinds == 1, -1.0, 1.0)
+        compared = PairDistances(Checked(points), pairs, signs, cone)
+        same = (np.abs(compared.differences(slice(None))).sum(axis=1) == 0.0) & (signs > 0.0)
+        if same.any():
+            raise InputError(f"pair {int(np.argmax(same))} is dissimilar, but its points are the same: leave it out")
+        loss = ItakuraSaito(self.gamma, np.where(signs < 0.0, self.u, self.l), signs)
+        A0 = cone.identity() if isinstance(prior, str) else cone.element(prior, "prior")
+        super().__init__(SeparableRisk(compared, loss), LogDet(A0))
+        self.comparisons, self.signs = compared, signs
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        count: int,
+        gamma: float = 1.0,
+        prior: ArrayLike | str = "identity",
+        diagonal: bool = False,
+        random_state: Any = None,
+    ) -> InformationTheoreticProblem:
+        """Random pairs, half of them of one label; u and l are percentiles 5 and 95 of their distances.
+
+        Pairs of the same point, and dissimilar ones at distance zero, are left out.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed.
+        """
+        points = as_points(X, sparse=diagonal)
+        pairs, r = balanced_pairs(y, count, random_state)
+        d = NonnegativeDiagonal(points.shape[1]).quadratic_forms(
+            points[pairs[:, 0]] - points[pairs[:, 1]], np.ones(points.shape[1])
+        )
+        kept = (d > 0.0) | (r == 1)
+        u, l = np.percentile(d[kept], (NEAR, FAR))  # noqa: E741
+        checked: Any = Checked(points)
+        return cls(checked, pairs[kept], r[kept], float(u), float(l), gamma, prior, diagonal)
+
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a constraint for every pair.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write them out.
+        """
+        check_size(len(self.comparisons), "pairs")
+        A, in_cone = self.cone.variable(self.letter)
+        gamma, xi0 = given("gamma", self.gamma, nonneg=True), np.where(self.signs < 0.0, self.u, self.l)
+        xi = cp.Variable(len(xi0), name="xi")
+        slacks = cp.sum(cp.multiply(1.0 / xi0, xi) - cp.log(cp.multiply(1.0 / xi0, xi)) - 1.0)
+        X, constraints = as_rows(self.comparisons.X), []
+        for t, (i, j) in enumerate(self.comparisons.pairs.tolist()):
+            v = X[i] - X[j]
+            distance = inner(given(f"Q[{i}, {j}]", self.cone.outer(v)), A)
+            constraints.append(distance <= xi[t] if self.signs[t] < 0.0 else distance >= xi[t])
+        return self._program(self.regularizer.base.expression(A, self.cone) + gamma * slacks, constraints + in_cone, A)
+
+    def __str__(self) -> str:
+        similar = int((self.signs < 0.0).sum())
+        dissimilar = len(self.signs) - similar
+        return (
+            f"Information-theoretic metric learning (Davis et al. 2007)\n"
+            f"\n"
+            f"  minimise    {self.regularizer.text('A')} + gamma D_ld(xi, xi0)\n"
+            f"  subject to  d_A <= xi for similar pairs, d_A >= xi for dissimilar ones\n"
+            f"              A {'diagonal and nonnegative' if self.cone.diagonal else 'positive semidefinite'}\n"
+            f"\n"
+            f"  A         {self.cone.d} features\n"
+            f"  pairs     {similar} similar, u = {self.u:.6g}; {dissimilar} dissimilar, l = {self.l:.6g}\n"
+            f"  gamma     {self.gamma:g}{self._prior_line('A')}"
+        )

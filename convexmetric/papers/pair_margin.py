@@ -1,0 +1,536 @@
+r"""Learning similarity with operator-valued large-margin classifiers (Maurer, JMLR 2008).
+
+.. math::
+   \Lambda(A) = \frac{1}{m} \sum_{i=1}^m h_{\gamma_{r_i}}\!\big( r_i (1 - \langle Q_{x_i - x'_i}, A \rangle) \big)
+              + \frac{\lambda}{\sqrt{m}} \|A\|_2, \qquad A = T^* T \succeq 0
+
+=========================  ====================================================================================
+S                          m pairs (x, x', r): similar (r = 1) or not (r = -1); with weights m is their sum, and the
+                           mean over S a weighted one
+T                          ||Tx - Tx'|| < 1 means similar; A = T*T is what is learned
+Q_x                        the outer product of x with itself: <Q_{x-x'}, A> = ||Tx - Tx'||^2 (lemma 3)
+h_gamma                    hinge of margin gamma, max(0, 1 - t / gamma)
+``gamma_1, gamma_-1``      inside margin of similar pairs, outside margin of the others (section 3.2)
+||.||_2                    Hilbert-Schmidt norm, not squared; the trace norm as the variant discussed there
+lambda                     weight of the norm; 0.005 (Hilbert-Schmidt) and 0.001 (trace) in all of section 6
+kappa                      kernel: A lives in the span M of the differences x_i - x'_i (theorem 14, equation 7)
+A_0                        a prior, not in the paper: the norm is then 1/2 ||A - A_0||_2^2, whose optimum at lambda
+                           is that of ||A - A_0||_2 at lambda times this distance: the same metrics, solved faster
+=========================  ====================================================================================
+
+As margins: s = -r <Q_{x-x'}, A> and a loss max(0, gamma_r - r - s) / gamma_r. With gamma_1 >= 1 a similar pair costs
+something at any distance, and its hinge is linear.
+
+What is printed otherwise: the loss step of table 1 lacks a factor 2 that its regularizer step has, so that it descends
+the objective of twice the lambda, and its w_i ends in v_i where the gradient above it has v_j. The balanced oracle of
+section 5.1 draws pairs with probabilities mu-bar; the procedure beneath it, "draw x, then x' from the class of x", does
+the same only when all classes are equally likely. Here mu-bar is taken. In section 4.1 the loss (y - t)^2 / (y - y_0)^2
+with y_0 > 0 is infinite at y = y_0; what compensates for large distances is (y + y_0)^2. The proof of theorem 14 puts
+T_n = U A_n^(1/2) with the partial isometry U of T_v, for which T_n* T_n is not A_n where A_v does not have the rank of
+A_n; with U extended to an isometry of M, for which dim M <= m leaves room, the theorem is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import (
+    as_generator,
+    check_count,
+    check_flag,
+    checked_margins,
+    checked_part_weights,
+    checked_weight,
+    not_one_of,
+)
+from convexmetric.arrays import Array
+from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
+from convexmetric.comparisons.points import Checked, as_points
+from convexmetric.cones import Cone, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.features import Kernel, KernelSpan
+from convexmetric.imports import cvxpy as cp
+from convexmetric.losses import BoxLoss
+from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.papers.spanned import SpannedProblem
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace, towards
+from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
+
+__all__ = ["PairMarginProblem", "SimilarityRegressionProblem", "balanced_pairs"]
+
+NORMS: dict[str, type[Frobenius] | type[Trace]] = {"frobenius": Frobenius, "trace": Trace}
+LOSSES = ("squared", "absolute", "weighted")
+
+
+class _PairProblem(SpannedProblem):
+    """What margins and regression share: a span and a norm."""
+
+    letter: ClassVar[str] = "A"
+    reg: float
+    norm: str
+    n_points: int
+    m: float
+    #: Weights of the pairs; None where all are 1.
+    pair_weights: Array | None = None
+    #: A_0; None without a prior.
+    prior: ArrayLike | str | None = None
+
+    def _spanned(self, points: Any, kernel: Any, pairs: np.ndarray | None) -> tuple[Array, KernelSpan | None]:
+        """Coordinates of the points, and their span where a kernel, or more features than points, ask for one."""
+        n, d = points.shape
+        # New points see what a prior is outside of the span, too.
+        if kernel is None and (d <= n or self.prior is not None):
+            return (points.toarray() if sp.issparse(points) else points), None
+        span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
+        return as_points(span.coordinates), span
+
+    def _kept(self, weights: Any, pairs: np.ndarray, values: Array) -> tuple[np.ndarray, Array, Array]:
+        """Pairs of positive weight with their values, and of each its weight over m, the sum of all."""
+        own = checked_part_weights(weights, len(pairs), "weights", "pair")
+        if own is None:
+            self.m = len(pairs)
+            return pairs, values, np.full(len(pairs), 1.0 / len(pairs))
+        kept, total = own > 0.0, float(own.sum())
+        self.m, self.pair_weights = int(total) if total.is_integer() else total, own[kept]
+        return pairs[kept], values[kept], own[kept] / total
+
+    def _finish(self, risk: Risk, n_points: int, m: float, reg: float, norm: str) -> None:
+        if not isinstance(norm, str) or norm not in NORMS:
+            raise InputError(not_one_of("norm", NORMS, norm))
+        if self.prior is not None and norm != "frobenius":
+            raise InputError(f"prior is for norm='frobenius': leave prior out, or norm, which is {norm!r}")
+        self.reg, self.norm = checked_weight(reg, "reg"), norm
+        self.n_points, self.m = n_points, m
+        super().__init__(risk, self._regularizer(risk.cone))
+        self.prior = self.regularizer.prior
+
+    def _regularizer(self, cone: Cone) -> Regularizer:
+        if self.prior is None:
+            return NORMS[self.norm].over_root(self.reg, self.m)
+        return towards(SquaredFrobenius.over_root(self.reg, self.m), self.prior, cone)
+
+    def with_reg(self, reg: float) -> _PairProblem:
+        """The same problem with another lambda, sharing all data."""
+        other = copy(self)
+        other.reg = checked_weight(reg, "reg")
+        MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer(self.cone)))
+        return other
+
+    def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:
+        """The norm, and the loss of every pair's number and ``<Q, A>``."""
+        check_size(len(pairs), "pairs")
+        (X,) = self.risk.points
+        A, in_cone, users = self._stated_variable()
+        lam, root = given("lambda", self.reg, nonneg=True), np.sqrt(self.m)
+        norm = cp.norm(A, "fro") if self.norm == "frobenius" else cp.trace(A)
+        if self.prior is not None:
+            norm = cp.sum_squares(A - cp.Constant(self.as_stated(np.asarray(self.prior)), name="A0")) / 2
+        objective = lam / root * norm
+
+        @cache
+        def Q(i: int, j: int) -> cp.Parameter:
+            return given(f"Q[{i}, {j}]", self.as_stated(self.cone.outer(X[i] - X[j])))
+
+        for t, (i, j) in enumerate(pairs.tolist()):
+            objective += losses(t, inner(Q(i, j), A))
+        return self._program(objective, in_cone, A, users)
+
+    @property
+    def _size(self) -> str:
+        """M in words."""
+        return str(self.m) if isinstance(self.m, int) else f"{self.m:.6g}"
+
+    def _norm_text(self) -> str:
+        if self.prior is not None:
+            return "1/2 ||A - A0||_2^2"
+        return "||A||_2" if self.norm == "frobenius" else "tr A"
+
+    def _norm_latex(self) -> str:
+        norm = r"\|A\|_2" if self.norm == "frobenius" else r"\mathrm{tr} A"
+        if self.prior is not None:
+            norm = r"\tfrac12 \|A - A_0\|_2^2"
+        return rf"\frac{{\lambda}}{{\sqrt{{m}}}} {norm}{self.regularizer.added_latex('A')}"
+
+
+class PairMarginProblem(_PairProblem):
+    """Learn an operator under which similar points are nearer than 1, and others farther, by a margin.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    pairs : (m, 2) int array
+        Rows ``(i, j)``; a pair may come more than once.
+    y : (m,) array
+        +1 for similar, -1 for dissimilar pairs.
+    reg : float
+        lambda; the norm has the weight ``lambda / sqrt(m)``.
+    margin : float or (float, float)
+        gamma, or the margins of similar and of dissimilar pairs.
+    norm : str
+        ``"frobenius"`` (Hilbert-Schmidt, not squared) or ``"trace"``.
+    kernel : str, callable or (n, n) array, optional
+        ``"linear"``, ``"rbf"``, ``"unit-rbf"`` (that of section 6.1), a function of two point matrices, or the kernel
+        matrix of X. The metric then acts on coordinates of the span of the differences (:attr:`embedding`).
+    weights : (m,) array, optional
+        Weights of the pairs: a pair of weight 2 counts as if it were there twice, also in m. Those of weight 0 are
+        left out.
+    prior : "identity" or array, optional
+        A_0 of ``lambda / (2 sqrt(m)) ||A - A_0||_2^2``, which takes the place of the norm: a ``(d, d)`` metric, or one
+        on coordinates of the span under a kernel. Not with the trace.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.PairMarginProblem.from_labels(iris.X / 8.0, iris.y, n_pairs=200, random_state=0)
+    >>> solution = cm.solve(problem)
+    >>> print(f"{solution.upper_bound:.5f}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    0.20958, gap at most 1e-6: True
+    """
+
+    #: Of how many pairs of labelled points those here are drawn; None where they were given, or are all.
+    drawn_of: int | None = None
+
+    def __init__(
+        self,
+        X: Any,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        reg: float = 0.005,
+        margin: float | Sequence[float] = 1.0,
+        norm: str = "frobenius",
+        kernel: Kernel | ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
+    ) -> None:
+        points = as_points(X, sparse=True)
+        listed = ListedPairs(pairs, points.shape[0]).pairs
+        listed, r, shares = self._kept(weights, listed, pair_signs(y, len(listed)))
+        self.pairs: np.ndarray | None = listed
+        self.r, self.prior = r, prior
+        self.margin = checked_margins(margin)
+        self.n_similar = int((r > 0.0).sum())
+        features, self.span = self._spanned(points, kernel, listed)
+        gamma = np.where(r > 0.0, *self.margin)
+        distances = PairDistances(Checked(features), listed, -r, PSDCone(features.shape[1]))
+        costs = 1.0 / (gamma * r.size) if self.pair_weights is None else shares / gamma
+        loss = BoxLoss.hinge(costs, gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
+        self._finish(SeparableRisk(distances, loss), len(features), self.m, reg, norm)
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        n_pairs: int | None = None,
+        balanced: bool = True,
+        random_state: int | np.random.Generator | None = None,
+        reg: float = 0.005,
+        margin: float | Sequence[float] = 1.0,
+        norm: str = "frobenius",
+        kernel: Kernel | ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
+    ) -> PairMarginProblem:
+        """Pairs of equal labels are similar, others are not (section 5.1).
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        y : (n,) array
+            Labels.
+        n_pairs : int or None
+            Pairs drawn independently; None for all pairs, which are never listed.
+        balanced : bool
+            Similar and dissimilar pairs are equally likely, or weigh the same in sum.
+        random_state : int, numpy.random.Generator or None
+            Of the draws.
+        reg, margin, norm, kernel, prior
+            As for the class. Of all pairs m is the number n of points: no more of them are independent (section 6.4).
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, or the labels have no two points alike or no two different ones.
+        """
+        points = as_points(X, sparse=True)
+        codes = label_codes(y, points.shape[0])
+        check_flag(balanced, "balanced")
+        if n_pairs is not None:
+            pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
+            problem = cls(Checked(points), pairs, r, reg, margin, norm, kernel, prior=prior)
+            problem.drawn_of = codes.size * (codes.size - 1) // 2
+            return problem
+        problem = cls.__new__(cls)
+        problem.pairs, problem.margin, problem.prior = None, checked_margins(margin), prior
+        problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
+        count = codes.size * (codes.size - 1) // 2
+        features, problem.span = problem._spanned(points, kernel, None)
+        shares = (
+            (0.5 / problem.n_similar, 0.5 / (count - problem.n_similar)) if balanced else (1.0 / count, 1.0 / count)
+        )
+        same, other = (
+            PairHinge(share / gamma, gamma - r, similar=r > 0)
+            for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
+        )
+        risk = LabelledPairRisk(Checked(features), codes, same, other, PSDCone(features.shape[1]))
+        problem._finish(risk, codes.size, codes.size, reg, norm)
+        return problem
+
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a hinge for every pair.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write them out.
+        """
+        pairs, r, counts = self._listed()
+        gamma = np.where(r > 0.0, *self.margin)
+
+        def h(t: int, distance: cp.Expression) -> cp.Expression:
+            inside = 1 - distance if r[t] > 0.0 else distance - 1
+            return cp.pos(1 - inside / gamma[t]) / counts[t]
+
+        return self._written(pairs, h)
+
+    def _listed(self) -> tuple[np.ndarray, Array, Array]:
+        """Pairs, whether similar or not, and of how many each is one in the mean."""
+        if self.pairs is not None:
+            own = np.ones(len(self.pairs)) if self.pair_weights is None else self.pair_weights
+            return self.pairs, self.r, self.m / own
+        assert isinstance(self.risk, LabelledPairRisk)
+        codes, same, other = self.risk.codes, self.risk.same, self.risk.other
+        pairs = np.column_stack(np.triu_indices(len(codes), 1))
+        r = np.where(codes[pairs[:, 0]] == codes[pairs[:, 1]], 1.0, -1.0)
+        return pairs, r, 1.0 / np.where(r > 0.0, same.weight * self.margin[0], other.weight * self.margin[1])
+
+    @property
+    def _weighing(self) -> str:
+        """What a mean over all pairs is."""
+        if not isinstance(self.risk, LabelledPairRisk):
+            return ""
+        same, other = self.risk.same.weight * self.margin[0], self.risk.other.weight * self.margin[1]
+        return "" if np.isclose(same, other) else "; similar ones weigh as much as others"
+
+    def __str__(self) -> str:
+        space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
+        count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else len(self.pairs)
+        drawn = "" if self.drawn_of is None else f" drawn of all {self.drawn_of}"
+        listed = f"{count} pairs{drawn}" if self.pairs is not None else f"all {count} pairs"
+        if self.pair_weights is not None:
+            listed = f"{count} weighted pairs"
+        inside, outside = self.margin
+        return (
+            f"Operator-valued large-margin classifier (Maurer 2008)\n"
+            f"\n"
+            f"  minimise    mean_S h(r (1 - ||Tx - Tx'||^2)) + {self.reg:g} / sqrt(m) {self._norm_text()},  A = T*T\n"
+            f"  subject to  A positive semidefinite\n"
+            f"\n"
+            f"  A         {self.cone.d} {space}\n"
+            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; "
+            f"m = {self._size}{self._weighing}\n"
+            f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others{self._prior_line('A')}"
+        )
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        mean = r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
+        if self.pairs is not None:
+            mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
+        return (
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
+            r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
+            rf"& + {self._norm_latex()}\end{{aligned}}$$"
+            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
+            rf"\lambda = {self.reg:g},\quad "
+            rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
+        )
+
+
+class SimilarityRegressionProblem(_PairProblem):
+    r"""Similarity regression (section 4.1): squared distances under T come near given values.
+
+    .. math:: \min_{A \succeq 0} \; \frac1m \sum_i \ell(y_i, \langle Q_{x_i - x'_i}, A \rangle)
+              + \frac{\lambda}{\sqrt m} \|A\|_2
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    pairs : (m, 2) int array
+        Rows ``(i, j)``.
+    y : (m,) array
+        Values in [0, 1], which ``||Tx - Tx'||^2`` is to take.
+    reg : float
+        lambda.
+    loss : str
+        ``"squared"``, (y - t)^2; ``"absolute"``, abs(y - t); ``"weighted"``, (y - t)^2 / (y + y0)^2.
+    y0 : float
+        Of the weighted loss.
+    as_printed : bool
+        Take (y - t)^2 / (y - y0)^2 for the weighted loss.
+    norm, kernel, weights
+        As for :class:`PairMarginProblem`.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> problem = cm.SimilarityRegressionProblem(X, [[0, 1], [0, 2]], [0.8, 0.1], reg=0.01)
+    >>> cm.solve(problem).M.diagonal().round(2)
+    array([0.79, 0.1 ])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        reg: float = 0.005,
+        loss: str = "squared",
+        y0: float = 0.1,
+        as_printed: bool = False,
+        norm: str = "frobenius",
+        kernel: Kernel | ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        points = as_points(X, sparse=True)
+        listed = ListedPairs(pairs, points.shape[0]).pairs
+        self.pairs, targets, costs = self._kept(weights, listed, _values(y, len(listed)))
+        self.y = targets
+        if not isinstance(loss, str) or loss not in LOSSES:
+            raise InputError(not_one_of("loss", LOSSES, loss))
+        check_flag(as_printed, "as_printed")
+        self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
+        if loss == "weighted":
+            scale = targets - self.y0 if as_printed else targets + self.y0
+            if not scale.all():
+                raise InputError(f"y0 must not be a value of y, where the printed loss is infinite; got {y0!r}")
+            costs = costs / scale**2
+        made = BoxLoss.absolute_error if loss == "absolute" else BoxLoss.squared_error
+        features, self.span = self._spanned(points, kernel, self.pairs)
+        distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
+        self._finish(SeparableRisk(distances, made(costs, targets)), len(features), self.m, reg, norm)
+
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a loss for every pair.
+
+        Raises
+        ------
+        InputError
+            If there are too many pairs to write them out.
+        """
+        y, y0 = self.y, -self.y0 if self.as_printed else self.y0
+        counts = self.m / (np.ones(len(y)) if self.pair_weights is None else self.pair_weights)
+
+        def loss(i: int, t: cp.Expression) -> cp.Expression:
+            if self.loss == "absolute":
+                return cp.abs(y[i] - t) / counts[i]
+            return cp.square(y[i] - t) / (counts[i] if self.loss == "squared" else counts[i] * (y[i] + y0) ** 2)
+
+        return self._written(self.pairs, loss)
+
+    def __str__(self) -> str:
+        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {self._shift()})^2"}
+        counted = f"m = {self._size} pairs"
+        if self.pair_weights is not None:
+            counted = f"{len(self.pairs)} pairs of weights that add up to m = {self._size},"
+        return (
+            f"Similarity regression (Maurer 2008, section 4.1)\n"
+            f"\n"
+            f"  minimise    mean_S {loss[self.loss]} + {self.reg:g} / sqrt(m) {self._norm_text()},"
+            f"  t = ||Tx - Tx'||^2,  A = T*T\n"
+            f"  subject to  A positive semidefinite\n"
+            f"\n"
+            f"  A         {self.cone.d} coordinates\n"
+            f"  S         {counted} of {self.n_points} points"
+        )
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        loss = {"squared": "(y_i - t_i)^2", "absolute": "|y_i - t_i|"}
+        loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {self._shift()})^2}}"
+        mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
+        return (
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} {loss[self.loss]} \\"
+            rf"& + {self._norm_latex()}\end{{aligned}}$$"
+            rf"$$t_i = \langle Q_{{x_i - x'_i}}, A\rangle,\quad "
+            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
+            rf"\lambda = {self.reg:g}$$"
+        )
+
+    def _shift(self) -> str:
+        return f"{'-' if self.as_printed else '+'} {self.y0:g}"
+
+
+def balanced_pairs(
+    y: ArrayLike,
+    n_pairs: int,
+    random_state: int | np.random.Generator | None = None,
+    *,
+    balanced: bool = True,
+) -> tuple[np.ndarray, Array]:
+    r"""Draw from the pair oracle of a labelled task (section 5.1).
+
+    A fair coin decides on a similar or a dissimilar pair, which is then drawn uniformly among all pairs of different
+    points of that kind; without balance, among all pairs.
+
+    Parameters
+    ----------
+    y : (n,) array
+        Labels.
+    n_pairs : int
+        Number of draws; a pair can be drawn twice.
+    random_state : int, numpy.random.Generator or None
+    balanced : bool
+
+    Returns
+    -------
+    pairs : (n_pairs, 2) int array
+    r : (n_pairs,) array
+        +1 for equal labels, -1 for different ones.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or the labels have no two points alike or no two different ones.
+    """
+    codes = label_codes(y)
+    check_count(n_pairs, "n_pairs")
+    rng = as_generator(random_state)
+    same, other = LabelledPairs(codes, same=True), LabelledPairs(codes, same=False)
+    share = 0.5 if balanced else len(same) / (len(same) + len(other))
+    similar = rng.random(n_pairs) < share
+    pairs = np.where(similar[:, None], same.sample(rng, n_pairs), other.sample(rng, n_pairs))
+    return pairs, np.where(similar, 1.0, -1.0)
+
+
+def _values(y: ArrayLike, m: int) -> Array:
+    values = one_a_pair(y, m)
+    wrong = np.flatnonzero(~((values >= 0.0) & (values <= 1.0)))
+    if wrong.size:
+        raise InputError(f"y must hold values from 0 to 1, but y[{wrong[0]}] = {values[wrong[0]]:g}")
+    return values

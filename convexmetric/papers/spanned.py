@@ -1,0 +1,154 @@
+r"""Problems whose metric may act on coordinates of a span: under a kernel, or where features outnumber points.
+
+Metrics enter such a problem by squared distances of points alone, and by a trace or a Frobenius norm. Under a kernel
+they are positive semidefinite operators A of the kernel's Hilbert space. With the projection P on the span of the
+differences of points, P A P gives the same distances, has no larger trace and no larger norm, and is an operator of the
+span. So the optimum is attained there, and is :math:`A = \sum_{kl} M_{kl} \, e_k \otimes e_l` in an orthonormal basis
+:math:`e_k` of the span (:class:`~convexmetric.features.KernelSpan`): tr A = tr M and the norms agree. Nothing is
+approximated, and a certificate of the problem in M is one of the problem in A.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.arrays import Array, norm_of
+from convexmetric.cones import PSDCone
+from convexmetric.errors import InputError
+from convexmetric.features import KernelSpan
+from convexmetric.imports import cvxpy as cp
+from convexmetric.problem import MetricProblem
+
+__all__ = ["SpannedProblem"]
+
+#: Features up to which a metric is written out on the original ones.
+FULL_LIMIT = 10_000
+#: Share of a metric on the features that may lie off its coordinates as rounding.
+OFF_ROWS = 1e-9
+
+
+def on_rows(B: Array, M: Array, refusal: str) -> Array:
+    """R with ``M = B^T R B``, from a metric M on the columns of B.
+
+    Raises
+    ------
+    InputError
+        With the words ``refusal``, if there is none.
+    """
+    back = np.linalg.pinv(B)
+    R = back.T @ M @ back
+    if norm_of(B.T @ R @ B - M) > OFF_ROWS * norm_of(M):
+        raise InputError(refusal)
+    return 0.5 * (R + R.T)
+
+
+class SpannedProblem(MetricProblem):
+    """A problem that hands out its metric on the features of the data, or on coordinates of :attr:`embedding`."""
+
+    #: The span on whose coordinates the problem is stated; None where these are the features.
+    span: KernelSpan | None = None
+
+    @property
+    def embedding(self) -> KernelSpan | None:
+        """What gives points the coordinates on which :meth:`components` act; None where these are their features."""
+        return None if self.span is None or self.span.kernel == "linear" else self.span
+
+    @cached_property
+    def _basis(self) -> Array | None:
+        """Basis of a linear span, ``(r, d)``."""
+        if self.span is None or self.embedding is not None:
+            return None
+        return np.asarray(self.span.coefficients.T @ self.span.points)
+
+    def components(self, M: Array) -> Array:
+        """A factor T, ``(rank, d)``: ``||T (x - x')||^2``; on coordinates of :attr:`embedding` where there is one."""
+        basis = self._basis
+        factor = super().components(M)
+        return factor if basis is None else factor @ basis
+
+    def full_matrix(self, M: Array) -> Array:
+        """T*T on the features of the data, or on coordinates of :attr:`embedding`.
+
+        Raises
+        ------
+        InputError
+            If there are too many features to write it out: use :meth:`components`.
+        """
+        basis = self._basis
+        if basis is None:
+            return super().full_matrix(M)
+        if basis.shape[1] > FULL_LIMIT:
+            raise InputError(
+                f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
+            )
+        return np.asarray(basis.T @ M @ basis)
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether the span has as many coordinates as there are features; fewer are told apart by their number."""
+        return self._basis is not None and self._basis.shape[0] == self._basis.shape[1]
+
+    @property
+    def coordinates(self) -> str:
+        """Coordinates of the span, where there is one."""
+        return "" if self.span is None else f"{self.letter} on coordinates of the points' span, problem.span"
+
+    def from_features(self, M: ArrayLike) -> Array:
+        """The variable of a metric on the features, on the span; a variable, ``(r, r)`` with r below d, as it is.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or does not lie on the span.
+        """
+        basis = self._basis
+        if basis is None or np.shape(M) != (basis.shape[1],) * 2:
+            return super().from_features(M)
+        return on_rows(
+            basis,
+            PSDCone(basis.shape[1]).element(M, self.letter),
+            f"{self.letter} must lie on the span of the points, outside of which it changes none of their distances: "
+            f"pass problem.full_matrix(problem.nearest({self.letter})), its part there",
+        )
+
+    def nearest(self, M: ArrayLike) -> Array:
+        """The part on the span of a metric on the features."""
+        basis = self._basis
+        if basis is None:
+            return super().nearest(M)
+        metric = basis @ PSDCone(basis.shape[1]).element(M, self.letter) @ basis.T
+        return 0.5 * (metric + metric.T)
+
+    def metric_from(self, other: MetricProblem, M: Array) -> Array:
+        """The variable ``M`` of another problem as this one's: its part on this problem's span.
+
+        Raises
+        ------
+        InputError
+            If it acts on other features, or under another kernel, or on other points under a kernel given as a matrix.
+        """
+        span, before = self.span, other.span if isinstance(other, SpannedProblem) else None
+        if span is before or other.cone.diagonal or self.cone.diagonal:
+            return super().metric_from(other, M)
+        kernel, kernel_before = ("linear" if one is None else one.kernel for one in (span, before))
+        if kernel is None or kernel != kernel_before:
+            raise InputError("it acts under another kernel, or under a matrix of kernel values of other points")
+        if span is None or before is None:
+            return self.nearest(other.full_matrix(M))
+        # <e_k, e'_l>: coefficients add up to zero, so that the offset of coordinates drops out.
+        along = before.coefficients.T @ span.transform(before.points)
+        return self.metric(along.T @ M @ along)
+
+    def as_stated(self, M: Array) -> Array:
+        """The metric, or the matrix of a comparison, on the features, or on coordinates of :attr:`embedding`."""
+        return M if self.span is None else self.full_matrix(M)
+
+    def _stated_variable(self) -> tuple[cp.Variable, list[cp.Constraint], cp.Expression]:
+        """The metric of the program on the features, its cone, and the metric that users' own terms are about."""
+        basis = self._basis
+        cone = self.cone if basis is None else PSDCone(basis.shape[1])
+        M, in_cone = cone.variable(self.letter)
+        return M, in_cone, M if basis is None else basis @ M @ basis.T

@@ -1,0 +1,610 @@
+r"""Distance metrics from large graphs: triplets, intra-class and inter-class distances, random projection.
+
+.. math::
+   F(R) = \frac{\lambda}{2} \|R\|_F^2
+        + \frac{1}{|S|} \sum_{(i,j,k) \in S} Z_+(D^{i,j}_R - D^{i,k}_R + \xi)
+        + \frac{1}{|S_1|} \sum_{(i,j) \in S_1} D^{i,j}_R
+        - \frac{1}{|S_2|} \sum_{(i,k) \in S_2} D^{i,k}_R, \qquad R \succeq 0
+
+=========================  ====================================================================================
+S                          triplets: i is closer to j than to k; of a graph all with A_ij = 1 and A_ik = 0
+S_1, S_2                   pairs that should be close, and pairs that should not (equations 3 and 4)
+v = L x                    a fixed projection (section 3.1); D^{i,j}_R = (v_i - v_j)^T R (v_i - v_j) (equation 1)
+Z_+                        hinge max(0, .), xi its margin (equation 2)
+lambda                     weight of the norm (equation 5); the paper allows weights of the last two terms as well
+A .. J, L                  the paper's variants (section 4.1): see VARIANTS
+=========================  ====================================================================================
+
+The two pair terms are linear in R: with weights ``intra`` and ``inter`` they are <G, R>, G = intra * mean over S_1 of
+(v_i - v_j)(v_i - v_j)^T - inter * mean over S_2. Variant E has R = L^T L and lambda/2 ||L||_F^2 = lambda/2 tr R, so
+that its global optimum is that of the same problem with a trace.
+
+Triplets may have weights: the mean over S is then a weighted one.
+
+The stochastic procedure LEARN METRIC of section 3.3 prints +1 for C_ij, C_ji and C_kk, where the definition of C above
+it has -1, and sums where the objective has means.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, not_one_of
+from convexmetric.arrays import Array, norm_of
+from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
+from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
+from convexmetric.comparisons.points import Checked, as_points, as_rows
+from convexmetric.comparisons.triplets import checked_triplets
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.features import Projection, make_projection
+from convexmetric.imports import cvxpy as cp
+from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.papers.spanned import FULL_LIMIT, OFF_ROWS, on_rows
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
+from convexmetric.risks import PairwiseRisk
+
+if TYPE_CHECKING:
+    from convexmetric.program import Program
+
+__all__ = ["VARIANTS", "TripletProblem", "Variant"]
+
+REGULARIZERS: dict[str, Callable[[float], Regularizer]] = {
+    "squared-frobenius": SquaredFrobenius,
+    "trace": lambda reg: Trace(0.5 * reg),
+}
+
+
+class TripletProblem(MetricProblem):
+    """Learn a metric under which given triplets keep a margin, close pairs are close and others far.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points in rows.
+    triplets : (T, 3) int array
+        Rows ``(i, j, k)``: x_i is closer to x_j than to x_k. Multipliers are in the order of :attr:`triplets`: by i, j,
+        k.
+    reg : float
+        lambda, the weight of half the squared norm.
+    margin : float
+        xi, by how much farther x_k must be.
+    intra, inter : float
+        Weights of the mean distance of similar pairs, and of (minus) that of dissimilar ones; 0 leaves the term out.
+    similar, dissimilar : (P, 2) int array, optional
+        S_1 and S_2. Default: the different pairs (i, j), and (i, k), of the triplets.
+    diagonal : bool
+        Learn one weight a feature instead of a matrix.
+    projection : Projection, optional
+        Learn the metric on ``v = L x`` (see :func:`~convexmetric.features.make_projection`). Sparse points need this or
+        ``diagonal``.
+    regularizer : str
+        ``"squared-frobenius"``, or ``"trace"`` for lambda/2 tr R.
+    weights : (T,) array, optional
+        Weights of the triplets in the mean over S, of which only the ratios matter; those of weight 0 are left out.
+        Not with ``intra`` or ``inter``, whose means over pairs have no weights.
+    prior : "identity" or array, optional
+        R_0 of ``lambda/2 ||R - R_0||_F^2``, a metric on v = L x or its weights: the metric goes to it as lambda grows.
+        With a trace the sum of the sizes of the eigenvalues of R - R_0 takes its place.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.TripletProblem.from_labels(iris.X, iris.y, n_same=3, n_other=3, reg=0.1)
+    >>> problem.count
+    1350
+    >>> solution = cm.solve(problem)
+    >>> print(f"{solution.upper_bound:.5f}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    0.36494, gap at most 1e-6: True
+    """
+
+    letter: ClassVar[str] = "R"
+
+    def __init__(
+        self,
+        X: Any,
+        triplets: ArrayLike,
+        reg: float = 1.0,
+        margin: float = 1.0,
+        intra: float = 0.0,
+        inter: float = 0.0,
+        similar: ArrayLike | None = None,
+        dissimilar: ArrayLike | None = None,
+        diagonal: bool = False,
+        projection: Projection | None = None,
+        regularizer: str = "squared-frobenius",
+        weights: ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
+    ) -> None:
+        points = as_points(X, sparse=True)
+        n = points.shape[0]
+        listed = checked_triplets(triplets, n)
+        own = checked_part_weights(weights, len(listed), "weights", "triplet")
+        if own is not None:
+            listed, own = listed[own > 0.0], own[own > 0.0]
+        relevance, anchors, order = grouped_triplets(listed, own)
+        listed = listed[order]
+        if own is not None:
+            # Of each query the weight of its first triplet, which all of its triplets have.
+            own = own[order][relevance.irrelevant_start]
+        #: The triplets, in the order of their multipliers; None where they are not listed.
+        self.triplets: np.ndarray | None = listed
+        S1 = ListedPairs(np.unique(listed[:, [0, 1]], axis=0) if similar is None else similar, n, "similar")
+        S2 = ListedPairs(np.unique(listed[:, [0, 2]], axis=0) if dissimilar is None else dissimilar, n, "dissimilar")
+        self._state(
+            points,
+            relevance,
+            anchors,
+            S1,
+            S2,
+            reg,
+            margin,
+            intra,
+            inter,
+            diagonal,
+            projection,
+            regularizer,
+            weights=own,
+            prior=prior,
+        )
+
+    @classmethod
+    def from_labels(
+        cls, X: Any, y: ArrayLike, n_same: int | None = 10, n_other: int | None = 10, **options: Any
+    ) -> TripletProblem:
+        """Every point, its nearest points of the same label, its nearest points of other labels, freely combined.
+
+        Nothing is listed but neighbours: ``None`` for both means all triplets of the labels. S_1 and S_2 are the pairs
+        of a point with its neighbours of the one and of the other kind.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        y : (n,) array
+            Labels; every class needs two members.
+        n_same, n_other : int or None
+            Number of neighbours of each kind, by Euclidean distance in X; None for all.
+        **options
+            ``reg``, ``margin``, ``intra``, ``inter``, ``similar``, ``dissimilar``, ``diagonal``, ``projection``,
+            ``regularizer``, ``prior`` as for the class; ``weights``, (n,), of the points: those of the triplets of
+            which each is the i.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed.
+        """
+        points = as_points(X, sparse=True)
+        relevance = nearest_by_label(points, y, n_same, n_other)
+        codes = np.unique(np.asarray(y), return_inverse=True)[1]
+        positives: Pairs = LabelledPairs(codes, same=True) if n_same is None else _pairs_of(relevance, positives=True)
+        negatives: Pairs = (
+            LabelledPairs(codes, same=False) if n_other is None else _pairs_of(relevance, positives=False)
+        )
+        return cls._of(points, relevance, None, positives, negatives, options)
+
+    @classmethod
+    def from_graph(cls, X: Any, adjacency: Any, **options: Any) -> TripletProblem:
+        """All triplets (i, j, k) with A_ij = 1 and A_ik = 0; all linked and all other pairs as S_1 and S_2.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+        adjacency : (n, n) array or sparse matrix
+            Ones for links; need not be symmetric; self-links are ignored.
+        **options
+            As for :meth:`from_labels`.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, or there is no triplet.
+        """
+        points = as_points(X, sparse=True)
+        graph = as_adjacency(adjacency, points.shape[0])
+        relevance, anchors = linked_triplets(graph)
+        unlinked = UnlinkedPairs(graph)
+        return cls._of(points, relevance, anchors, unlinked.links, unlinked, options)
+
+    @classmethod
+    def _of(
+        cls,
+        points: Any,
+        relevance: Relevance,
+        anchors: np.ndarray | None,
+        positives: Pairs,
+        negatives: Pairs,
+        options: dict[str, Any],
+    ) -> TripletProblem:
+        known: dict[str, Any] = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False}
+        known |= {"projection": None, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
+        known |= {"weights": None, "prior": None}
+        for name in options:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+                raise InputError(f"{name!r} is not an option; {hint}")
+        known |= options
+        n = points.shape[0]
+        similar, dissimilar = known.pop("similar"), known.pop("dissimilar")
+        own = checked_part_weights(known.pop("weights"), n, "weights", "point")
+        if own is not None:
+            anchors = np.arange(n) if anchors is None else anchors
+            kept = np.flatnonzero(own[anchors])
+            if not kept.size:
+                raise InputError("weights is zero for every point that is the i of a triplet; make one positive")
+            relevance, anchors = relevance.subset(kept), anchors[kept]
+            own = own[anchors]
+        problem = cls.__new__(cls)
+        problem.triplets = None
+        S1 = positives if similar is None else ListedPairs(similar, n, "similar")
+        S2 = negatives if dissimilar is None else ListedPairs(dissimilar, n, "dissimilar")
+        problem._state(points, relevance, anchors, S1, S2, **known, weights=own)
+        return problem
+
+    def _state(
+        self,
+        points: Any,
+        relevance: Relevance,
+        anchors: np.ndarray | None,
+        S1: Pairs,
+        S2: Pairs,
+        reg: float,
+        margin: float,
+        intra: float,
+        inter: float,
+        diagonal: bool,
+        projection: Projection | None,
+        regularizer: str,
+        weights: Array | None,
+        prior: ArrayLike | str | None,
+    ) -> None:
+        if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
+            raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
+        check_flag(diagonal, "diagonal")
+        if projection is not None and not isinstance(projection, Projection):
+            raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
+        if projection is None and sp.issparse(points) and not diagonal:
+            raise InputError("X is sparse: pass diagonal=True, a projection, or X.toarray()")
+        self.reg, self.margin = checked_weight(reg, "reg"), checked_weight(margin, "margin")
+        self.intra, self.inter = _checked_share(intra, "intra"), _checked_share(inter, "inter")
+        if weights is not None and (self.intra or self.inter):
+            raise InputError(
+                "weights (sample_weight of estimators) are of triplets, and the means over pairs that intra and inter "
+                "weigh have none: leave weights out, or intra and inter at 0"
+            )
+        self.similar, self.dissimilar = S1, S2
+        self.projection, self.regularizer_name = projection, regularizer
+        V = points if projection is None else as_points(projection.transform(Checked(points)))
+        cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
+        rankings = Rankings(Checked(V), Checked(V), relevance, cone, anchors)
+        self.rankings = rankings
+        self.count = int(rankings.pairs.sum())
+        #: Whether triplets have weights.
+        self.weighted = weights is not None and np.ptp(weights) > 0.0
+        own = np.full(len(rankings), 1.0 / self.count)
+        if weights is not None and self.weighted:
+            own = weights / float(weights @ rankings.pairs)
+        risk = PairwiseRisk(rankings, own, self.margin)
+        omega = REGULARIZERS[regularizer](self.reg)
+        if prior is not None:
+            omega = towards(omega, prior, cone)
+        super().__init__(risk, omega, self._linear_term(rankings.X, cone))
+
+    def _linear_term(self, V: Any, cone: Cone) -> Array | None:
+        if self.intra == 0.0 and self.inter == 0.0:
+            return None
+        G = cone.zeros()
+        if self.intra > 0.0:
+            G = G + self.intra * self.similar.mean(V, cone)
+        if self.inter > 0.0:
+            G = G - self.inter * self.dissimilar.mean(V, cone)
+        return G
+
+    def with_reg(self, reg: float) -> TripletProblem:
+        """The same problem with another lambda, sharing all data."""
+        return self._regularized(reg, self.regularizer.base.prior)
+
+    def with_prior(self, prior: ArrayLike | str | None) -> TripletProblem:
+        """The same problem with another prior, or none, sharing all data."""
+        return self._regularized(self.reg, prior)
+
+    def _regularized(self, reg: float, prior: Any) -> TripletProblem:
+        other = copy(self)
+        other.reg = checked_weight(reg, "reg")
+        omega = REGULARIZERS[self.regularizer_name](other.reg)
+        if prior is not None:
+            omega = towards(omega, prior, self.cone)
+        MetricProblem.__init__(other, self.risk, self.regularizer.around(omega), self.G)
+        return other
+
+    @property
+    def reg_max(self) -> float:
+        """The lambda from which on every triplet violates its margin at the optimum, ``[mean D - G]_+ / lambda``.
+
+        For the squared norm; below, the optimum depends on the triplets one by one. Zero where no metric gains
+        anything: then R = 0 is optimal at every lambda.
+
+        Raises
+        ------
+        InputError
+            If there is a prior: the optimum goes to it, whose margins are not those of zero.
+        """
+        if self.regularizer.base.prior is not None:
+            raise InputError("reg_max is for problems without a prior: choose reg itself")
+        risk = self.risk
+        assert isinstance(risk, PairwiseRisk)
+        S = risk.smoothed(self.cone.zeros(), 1e-3 * self.margin).point.S
+        M = self.cone.project(S if self.G is None else S - self.G)
+        return risk.largest_margin(M) / self.margin
+
+    def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:
+        """The linear term over pairs drawn from S_1 and from S_2: estimate and sum."""
+        V, cone = self.rankings.X, self.cone
+        estimate, total = cone.zeros(), cone.zeros()
+        sizes = similar, similar if dissimilar is None else dissimilar
+        for pairs, share, size in zip((self.similar, self.dissimilar), (self.intra, -self.inter), sizes, strict=True):
+            if share != 0.0:
+                i, j = pairs.sample(rng, size).T
+                mean = share * cone.outer_sum(V[i] - V[j], np.full(size, 1.0 / size))
+                estimate, total = estimate + mean, total + size * mean
+        return estimate, total
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether a projection keeps the number of features; fewer coordinates are told apart by their number."""
+        return self.projection is not None and self.projection.L.shape[0] == self.projection.L.shape[1]
+
+    @property
+    def coordinates(self) -> str:
+        """Coordinates of the projected points, where there is a projection."""
+        return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
+
+    def from_features(self, M: ArrayLike) -> Array:
+        """``R`` of a metric ``L^T R L`` on the features; R, ``(r, r)`` with r below d, or its weights, as they are.
+
+        Raises
+        ------
+        InputError
+            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or is not of that form.
+        """
+        if self.projection is None or np.shape(M) != (self.projection.L.shape[1],) * 2:
+            return super().from_features(M)
+        L, r = self.projection.L, self.cone.d
+        refusal = (
+            f"{self.letter} must have the form L.T @ R @ L with the projection's L ({r} x {L.shape[1]}): pass R, "
+            f"({r}, {r}), or its weights if it is diagonal"
+        )
+        R = on_rows(as_rows(L), PSDCone(L.shape[1]).element(M, self.letter), refusal)
+        if not self.cone.diagonal:
+            return R
+        if norm_of(R - np.diag(np.diag(R))) > OFF_ROWS * norm_of(R):
+            raise InputError(refusal)
+        return np.diag(R).copy()
+
+    @property
+    def weighs_features(self) -> bool:
+        """Whether it is diagonal, and not on projected points."""
+        return self.cone.diagonal and self.projection is None
+
+    def components(self, M: Array) -> Array:
+        """A factor of the metric on the original features, ``R^(1/2) L`` for a projection."""
+        if self.projection is None:
+            return super().components(M)
+        return self.projection.components(np.diag(M) if M.ndim == 1 else M)
+
+    def full_matrix(self, M: Array) -> Array:
+        """The metric on the original features; ``L^T R L`` for a projection.
+
+        Raises
+        ------
+        InputError
+            If there are too many features to write it out: use :meth:`components`.
+        """
+        if self.projection is None:
+            return super().full_matrix(M)
+        if self.projection.L.shape[1] > FULL_LIMIT:
+            raise InputError(
+                f"the metric on {self.projection.L.shape[1]} features is too large to write out; use components, "
+                "its factor"
+            )
+        factor = self.components(M)
+        return factor.T @ factor
+
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a hinge for every triplet; R acts on v = L x.
+
+        Raises
+        ------
+        InputError
+            If there are too many triplets to write them out.
+        """
+        check_size(self.count, "triplets")
+        R, in_cone = self.cone.variable("w" if self.cone.diagonal else "R")
+        lam, xi = given("lambda", self.reg, nonneg=True), given("xi", self.margin, nonneg=True)
+        prior = self.regularizer.base.prior
+        away = R if prior is None else R - given("R0", prior)
+        norm = cp.sum_squares(away)
+        if self.regularizer_name == "trace":
+            sizes = cp.norm1 if self.cone.diagonal else cp.normNuc
+            norm = self.cone.trace_expression(R) if prior is None else sizes(away)
+        objective = lam / 2 * norm
+        if self.G is not None:
+            objective += inner(given("G", self.G), R)
+        V, cone = as_rows(self.rankings.X), self.cone
+        assert isinstance(self.risk, PairwiseRisk)
+        shares = np.repeat(self.risk.weights, self.rankings.pairs)
+        for t, (i, j, k) in enumerate(self.rankings.triples()):
+            D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
+            hinge = cp.pos(inner(D, R) + xi)
+            objective += shares[t] * hinge if self.weighted else hinge / self.count
+        return self._program(objective, in_cone, R)
+
+    def __str__(self) -> str:
+        n, r = self.rankings.X.shape
+        letter = "w" if isinstance(self.cone, NonnegativeDiagonal) else "R"
+        of = "" if self.projection is None else f", {self.projection.kind} projection of {self.projection.L.shape[1]}"
+        terms = "".join(
+            f" {sign} {share:g} mean_{name} D" if share else ""
+            for sign, share, name in (("+", self.intra, "S1"), ("-", self.inter, "S2"))
+        )
+        return (
+            f"Metric from triplets with intra- and inter-class distances, for large graphs\n"
+            f"\n"
+            f"  minimise    {self.regularizer.text(letter)} + mean_S max(0, D_ij - D_ik + {self.margin:g}){terms}\n"
+            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
+            f"\n"
+            f"  {letter}         {r} features{of}\n"
+            f"  S         {self.count} triplets on {n} points{', weighted in the mean' if self.weighted else ''}\n"
+            f"  lambda    {self.reg:g}{self._prior_line(letter)}"
+        )
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
+        space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
+        away = M if self.regularizer.base.prior is None else f"{M} - {M}_0"
+        trace = rf"\mathrm{{tr}}\, {M}" if away == M else rf"\|{away}\|_*"
+        norm = trace if self.regularizer_name == "trace" else rf"\|{away}\|_F^2"
+        similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
+        dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
+        pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""
+        linear = rf" + \langle G, {M} \rangle" if self.G is not None else ""
+        mean = r"\frac{1}{|S|} \sum_{(i,j,k) \in S}"
+        if self.weighted:
+            mean = r"\frac{1}{\sum_S c_{ijk}} \sum_{(i,j,k) \in S} c_{ijk}"
+        return (
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & \frac{{\lambda}}{{2}} {norm}{linear}"
+            rf"{self.regularizer.added_latex(M)} \\"
+            rf"& + {mean} Z_+(\langle D^{{i,j,k}}, {M} \rangle + \xi)"
+            r"\end{aligned}$$"
+            rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{pull},\quad "
+            rf"{M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad "
+            rf"\lambda = {self.reg:g},\quad \xi = {self.margin:g}$$"
+        )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the paper's variants (section 4.1).
+
+    Attributes
+    ----------
+    formula : str
+        As the paper writes it.
+    diagonal : bool
+    intra, inter : bool
+        Whether the pair terms are there.
+    projection : str or None
+        Kind of projection.
+    low_rank : bool
+        Variant E: a factor of R is learned; its global optimum is that of a trace.
+    """
+
+    formula: str
+    diagonal: bool = False
+    intra: bool = False
+    inter: bool = False
+    projection: str | None = None
+    low_rank: bool = False
+
+    def problem(
+        self,
+        make: Callable[..., TripletProblem],
+        X: Any,
+        *arguments: Any,
+        reg: float = 1.0,
+        r: int = 300,
+        random_state: int | np.random.Generator | None = None,
+        **options: Any,
+    ) -> TripletProblem:
+        """The variant on some data.
+
+        Parameters
+        ----------
+        make : callable
+            :class:`~convexmetric.TripletProblem`, or its ``from_labels`` or ``from_graph``.
+        X, *arguments
+            What ``make`` takes: points, and triplets, labels or a graph.
+        reg : float
+            lambda.
+        r : int
+            Features after projection, at most those of X.
+        random_state : int, numpy.random.Generator or None
+            For random projections.
+        **options
+            Further options of ``make``, such as ``margin``.
+        """
+        points = as_points(X, sparse=True)
+        if self.low_rank and sp.issparse(points):
+            points = points.toarray()
+        projection = None
+        if self.projection is not None:
+            most = min(points.shape[0] - 1, points.shape[1]) if self.projection == "pca" else points.shape[1]
+            projection = make_projection(self.projection, Checked(points), min(r, most), random_state)
+        return make(
+            Checked(points),
+            *arguments,
+            reg=reg,
+            intra=float(self.intra),
+            inter=float(self.inter),
+            diagonal=self.diagonal,
+            projection=projection,
+            regularizer="trace" if self.low_rank else "squared-frobenius",
+            **options,
+        )
+
+
+VARIANTS: dict[str, Variant] = {
+    "A": Variant("lambda/2 ||M||_F^2 + HL(M)", diagonal=True),
+    "B": Variant("lambda/2 ||M||_F^2 + HL(M) + I1(M)", diagonal=True, intra=True),
+    "C": Variant("lambda/2 ||M||_F^2 + HL(M) - I2(M)", diagonal=True, inter=True),
+    "D": Variant("lambda/2 ||M||_F^2 + HL(M) + I1(M) - I2(M)", diagonal=True, intra=True, inter=True),
+    "E": Variant("lambda/2 ||L||_F^2 + HL(L)", low_rank=True),
+    "F": Variant("lambda/2 ||R||_F^2 + HL(R)", projection="uniform"),
+    "G": Variant("lambda/2 ||R||_F^2 + HL(R) + I1(R)", projection="uniform", intra=True),
+    "H": Variant("lambda/2 ||R||_F^2 + HL(R) - I2(R)", projection="uniform", inter=True),
+    "I": Variant("lambda/2 ||R||_F^2 + HL(R) + I1(R) - I2(R)", projection="uniform", intra=True, inter=True),
+    "J": Variant("lambda/2 ||M||_F^2 + HL(M), PCA", projection="pca"),
+    "L": Variant("lambda/2 ||R||_F^2 + HL(R) + I1(R), orthonormal projection", projection="orthonormal", intra=True),
+}
+"""The paper's variants by letter (K is its baseline, a logistic regression on pairs)."""
+
+
+def _pairs_of(relevance: Relevance, *, positives: bool) -> ListedPairs:
+    """Queries with their near or far points."""
+    rows, start, stop = (
+        (relevance.relevant, relevance.relevant_start, relevance.relevant_stop)
+        if positives
+        else (relevance.irrelevant, relevance.irrelevant_start, relevance.irrelevant_stop)
+    )
+    queries = np.repeat(np.arange(len(relevance)), stop - start)
+    items = np.concatenate([rows[a:b] for a, b in zip(start, stop, strict=True)])
+    return ListedPairs(np.column_stack([queries, items]), len(relevance))
+
+
+def _checked_share(value: float, name: str) -> float:
+    """A weight that may be zero."""
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        if value == 0:
+            return 0.0
+        if value < 0:
+            raise InputError(f"{name} must be positive, or 0 to leave the term out, got {value!r}")
+    return checked_weight(value, name)

@@ -1,0 +1,638 @@
+r"""A linear map for the vectors of an encoder, learned from judged queries, and kept only if held-out queries say so.
+
+.. math:: \min_{W \succeq 0} \; \tfrac12 \|W - W_0\|_F^2 + \frac{C}{n} \sum_{q} \xi_q(W)
+
+with the prior :math:`W_0` (the identity: the encoder as it is) and the loss of metric learning to rank. The loss is a
+*mean* over queries, and vectors are divided by the root of the mean squared distance between a query and a document, so
+that the same values of C serve any number of queries and any encoder. C = 0, which is the prior, is always among them.
+
+Queries are dealt out to J folds. What decides is free of the choice of C:
+
+=====================  =================================================================================================
+learned without        what for
+=====================  =================================================================================================
+two folds i and j      every C is scored on the queries of i and of j. The choice for fold j takes its scores from the
+                       other folds, by metrics that have not seen fold j either: J(J - 1)/2 paths over C serve all J
+                       choices
+fold j                 the metric with the C chosen for j ranks for the queries of j: the score *after*
+no fold                what is returned, with the C that is best on all folds
+=====================  =================================================================================================
+
+So every query has a score before (by the prior) and after, by a metric that has seen its judgements neither in learning
+nor in choosing. The differences :math:`d_q` have a paired t-test over queries,
+
+.. math:: t = \bar d \Big/ \sqrt{\tfrac{1}{n} \cdot \tfrac{1}{n - 1} \sum_q (d_q - \bar d)^2},
+
+two-sided, with n - 1 degrees of freedom. The map is kept if :math:`\bar d > 0` and the p-value is below the level. The
+test takes the J learned metrics as given: it speaks of other queries to the same corpus, not of other training sets.
+
+Few queries show large gains only. With s the standard deviation of the differences and t the quantiles of n - 1 degrees
+of freedom, the smallest true gain that the test finds with probability 0.8 is about
+
+.. math:: (t_{1 - \mathrm{level} / 2} + t_{0.8}) \, s / \sqrt n.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from convexmetric.arrays import Array
+from scipy.special import stdtrit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from convexmetric.arguments import check_count, check_seconds, check_share, checked_weight, not_one_of
+from convexmetric.comparisons.points import Checked, as_points
+from convexmetric.cones import PSDCone
+from convexmetric.deadline import Clock
+from convexmetric.errors import GapWarning, InputError
+from convexmetric.estimators.choosing import NestedFolds, Rows
+from convexmetric.estimators.held_out_rows import LARGEST_GAP, PairedScores
+from convexmetric.measures import MEASURES
+from convexmetric.model_selection import progress_bar
+from convexmetric.notebooks import facts_table
+from convexmetric.papers import RankingProblem
+from convexmetric.retrieval import rank_corpus, score_run
+from convexmetric.retrieval.judged import judged_relevance
+from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
+from convexmetric.solution import Solution
+from convexmetric.solvers import solve
+
+__all__ = ["AdapterPath", "HeldOutQueries", "RetrievalAdapter", "exact_measure", "reported_measure"]
+
+#: C where none is given: from metrics that hardly leave the prior to such as hardly know it.
+USUAL_C = (10.0, 100.0, 1e3, 1e4)
+#: What is reported beside the measure that decides.
+REPORTED = ("nDCG@10", "AP", "RR@10", "R@100")
+#: Documents of every query in the scores; measures without a cut get it in their name where there are more.
+DEPTH = 1000
+#: Probability with which a gain that the test is said to show is found.
+POWER = 0.8
+#: Share of a limit on time for the folds; the last solve has the rest.
+FOLDS_SHARE = 0.8
+#: Names of measures in reports, and of their exact losses.
+EXACT = {"ndcg": "ndcg-log2", "ap": "map", "map": "map", "rr": "mrr", "mrr": "mrr", "p": "precision", "auc": "auc"}
+WRITTEN = {"ndcg": "nDCG", "ap": "AP", "map": "AP", "rr": "RR", "mrr": "RR", "p": "P"}
+
+
+@dataclass(frozen=True, repr=False)
+class AdapterPath:
+    """Losses and weights that were tried, and the mean score of held-out queries.
+
+    Attributes
+    ----------
+    candidates : tuple of (str, float)
+        Loss and C; the first is the prior, ``("", 0.0)``.
+    mean : (c,) array
+        Of the measure that decides, every query scored by a metric learned without its fold.
+    gaps : (c,) array
+        Largest certified relative gap of the solves; 0 for the prior.
+    index : int
+        Place of the one chosen: the highest mean, of several the first.
+    measure : str
+    """
+
+    candidates: tuple[tuple[str, float], ...]
+    mean: Array
+    gaps: Array
+    index: int
+    measure: str
+
+    @property
+    def best(self) -> tuple[str, float]:
+        """Loss and C chosen."""
+        return self.candidates[self.index]
+
+    def heading(self) -> str:
+        """What was chosen, in a line."""
+        return f"{_called(self.best)}, chosen by {self.measure} of held-out queries"
+
+    def cells(self) -> list[tuple[str, str, str, str]]:
+        """Loss and C, score, largest gap, and a remark, as text."""
+        return [
+            (_called(one), f"{mean:.4f}", f"{gap:.1e}" if at else "", "chosen" if at == self.index else "")
+            for at, (one, mean, gap) in enumerate(zip(self.candidates, self.mean, self.gaps, strict=True))
+        ]
+
+    def __repr__(self) -> str:
+        return f"<AdapterPath: {self.heading()}>"
+
+    def __str__(self) -> str:
+        return "\n".join([self.heading(), *(f"{one:>24}  {mean}  {note}" for one, mean, _, note in self.cells())])
+
+
+#: Headings of what :meth:`HeldOutQueries.cells` gives, after the first.
+COLUMNS = ("before", "after", "difference", "std. error", "p", "verdict")
+
+
+@dataclass(frozen=True, repr=False)
+class HeldOutQueries:
+    """Scores of every query before and after, by metrics that have seen nothing of it.
+
+    Attributes
+    ----------
+    queries : tuple of str
+    scores : dict of PairedScores
+        By measure, in the order of the queries; the first measure decides.
+    fold : (n,) array
+        Fold of every query.
+    choices : tuple of (str, float)
+        Loss and C by which the queries of each fold were scored, chosen without them; ``("", 0.0)`` is the prior.
+    level : float
+        Below which a p-value counts.
+    """
+
+    queries: tuple[str, ...]
+    scores: dict[str, PairedScores] = field(repr=False)
+    fold: Rows
+    choices: tuple[tuple[str, float], ...]
+    level: float
+
+    @property
+    def measure(self) -> str:
+        """The measure that decides."""
+        return next(iter(self.scores))
+
+    @property
+    def deciding(self) -> PairedScores:
+        """Its scores."""
+        return self.scores[self.measure]
+
+    @property
+    def helps(self) -> bool:
+        """Whether the mean difference is positive, and its p-value below the level."""
+        return bool(self.deciding.difference > 0.0 and self.deciding.p_value < self.level)
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true gain that the test finds at this level with probability 0.8 (module's formula).
+
+        Not a number where all queries are alike before and after.
+        """
+        quantiles = stdtrit(len(self.queries) - 1, [1.0 - self.level / 2.0, POWER])
+        error = self.deciding.standard_error
+        return float(quantiles.sum() * error) if error > 0.0 else float("nan")
+
+    @property
+    def power(self) -> str:
+        """The gain that so many queries can show, in a sentence; empty where there is nothing to go by."""
+        least = self.detectable
+        return f"{len(self.queries)} queries can show a gain of {least:.2g} or more." if least > 0.0 else ""
+
+    @property
+    def changes(self) -> Array:
+        """``(n,)`` after minus before, of the measure that decides."""
+        return np.asarray(self.deciding.after - self.deciding.before)
+
+    def heading(self) -> str:
+        """What was scored, in a line."""
+        return f"{len(self.queries)} held-out queries in {len(self.choices)} folds, paired t-test over queries"
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The table: names of measures, and numbers and verdicts as text."""
+        return [
+            (
+                name,
+                f"{scores.before.mean():.4f}",
+                f"{scores.after.mean():.4f}",
+                f"{scores.difference:+.4f}",
+                f"{scores.standard_error:.4f}",
+                f"{scores.p_value:.2g}",
+                scores.verdict,
+            )
+            for name, scores in self.scores.items()
+        ]
+
+    def counted(self) -> str:
+        """How many queries rank better, worse and alike by the measure that decides."""
+        change = self.changes
+        better, worse = int((change > 0.0).sum()), int((change < 0.0).sum())
+        return f"{better} queries better, {worse} worse, {change.size - better - worse} alike"
+
+    def __repr__(self) -> str:
+        scores = self.deciding
+        return f"<HeldOutQueries: {self.measure} {scores.difference:+.4f}, p = {scores.p_value:.2g}, {self.counted()}>"
+
+    def __str__(self) -> str:
+        rows = [(self.heading(), *COLUMNS), *self.cells()]
+        width = max(len(row[0]) for row in rows)
+        lines = ["  ".join([row[0].ljust(width), *(c.rjust(10) for c in row[1:6]), row[6]]).rstrip() for row in rows]
+        return "\n".join([*lines, self.counted()])
+
+    def _repr_html_(self) -> str:
+        return facts_table(self.heading(), [(row[0], "  ".join(row[1:])) for row in self.cells()])
+
+
+class RetrievalAdapter(BaseEstimator):
+    """A linear map of documents' and queries' vectors that ranks better, or the identity where it would not.
+
+    Parameters
+    ----------
+    measure : str
+        What is to become better and decides: ``"nDCG@10"``, ``"AP"``, ``"RR"``, ``"RR@10"``, ``"P@5"`` or ``"AUC"``,
+        which decides by AP. Of a corpus of more than 1,000 documents the first 1,000 of every query are scored, and AP
+        is reported as AP@1000; a larger cut is taken as named, as in ``"AP@5000"``.
+    learn : str or sequence of str, optional
+        The measure whose exact loss is learned, named likewise; of several the best is chosen together with C. By
+        default AP, which looks at the whole list and did better for nDCG@10 than its own loss
+        (``examples/retrieval_study.py``), and AUC for ``measure="AUC"``.
+    C : float or sequence of float, optional
+        Weight of the mean loss of a query against the distance to the prior. Of several, and 0, the best is chosen by
+        held-out queries; a single one is taken as it is. By default 10, 100, 1,000 and 10,000 are tried.
+    prior : "identity" or (d, d) array
+        The metric to stay near, and to fall back on.
+    cv : int
+        Folds of queries; 3 at least where there is a choice.
+    level : float
+        The map is kept where the p-value of its improvement is below it; near 1 any improvement of the mean counts.
+    unjudged, relevant_from, mined
+        As for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`, with one degree.
+    tol : float
+        Certified relative gap of every solve.
+    max_seconds : float, optional
+        Limit for all of it, most of it for the folds; solves that it ends have a larger gap, which is told.
+    verbose : bool
+        Show a progress bar on standard error.
+    random_state : int
+        Seed of the folds.
+
+    Attributes
+    ----------
+    components_ : (d, d) array
+        The map, the symmetric root of the metric; the prior's where the adapter is not kept.
+    kept_ : bool
+        Whether held-out queries say that it helps.
+    held_out_ : HeldOutQueries
+        Scores of every query before and after, and their test.
+    path_ : AdapterPath
+        What was tried, and what was chosen for all queries.
+    result_ : str
+        What ``components_`` is: ``"the learned map"``, ``"the identity"``, or ``"the prior"``.
+    solution_ : Solution or None
+        The certified metric that was learned from all queries, on vectors divided by ``scale_``: what was refused where
+        the adapter is not kept. None where the prior itself was chosen.
+    scale_ : float
+        Root of the mean squared distance between a query and a document, by the prior.
+
+    Examples
+    --------
+    Vectors of four numbers of meaning and four of noise:
+
+    >>> import numpy as np
+    >>> import convexmetric as cm
+    >>> rng = np.random.default_rng(0)
+    >>> topics, of_document, of_query = 2.0 * rng.normal(size=(8, 4)), np.arange(80) % 8, np.arange(32) % 8
+    >>> noise = lambda n: np.hstack([rng.normal(size=(n, 4)), 4.0 * rng.normal(size=(n, 4))])
+    >>> vectors = lambda of: np.hstack([topics[of], np.zeros((len(of), 4))]) + noise(len(of))
+    >>> qrels = cm.retrieval.Qrels.from_matrix((of_query[:, None] == of_document).astype(int))
+    >>> adapter = cm.RetrievalAdapter("AP", C=[1, 10], cv=3).fit(vectors(of_document), vectors(of_query), qrels)
+    >>> adapter.kept_, adapter.solution_.gap <= 1e-2
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        measure: str = "nDCG@10",
+        *,
+        learn: str | Sequence[str] | None = None,
+        C: float | Sequence[float] | None = None,
+        prior: Any = "identity",
+        cv: int = 5,
+        level: float = 0.05,
+        unjudged: str = "irrelevant",
+        relevant_from: int = 1,
+        mined: int = 100,
+        tol: float = 1e-2,
+        max_seconds: float | None = None,
+        verbose: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        self.measure = measure
+        self.learn = learn
+        self.C = C
+        self.prior = prior
+        self.cv = cv
+        self.level = level
+        self.unjudged = unjudged
+        self.relevant_from = relevant_from
+        self.mined = mined
+        self.tol = tol
+        self.max_seconds = max_seconds
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        corpus: Any,
+        queries: Any,
+        qrels: Any,
+        *,
+        corpus_ids: Iterable[Any] | None = None,
+        query_ids: Iterable[Any] | None = None,
+    ) -> Self:
+        """Choose, test, and learn from all queries.
+
+        Queries without a relevant document are left out, with a warning.
+
+        Parameters
+        ----------
+        corpus, queries : (n, d) and (n_q, d) arrays
+            Vectors of documents and queries, normalised if the encoder is meant for cosines.
+        qrels, corpus_ids, query_ids
+            As for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`.
+
+        Raises
+        ------
+        InputError
+            If an argument is malformed, a judged identifier is not among those given, or there are fewer queries than
+            folds.
+        KeyboardInterrupt
+            At Ctrl-C. In the last solve the estimator is fitted all the same, with the best metric so far.
+        """
+        self._check()
+        clock = Clock(self.max_seconds)
+        candidates = self._candidates()
+        task = self._task(corpus, queries, qrels, corpus_ids, query_ids, list(dict.fromkeys(c[0] for c in candidates)))
+        n, d = len(task.queries), task.corpus.shape[1]
+        least = 2 if len(candidates) == 1 else 3
+        if n < self.cv or self.cv < least:
+            raise InputError(f"cv must be from {least} to {n}, the number of queries with judgements, got {self.cv}")
+        fold = np.empty(n, dtype=np.int64)
+        fold[np.random.default_rng(self.random_state).permutation(n)] = np.arange(n) % self.cv
+        with warnings.catch_warnings():
+            # Gaps are in the path.
+            warnings.simplefilter("ignore", GapWarning)
+            table = _Folds(task, candidates, fold, self.tol, clock, self.verbose).scored()
+        self.scale_, self.n_features_in_ = task.scale, d
+        self.path_ = AdapterPath(tuple(table.candidates), table.means, table.gaps, table.best(), task.measures[0])
+        self.held_out_ = HeldOutQueries(
+            task.queries, table.paired(), fold, tuple(table.candidates[at] for at in table.choices()), self.level
+        )
+        self.kept_ = self.path_.index > 0 and self.held_out_.helps
+        loss, C = self.path_.best
+        self.solution_: Solution | None = None
+        if C > 0.0:
+            start = table.solutions[self.path_.index]
+            self.solution_ = solve(task.problems[loss].with_C(C), self.tol, start=start, max_seconds=clock.left())
+        M = self.solution_.M if self.kept_ and self.solution_ is not None else task.prior
+        plain = np.array_equal(task.prior, np.eye(d))
+        self.result_ = "the learned map" if self.kept_ else "the identity" if plain else "the prior"
+        self.components_ = _symmetric_root(M)
+        if self.solution_ is not None:
+            self.solution_.pass_on_interrupt()
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """``(n, d)`` vectors of documents or queries, between which the Euclidean distance is the learned one.
+
+        Raises
+        ------
+        InputError
+            If they have another number of features.
+        """
+        check_is_fitted(self)
+        points = as_points(X)
+        if points.shape[1] != self.n_features_in_:
+            raise InputError(f"X has {points.shape[1]} features, but the adapter was fitted with {self.n_features_in_}")
+        return np.asarray(points @ self.components_.T)
+
+    @property
+    def verdict(self) -> str:
+        """What became of the map, and why, in a sentence."""
+        check_is_fitted(self)
+        held, scores = self.held_out_, self.held_out_.deciding
+        tested = (
+            f"{held.measure} {scores.before.mean():.4f} -> {scores.after.mean():.4f} on "
+            f"{len(held.queries)} held-out queries ({scores.difference:+.4f}, paired t-test "
+            f"p = {scores.p_value:.2g})"
+        )
+        if self.kept_:
+            return f"The adapter is kept: {tested}."
+        note = held.power and f" {held.power}"
+        unsolved = int((self.path_.gaps > LARGEST_GAP).sum())
+        if unsolved:
+            note += (
+                f" Not enough time: {unsolved} of {len(self.path_.gaps) - 1} choices have maps with a gap above "
+                f"{LARGEST_GAP:g}; raise max_seconds (--max-seconds)."
+            )
+        if self.path_.best[1] == 0.0:
+            return (
+                f"No adapter did better than the prior on held-out queries, and {self.result_} is returned: "
+                f"{tested}.{note}"
+            )
+        wanted = f"level = {held.level:g} (--level) asks for a gain with p < {held.level:g}"
+        return f"The adapter is not kept, and {self.result_} is returned: {tested}, where {wanted}.{note}"
+
+    def _check(self) -> None:
+        check_count(self.cv, "cv")
+        check_share(self.level, "level")
+        check_share(self.tol, "tol")
+        check_seconds(self.max_seconds, "max_seconds")
+        if isinstance(self.relevant_from, bool) or not isinstance(self.relevant_from, int | np.integer):
+            raise InputError(f"relevant_from must be one degree, got {self.relevant_from!r}")
+
+    def _candidates(self) -> list[tuple[str, float]]:
+        """Losses and weights to try, from the simplest metric on for every loss."""
+        usual = "AUC" if exact_measure(self.measure)[0] == "auc" else "AP"
+        learn = usual if self.learn is None else self.learn
+        losses = [learn] if isinstance(learn, str) else list(learn)
+        given = USUAL_C if self.C is None else self.C
+        weights = sorted({checked_weight(C, "C") for C in (given if isinstance(given, Iterable) else [given])})
+        if not losses or not weights:
+            raise InputError(f"{'C' if losses else 'learn'} is empty; give at least one")
+        for loss in losses:
+            exact_measure(loss)
+        return [(loss, C) for loss in dict.fromkeys(losses) for C in weights]
+
+    def _task(self, corpus: Any, queries: Any, qrels: Any, corpus_ids: Any, query_ids: Any, losses: list[str]) -> _Task:
+        """Everything that is the same for all folds."""
+        wanted = dict.fromkeys([reported_measure(self.measure), *REPORTED])
+        points, asked, table = as_points(corpus, "corpus"), as_points(queries, "queries"), Qrels.of(qrels)
+        if points.shape[1] != asked.shape[1]:
+            raise InputError(f"queries have {asked.shape[1]} features, but corpus has {points.shape[1]}")
+        depth = max(DEPTH, *(int(name.partition("@")[2] or 0) for name in wanted))
+        cut = "" if len(points) <= depth else f"@{depth}"
+        measures = tuple(name if "@" in name else f"{name}{cut}" for name in wanted)
+        documents = identifiers_of(corpus_ids, len(points), "corpus_ids")
+        names = identifiers_of(query_ids, len(asked), "query_ids")
+        rows_named(table.queries, names, "query", "the rows of queries" if query_ids is None else "query_ids")
+        rows = _with_relevant(table, names, self.relevant_from)
+        asked, names = asked[rows], [names[row] for row in rows]
+        table = table.subset(names)
+        cone = PSDCone(points.shape[1])
+        prior = cone.identity() if isinstance(self.prior, str) else cone.element(self.prior, "prior")
+        scale = _scale(cone, prior, points, asked)
+        # One copy, in double precision.
+        points, asked = points / scale, asked / scale
+        judged = judged_relevance(points, asked, table, documents, names, self.unjudged, self.relevant_from, self.mined)
+        problems: dict[str, RankingProblem] = {}
+        checked: Any = Checked(points), Checked(asked)
+        for loss in losses:
+            name, k = exact_measure(loss)
+            problems[loss] = RankingProblem(
+                checked[0],
+                judged.relevance,
+                None,
+                checked[1],
+                name,
+                k=k,
+                regularizer="squared-frobenius",
+                prior=self.prior,
+            )
+            problems[loss].judged = judged.words
+        return _Task(points, asked, documents, tuple(names), table, prior, scale, measures, depth, problems)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Vectors divided by their scale, judgements, and a problem of all queries for every loss."""
+
+    corpus: Array
+    asked: Array
+    documents: list[str]
+    queries: tuple[str, ...]
+    qrels: Qrels
+    prior: Array
+    scale: float
+    measures: tuple[str, ...]
+    depth: int
+    problems: dict[str, RankingProblem]
+
+    def scores(self, M: Array, rows: Rows) -> Array:
+        """``(measures, rows)`` scores of some queries under a metric."""
+        names = [self.queries[row] for row in rows]
+        run = rank_corpus(M, self.corpus, self.asked[rows], self.depth, self.documents, names)
+        found = score_run(run, self.qrels.subset(names), self.measures)
+        place = {query: at for at, query in enumerate(found.queries)}
+        order = [place[name] for name in names]
+        return np.array([found.scores[measure][order] for measure in self.measures])
+
+
+class _Folds(NestedFolds):
+    """Scores of every loss and weight on held-out queries; the prior is the first candidate."""
+
+    def __init__(
+        self, task: _Task, candidates: list[tuple[str, float]], fold: Rows, tol: float, clock: Clock, verbose: bool
+    ) -> None:
+        self.candidates = [("", 0.0), *candidates]
+        before = task.scores(task.prior, np.arange(len(fold)))
+        # The prior is among what can be chosen unless a single loss and weight were given.
+        super().__init__(fold, before, len(self.candidates), len(candidates) > 1)
+        self.task, self.tol, self.clock, self.verbose = task, tol, clock, verbose
+        self.gaps = np.zeros(len(self.candidates))
+        self.solutions: dict[int, Solution] = {}
+
+    def scored(self) -> Self:
+        """Learn all paths."""
+        paths = self.left_out
+        solves = len(paths) * (len(self.candidates) - 1)
+        with progress_bar(self.verbose) as bar:
+            shown = bar.add_task("held-out queries", total=solves)
+            for out in paths:
+                for at, solution in self._path(out, solves):
+                    solves -= 1
+                    self.score(at, out, partial(self.task.scores, solution.certificate.M))
+                    bar.advance(shown)
+        return self
+
+    def _path(self, out: tuple[int, ...], solves: int) -> Iterable[tuple[int, Solution]]:
+        """Solutions without some folds, each from where the one before ended."""
+        kept, last = self.without(out), dict[str, Solution]()
+        for at, (loss, C) in list(enumerate(self.candidates))[1:]:
+            problem = self.task.problems[loss].with_queries(kept).with_C(C)
+            limit = self.clock.left(FOLDS_SHARE, solves - at + 1)
+            solution = solve(problem, self.tol, start=last.get(loss), max_seconds=limit)
+            solution.pass_on_interrupt()
+            last[loss] = self.solutions[at] = solution
+            self.gaps[at] = max(self.gaps[at], solution.gap)
+            yield at, solution
+
+    def paired(self) -> dict[str, PairedScores]:
+        """Scores of every query by the prior, and by the choice of its fold."""
+        # Queries are different ones: there are no shared rows to correct for.
+        found = zip(self.task.measures, *self.chosen(), strict=True)
+        return {name: PairedScores(before, after, 0.0) for name, before, after in found}
+
+
+def exact_measure(name: str) -> tuple[str, int | None]:
+    """The exact loss of a measure as it is reported, and its k; losses may go by their own names as well.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+
+    Examples
+    --------
+    >>> from convexmetric.retrieval.adapter import exact_measure
+    >>> exact_measure("nDCG@10"), exact_measure("AP")
+    (('ndcg-log2', 10), ('map', None))
+    """
+    word, mark, at = name.partition("@") if isinstance(name, str) else ("", "", "")
+    known = {**{measure: measure for measure in MEASURES}, **EXACT}
+    loss = known.get(word.lower())
+    if loss is None or (mark and not (at.isdecimal() and int(at) > 0)):
+        usual = ("nDCG@10", "AP", "RR", "P@10", "AUC")
+        raise InputError(f"{not_one_of('measure', usual, name)}; any k will do")
+    if loss in ("ndcg-log2", "precision", "ndcg", "knn"):
+        return loss, int(at) if mark else 10
+    return loss, None
+
+
+def reported_measure(name: str) -> str:
+    """The name of a measure in reports, with its k; AP for the area under the curve, which is not reported.
+
+    Raises
+    ------
+    InputError
+        If it is not reported, or lacks its k.
+    """
+    loss, _ = exact_measure(name)
+    word, mark, at = name.partition("@")
+    if loss == "auc":
+        return "AP"
+    written = WRITTEN.get(word.lower())
+    if written is None:
+        raise InputError(f"measure {name!r} is no measure of reports: name what is to decide, and learn={name!r}")
+    if written in ("P", "nDCG") and not mark:
+        raise InputError(f"measure {name!r} needs a k, such as {written}@10")
+    return f"{written}{mark}{at}"
+
+
+def _called(candidate: tuple[str, float]) -> str:
+    loss, C = candidate
+    return f"{loss}, C = {C:g}" if C else "the prior"
+
+
+def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:
+    """Rows of queries with a relevant document; the others are warned of."""
+    relevant = set(np.unique(table.query[table.degree >= least]).tolist())
+    able = {query for at, query in enumerate(table.queries) if at in relevant}
+    rows = np.array([row for row, name in enumerate(names) if name in able], dtype=np.int64)
+    if not rows.size:
+        raise InputError(f"no query has a relevant document (of degree {least} or more); look at qrels and query_ids")
+    without = [name for name in names if name not in able]
+    if without:
+        which = f"{len(without)} queries have" if len(without) > 1 else "1 query has"
+        warnings.warn(f"{which} no relevant document and are left out: {named(without)}", stacklevel=4)
+    return rows
+
+
+def _scale(cone: PSDCone, prior: Array, points: Array, asked: Array) -> float:
+    """Root of the mean of (q - x)' W_0 (q - x) over all queries and documents."""
+    squared = float(cone.quadratic_forms(points, prior).mean() + cone.quadratic_forms(asked, prior).mean())
+    squared -= 2.0 * float(points.mean(axis=0) @ prior @ asked.mean(axis=0))
+    if not squared > 0.0:
+        raise InputError("all vectors are the same by the prior, so that there is nothing to rank by")
+    return float(np.sqrt(squared))
+
+
+def _symmetric_root(M: Array) -> Array:
+    """The symmetric L with L L = M: near the identity where M is."""
+    values, vectors = np.linalg.eigh(M)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

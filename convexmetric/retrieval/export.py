@@ -1,0 +1,330 @@
+r"""A learned metric as what search engines take: a linear map, for NumPy, safetensors, ONNX, FAISS and SQL.
+
+A metric :math:`M = L^\top L` ranks documents x for a query q by :math:`(q - x)^\top M (q - x)`. Three forms say what is
+done with vectors; queries always go through an affine map :math:`A q + b`:
+
+=================  ===========================  =====================================  =================================
+form               queries                      documents                              nearest by
+=================  ===========================  =====================================  =================================
+``distance``       :math:`L q`                  :math:`L x`                            Euclidean distance: the metric's
+``augmented``      :math:`(M q, 1)`             :math:`(x, -\frac12 x^\top M x)`       largest inner product: the
+                                                                                       metric's ranking
+``inner-product``  :math:`M q`                  x, as they are                         largest inner product
+                                                                                       :math:`q^\top M x`: **another
+                                                                                       ranking**
+=================  ===========================  =====================================  =================================
+
+``distance`` is the form for an index that can be built anew. ``augmented`` leaves the documents' vectors as they are
+and stores one number more:
+
+.. math:: -\tfrac12 (q - x)^\top M (q - x) = (M q)^\top x - \tfrac12 x^\top M x - \tfrac12 q^\top M q,
+
+where the last term is the same for all documents. Take an index that compares a query with every document: one that
+searches a graph may not reach the largest inner products. ``inner-product`` is for an index of inner products that
+cannot be touched: it drops :math:`x^\top M x`, and so ranks by the bilinear similarity and not by the learned distance;
+the two agree where all documents have the same norm under M.
+
+===============  =====================================================================================================
+``numpy``        ``.npz``: ``weight`` (A), ``bias`` (b) where there is one; with a corpus ``documents``. In double
+                 precision
+``safetensors``  the same as ``linear.weight``, ``linear.bias``, as ``torch.nn.Linear`` names them. In single precision
+``onnx``         a model from ``vectors`` (n, d) to ``images``: one Gemm. In single precision
+``faiss``        an index of the corpus that takes queries as the encoder gives them; without a corpus the query's
+                 transform, or for ``distance`` an empty index, to which documents are added as they are. In single
+                 precision
+``sql``          tables and views in standard SQL, which a corpus can be loaded into. In double precision
+===============  =====================================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from convexmetric.arrays import Array, real_array
+from convexmetric.imports import optional
+
+from convexmetric.arguments import not_one_of
+from convexmetric.audits import read_metric
+from convexmetric.comparisons.points import as_points
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.evaluation import SimilarityOperator
+from convexmetric.files import all_or_nothing, check_writable, read_arrays
+from convexmetric.solution import Solution
+
+__all__ = ["FORMATS", "FORMS", "SUFFIXES", "Adapter", "read_adapter", "write"]
+
+FORMS = ("distance", "augmented", "inner-product")
+#: Rows of a table that one statement of SQL inserts.
+ROWS = 500
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A linear map L in one of the forms in which an index can use it.
+
+    Attributes
+    ----------
+    components : (rank, d) array
+        L, whose product L^T L is the metric.
+    form : str
+        ``"distance"``, ``"augmented"`` or ``"inner-product"``.
+    """
+
+    components: Array
+    form: str = "distance"
+
+    def __post_init__(self) -> None:
+        L = np.ascontiguousarray(real_array(self.components, "components"))
+        if L.ndim != 2 or not L.size or not np.isfinite(L).all():
+            raise InputError(f"components must be a finite (rank, features) matrix, got shape {L.shape}")
+        if self.form not in FORMS:
+            raise InputError(not_one_of("form", FORMS, self.form))
+        object.__setattr__(self, "components", L)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the map leaves vectors as they are, as that of an adapter that was not kept."""
+        return np.array_equal(self.components, np.eye(self.components.shape[1]))
+
+    @property
+    def weight(self) -> Array:
+        """A, the matrix of the queries' map."""
+        L = self.components
+        if self.form == "distance":
+            return L
+        M = L.T @ L
+        return M if self.form == "inner-product" else np.vstack([M, np.zeros(len(M))])
+
+    @property
+    def bias(self) -> Array | None:
+        """b, what the queries' map adds; None for nothing."""
+        return np.append(np.zeros(self.components.shape[1]), 1.0) if self.form == "augmented" else None
+
+    def queries(self, Q: Any) -> Array:
+        """``A q + b`` of every row."""
+        images = np.asarray(self._points(Q, "queries") @ self.weight.T)
+        return images if self.bias is None else images + self.bias
+
+    def documents(self, X: Any) -> Array:
+        """What an index stores of every row."""
+        points = self._points(X, "corpus")
+        if self.form == "inner-product":
+            return np.asarray(points)
+        images = np.asarray(points @ self.components.T)
+        if self.form == "distance":
+            return images
+        return np.column_stack([points, -0.5 * np.einsum("ij,ij->i", images, images)])
+
+    def _points(self, X: Any, name: str) -> Array:
+        points = as_points(X, name)
+        if points.shape[1] != self.components.shape[1]:
+            raise InputError(f"{name} has {points.shape[1]} features, but the map takes {self.components.shape[1]}")
+        return np.asarray(points)
+
+
+def read_adapter(source: Any, form: str = "distance") -> Adapter:
+    """The linear map of a file, an estimator, a solution, an operator, or a matrix L.
+
+    Parameters
+    ----------
+    source : path, estimator, Solution, SimilarityOperator, or (rank, d) array
+        A file has ``components`` (``SimilarityOperator.save``, ``convexmetric fit --save``) or is one that
+        ``convexmetric audit`` reads, with a metric.
+    form : str
+        ``"distance"``, ``"augmented"`` or ``"inner-product"``.
+
+    Raises
+    ------
+    InputError
+        If there is no such map, or it acts on coordinates under a kernel and not on vectors.
+    """
+    if isinstance(source, Adapter):
+        return Adapter(source.components, form)
+    if isinstance(source, str | os.PathLike):
+        return Adapter(_components_in(Path(source)), form)
+    if isinstance(source, Solution):
+        source = SimilarityOperator.of(source)
+    if getattr(source, "embedding", None) is not None or getattr(source, "embedding_", None) is not None:
+        raise InputError("a metric under a kernel acts on no vectors that a linear map could take")
+    for name in ("components", "components_"):
+        if hasattr(source, name):
+            return Adapter(getattr(source, name), form)
+    return Adapter(source, form)
+
+
+def write(source: Any, path: str | os.PathLike[str], to: str, form: str = "distance", corpus: Any = None) -> Path:
+    """Write a linear map in the format of something that searches.
+
+    Parameters
+    ----------
+    source
+        What :func:`read_adapter` takes.
+    path : path
+        File to write, all or nothing.
+    to : str
+        ``"numpy"``, ``"safetensors"``, ``"onnx"``, ``"faiss"`` or ``"sql"``.
+    form : str
+        ``"distance"``, ``"augmented"`` or ``"inner-product"``.
+    corpus : (n, d) array, optional
+        Vectors of the documents, as the encoder gives them; what an index stores of them goes into the file, for every
+        format but ``"onnx"``.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or the file cannot be written.
+    NotInstalledError
+        If the format's package is not installed; the message has the command.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, convexmetric as cm
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = cm.retrieval.export.write(np.diag([2.0, 1.0]), f"{folder.name}/map.npz", "numpy", form="augmented")
+    >>> {name: array.tolist() for name, array in np.load(path).items()}
+    {'weight': [[4.0, 0.0], [0.0, 1.0], [0.0, 0.0]], 'bias': [0.0, 0.0, 1.0]}
+    """
+    if to not in FORMATS:
+        raise InputError(not_one_of("to", FORMATS, to))
+    if to == "onnx" and corpus is not None:
+        raise InputError("an ONNX model holds no documents; leave corpus out")
+    adapter, target = read_adapter(source, form), Path(path)
+    check_writable(target)
+    with all_or_nothing(target) as unfinished:
+        FORMATS[to](adapter, unfinished, None if corpus is None else adapter.documents(corpus))
+    return target
+
+
+def _components_in(path: Path) -> Array:
+    """L from a file of components, or the factor of a metric."""
+    arrays = read_arrays(path) if path.suffix.lower() == ".npz" else {}
+    if "embedding" in arrays:
+        raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
+    if "components" in arrays:
+        return real_array(arrays["components"], f"{path}: components")
+    M = read_metric(path)
+    cone = NonnegativeDiagonal(len(M)) if M.ndim == 1 else PSDCone(len(M))
+    return cone.factor(cone.element(M, str(path)))
+
+
+def _arrays(adapter: Adapter, documents: Array | None) -> dict[str, Array]:
+    found = {"weight": adapter.weight, "bias": adapter.bias, "documents": documents}
+    return {name: np.ascontiguousarray(array) for name, array in found.items() if array is not None}
+
+
+def _write_numpy(adapter: Adapter, path: Path, documents: Array | None) -> None:
+    with open(path, "xb") as file:
+        np.savez(file, **_arrays(adapter, documents))  # type: ignore[arg-type]
+
+
+def _write_safetensors(adapter: Adapter, path: Path, documents: Array | None) -> None:
+    save = optional("safetensors.numpy", "export", "the format safetensors").save_file
+    arrays = _arrays(adapter, documents)
+    names = {name: name if name == "documents" else f"linear.{name}" for name in arrays}
+    save({names[name]: array.astype(np.float32) for name, array in arrays.items()}, str(path), {"form": adapter.form})
+
+
+def _write_onnx(adapter: Adapter, path: Path, documents: Array | None) -> None:
+    onnx = optional("onnx", "export", "the format onnx")
+    helper, single = onnx.helper, onnx.TensorProto.FLOAT
+    arrays = _arrays(adapter, None)
+    constants = [onnx.numpy_helper.from_array(array.astype(np.float32), name) for name, array in arrays.items()]
+    rows, d = adapter.weight.shape
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["vectors", *arrays], ["images"], transB=1)],
+        f"convexmetric {adapter.form}",
+        [helper.make_tensor_value_info("vectors", single, ["n", d])],
+        [helper.make_tensor_value_info("images", single, ["n", rows])],
+        constants,
+    )
+    # Old enough for the runtimes in use.
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.checker.check_model(model)
+    onnx.save(model, str(path))
+
+
+def _write_faiss(adapter: Adapter, path: Path, documents: Array | None) -> None:
+    faiss = optional("faiss", "export", "the format faiss")
+    rows, d = adapter.weight.shape
+    transform = faiss.LinearTransform(d, rows, adapter.bias is not None)
+    faiss.copy_array_to_vector(adapter.weight.astype(np.float32).ravel(), transform.A)
+    if adapter.bias is not None:
+        faiss.copy_array_to_vector(adapter.bias.astype(np.float32), transform.b)
+    transform.is_trained = True
+    if documents is None and adapter.form != "distance":
+        # Documents that were added through it would be transformed like queries.
+        faiss.write_VectorTransform(transform, str(path))
+        return
+    flat = faiss.IndexFlatL2(rows) if adapter.form == "distance" else faiss.IndexFlatIP(rows)
+    if documents is not None:
+        flat.add(np.ascontiguousarray(documents, dtype=np.float32))
+    faiss.write_index(faiss.IndexPreTransform(transform, flat), str(path))
+
+
+def _write_sql(adapter: Adapter, path: Path, documents: Array | None) -> None:
+    with open(path, "x", encoding="utf-8") as file:
+        file.writelines(f"{statement};\n" for statement in _statements(adapter, documents))
+
+
+def _statements(adapter: Adapter, documents: Array | None) -> Iterator[str]:
+    """Tables of entries, and views of images and of the ranking."""
+    number = "component INTEGER NOT NULL, value DOUBLE PRECISION NOT NULL"
+    yield f"CREATE TABLE adapter_weight (row INTEGER NOT NULL, {number})"
+    yield f"CREATE TABLE adapter_bias ({number})"
+    yield f"CREATE TABLE queries (query INTEGER NOT NULL, {number})"
+    yield f"CREATE TABLE stored_documents (document INTEGER NOT NULL, {number})"
+    yield from _inserts("adapter_weight", adapter.weight)
+    if adapter.bias is not None:
+        yield from _inserts("adapter_bias", adapter.bias[None], lambda row, component: f"{component}")
+    if documents is not None:
+        yield from _inserts("stored_documents", documents)
+    yield (
+        "CREATE VIEW query_images AS SELECT query, component, SUM(value) AS value FROM ("
+        "SELECT q.query, w.row AS component, w.value * q.value AS value FROM queries q JOIN adapter_weight w "
+        "ON w.component = q.component UNION ALL "
+        "SELECT q.query, b.component, b.value FROM (SELECT DISTINCT query FROM queries) q CROSS JOIN adapter_bias b"
+        ") parts GROUP BY query, component"
+    )
+    product = (
+        "SELECT i.query, d.document, SUM(i.value * d.value) AS value FROM query_images i JOIN stored_documents d "
+        "ON d.component = i.component GROUP BY i.query, d.document"
+    )
+    yield f"CREATE VIEW inner_products AS {product}"
+    if adapter.form == "distance":
+        # The query's own norm is the same for all documents.
+        yield (
+            "CREATE VIEW ranking AS SELECT p.query, p.document, 2 * p.value - n.value AS score FROM inner_products p "
+            "JOIN (SELECT document, SUM(value * value) AS value FROM stored_documents GROUP BY document) n "
+            "ON n.document = p.document"
+        )
+    else:
+        yield "CREATE VIEW ranking AS SELECT query, document, value AS score FROM inner_products"
+
+
+def _inserts(table: str, matrix: Array, key: Callable[[int, int], str] = "{}, {}".format) -> Iterator[str]:
+    """Statements that insert the entries of a matrix, with their row and column numbers."""
+    for first in range(0, matrix.size, ROWS):
+        places = zip(*np.unravel_index(np.arange(first, min(first + ROWS, matrix.size)), matrix.shape), strict=True)
+        values = ", ".join(f"({key(int(i), int(j))}, {float(matrix[i, j])!r})" for i, j in places)
+        yield f"INSERT INTO {table} VALUES {values}"
+
+
+#: What files of each format end in, and how each is written.
+SUFFIXES = {"numpy": ".map.npz", "safetensors": ".safetensors", "onnx": ".onnx", "faiss": ".faiss", "sql": ".sql"}
+FORMATS: dict[str, Callable[[Adapter, Path, Array | None], None]] = {
+    "numpy": _write_numpy,
+    "safetensors": _write_safetensors,
+    "onnx": _write_onnx,
+    "faiss": _write_faiss,
+    "sql": _write_sql,
+}

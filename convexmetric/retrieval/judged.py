@@ -1,0 +1,180 @@
+"""From judgements by identifier to lists of relevant and irrelevant rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise, repeat
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from convexmetric.arguments import check_count, not_one_of
+from convexmetric.comparisons.rankings import BLOCK_BYTES
+from convexmetric.comparisons.relevance import Relevance
+from convexmetric.errors import InputError
+from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
+
+__all__ = ["UNJUDGED", "Judged", "judged_relevance"]
+
+Rows = NDArray[np.int64]
+
+#: What becomes of documents that nobody judged for a query.
+UNJUDGED = ("irrelevant", "ignore", "mined")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgements as a problem takes them.
+
+    Attributes
+    ----------
+    relevance : Relevance
+        Of every query of the problem.
+    rows : (n_q,) int array
+        The row of the query points that each is; a row comes once for every degree from which documents are relevant.
+    words : str
+        What was relevant, and what became of unjudged documents, for statements.
+    """
+
+    relevance: Relevance
+    rows: Rows
+    words: str
+
+
+def judged_relevance(
+    corpus: Any,
+    queries: Any,
+    qrels: Any,
+    corpus_ids: Iterable[Any] | None,
+    query_ids: Iterable[Any] | None,
+    unjudged: str,
+    relevant_from: int | Iterable[int],
+    mined: int,
+) -> Judged:
+    """Lists of rows from judgements; the arguments are those of :meth:`RankingProblem.from_qrels`.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, an identifier is not known, or a query is not judged or has no documents of one
+        kind; the message has the names.
+    """
+    table = Qrels.of(qrels)
+    if unjudged not in UNJUDGED:
+        raise InputError(not_one_of("unjudged", UNJUDGED, unjudged))
+    check_count(mined, "mined")
+    thresholds, n, complement = _thresholds(relevant_from), corpus.shape[0], unjudged == "irrelevant"
+    names = identifiers_of(query_ids, queries.shape[0], "query_ids")
+    documents = identifiers_of(corpus_ids, n, "corpus_ids")
+    lists = _by_query(table, names, documents, query_ids is None, corpus_ids is None)
+    unlisted: Iterable[Rows] = repeat(np.empty(0, dtype=np.int64), len(lists))
+    if unjudged == "mined":
+        unlisted = _nearest_unjudged(corpus, queries, [judged for judged, _ in lists], mined)
+    rows, relevant, irrelevant, lacking = [], [], [], []
+    for q, ((judged, degrees), others) in enumerate(zip(lists, unlisted, strict=True)):
+        halves = [(judged[degrees >= least], judged[degrees < least]) for least in thresholds]
+        parts = [(positives, np.concatenate([negatives, others])) for positives, negatives in halves]
+        # Where unjudged documents are irrelevant they are not listed.
+        kept = [
+            (positives, negatives)
+            for positives, negatives in parts
+            if positives.size and (n - positives.size if complement else negatives.size)
+        ]
+        rows += [q] * len(kept)
+        relevant += [positives for positives, _ in kept]
+        irrelevant += [negatives for _, negatives in kept]
+        lacking += [] if kept else [q]
+    if lacking:
+        raise InputError(_without_kind(lists[lacking[0]][1], [names[q] for q in lacking], min(thresholds), unjudged))
+    relevance = Relevance.from_lists(relevant, None if complement else irrelevant, len(rows), n)
+    return Judged(relevance, np.array(rows, dtype=np.int64), _words(thresholds, unjudged, mined))
+
+
+def _by_query(
+    table: Qrels, names: list[str], documents: list[str], by_row: bool, documents_by_row: bool
+) -> list[tuple[Rows, Rows]]:
+    """Rows of judged documents, in order, and their degrees, of every query."""
+    places = (
+        "the rows of queries" if by_row else "query_ids",
+        "the rows of corpus" if documents_by_row else "corpus_ids",
+    )
+    query = rows_named(table.queries, names, "query", places[0])[table.query]
+    document = rows_named(table.documents, documents, "document", places[1])[table.document]
+    order = np.lexsort((document, query))
+    bounds = np.searchsorted(query[order], np.arange(len(names) + 1))
+    _check_judged(np.diff(bounds), names)
+    return [(document[order[a:b]], table.degree[order[a:b]]) for a, b in pairwise(bounds)]
+
+
+def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
+    """The degrees from which documents are relevant, in order."""
+    given = [relevant_from] if isinstance(relevant_from, Integral) else relevant_from
+    found = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else []
+    if not found or not all(isinstance(least, Integral) and not isinstance(least, bool) for least in found):
+        raise InputError(f"relevant_from must be a degree or several, got {relevant_from!r}")
+    return sorted({int(least) for least in found})
+
+
+def _check_judged(counts: Rows, names: list[str]) -> None:
+    """Refuse queries without judgements, by name."""
+    missing = [names[q] for q in np.flatnonzero(counts == 0)]
+    if missing:
+        raise InputError(
+            f"{len(missing)} {_have(missing)} no judgement: {named(missing)}; pass those rows of queries and query_ids "
+            "that are in qrels.queries"
+        )
+
+
+def _have(names: list[str]) -> str:
+    return "queries have" if len(names) > 1 else "query has"
+
+
+def _without_kind(degrees: Rows, names: list[str], least: int, unjudged: str) -> str:
+    """What the first of some queries lacks."""
+    if not (degrees >= least).any():
+        what, fix = f"relevant document (of degree {least} or more)", "leave them out, or lower relevant_from"
+    elif unjudged == "ignore":
+        what, fix = "irrelevant document", "unjudged='irrelevant' or 'mined' takes unjudged ones"
+    else:
+        what, fix = "irrelevant document", "leave them out"
+    return f"{len(names)} {_have(names)} no {what}: {named(names)}; {fix}"
+
+
+def _nearest_unjudged(corpus: Any, queries: Any, judged: list[Rows], mined: int) -> Iterator[Rows]:
+    """Rows of the documents nearest to each query, those judged left out, by (Euclidean distance, row)."""
+    n = corpus.shape[0]
+    norms = np.asarray(corpus.multiply(corpus).sum(axis=1)).ravel() if sp.issparse(corpus) else _norms(corpus)
+    step = max(1, BLOCK_BYTES // (8 * n))
+    for first in range(0, queries.shape[0], step):
+        products = queries[first : first + step] @ corpus.T
+        distances = norms - 2.0 * np.asarray(products.toarray() if sp.issparse(products) else products)
+        for row, known in zip(distances, judged[first : first + step], strict=True):
+            row[known] = np.inf
+            count = min(mined, n - known.size)
+            if count == 0:
+                yield np.empty(0, dtype=np.int64)
+                continue
+            bound = np.partition(row, count - 1)[count - 1]
+            nearer = np.flatnonzero(row < bound)
+            yield np.concatenate([nearer, np.flatnonzero(row == bound)[: count - nearer.size]])
+
+
+def _norms(points: Any) -> NDArray[np.float64]:
+    return np.asarray(np.einsum("ij,ij->i", points, points))
+
+
+def _words(thresholds: list[int], unjudged: str, mined: int) -> str:
+    if len(thresholds) == 1:
+        relevant = f"relevant from degree {thresholds[0]} on"
+    else:
+        relevant = f"asked once for each degree {', '.join(map(str, thresholds))}, from which documents are relevant"
+    others = {
+        "irrelevant": "unjudged documents are irrelevant",
+        "ignore": "unjudged documents take no part",
+        "mined": f"of the unjudged documents the {mined} nearest (Euclidean) are irrelevant, the others take no part",
+    }
+    return f"{relevant}; {others[unjudged]}"

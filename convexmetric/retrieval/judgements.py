@@ -1,0 +1,385 @@
+"""Judgements and runs of retrieval: which document has what degree, or what score, for which query.
+
+Queries and documents have identifiers, which are text; an integer stands for its digits. Tables hold every identifier
+once, and a pair as two numbers.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from convexmetric.arguments import not_one_of
+from convexmetric.errors import InputError
+
+__all__ = [
+    "PairTable",
+    "Qrels",
+    "RetrievalRun",
+    "as_identifiers",
+    "identifiers_of",
+    "named",
+    "rows_named",
+]
+
+#: What the columns of a frame are called, by Pyserini, ir_datasets, PyTerrier, BEIR and trec_eval.
+QUERY_COLUMNS = ("query_id", "qid", "query-id", "query", "topic")
+DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "corpus-id", "document_id", "corpus_id", "document")
+#: How many names an error shows, and among how many it looks for the one that was meant.
+SHOWN, FEW = 5, 20_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairTable:
+    """Pairs of a query and a document, each at most once, with a number each.
+
+    Attributes
+    ----------
+    queries, documents : tuple of str
+        The different identifiers, in the order in which they come first.
+    query, document : (m,) int array
+        Every pair, as places in ``queries`` and in ``documents``.
+    """
+
+    queries: tuple[str, ...]
+    documents: tuple[str, ...]
+    query: NDArray[np.int64]
+    document: NDArray[np.int64]
+
+    #: Names that a frame may have for the column of numbers, the first of which is the field.
+    column_names: ClassVar[tuple[str, ...]]
+    #: What a number is, and what it has to be.
+    number: ClassVar[type]
+    what: ClassVar[str]
+    kind: ClassVar[str]
+
+    def __len__(self) -> int:
+        return self.query.size
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """The number of every pair: its degree, or its score."""
+        return np.asarray(getattr(self, self.column_names[0]))
+
+    @classmethod
+    def from_lists(cls, queries: Iterable[Any], documents: Iterable[Any], numbers: ArrayLike) -> Self:
+        """From three lists of the same length.
+
+        Raises
+        ------
+        InputError
+            If the lists differ in length, an identifier is neither text nor integer, a number is malformed, or a pair
+            comes twice.
+        """
+        known_queries, query = _coded(as_identifiers(queries, "queries"))
+        known_documents, document = _coded(as_identifiers(documents, "documents"))
+        values = cls._checked(numbers)
+        if not query.size == document.size == values.size:
+            raise InputError(
+                f"queries, documents and {cls.what}s must be of one length, got {query.size}, {document.size} and "
+                f"{values.size}"
+            )
+        again = _first_repetition(query, document, len(known_documents))
+        if again is not None:
+            raise InputError(
+                f"query {known_queries[query[again]]!r} has document {known_documents[document[again]]!r} twice; "
+                "keep one of them"
+            )
+        return cls(known_queries, known_documents, query, document, values)  # type: ignore[call-arg]
+
+    @classmethod
+    def from_dict(cls, numbers: Mapping[Any, Mapping[Any, Any]]) -> Self:
+        """From a dictionary of dictionaries, query to document to number, as pytrec_eval and BEIR have it.
+
+        Raises
+        ------
+        InputError
+            If it is none, an identifier is neither text nor integer, or a number is malformed.
+        """
+        if not isinstance(numbers, Mapping) or not all(isinstance(row, Mapping) for row in numbers.values()):
+            raise InputError(f"a dictionary of {cls.what}s maps every query to a dictionary of documents")
+        rows = [(query, document, value) for query, row in numbers.items() for document, value in row.items()]
+        return cls.from_lists([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, query: str | None = None, document: str | None = None, number: str | None = None
+    ) -> Self:
+        """From three columns of a pandas or polars frame, or of anything else with ``columns`` and ``frame[name]``.
+
+        Parameters
+        ----------
+        frame : data frame
+        query, document, number : str, optional
+            Names of the columns; by default those in general use, such as ``query_id``, ``docno`` and ``relevance``.
+
+        Raises
+        ------
+        InputError
+            If a column is not there, or its entries are malformed.
+        """
+        if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+            raise InputError(f"frame must be a data frame with columns, got {type(frame).__name__}")
+        names = [str(name) for name in frame.columns]
+        wanted = (query, QUERY_COLUMNS), (document, DOCUMENT_COLUMNS), (number, cls.column_names)
+        chosen = [_column(names, name, usual) for name, usual in wanted]
+        return cls.from_lists(*(np.asarray(frame[name]).tolist() for name in chosen))
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """A table from whatever has the judgements: a table, a dictionary of dictionaries, a frame, or triples.
+
+        Raises
+        ------
+        InputError
+            If it is none of these, or malformed.
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        if hasattr(given, "columns"):
+            return cls.from_frame(given)
+        try:
+            rows = [tuple(row) for row in given]
+        except TypeError:
+            rows = [()]
+        if isinstance(given, str | bytes | PairTable) or any(len(row) != 3 for row in rows):
+            raise InputError(
+                f"{cls.what}s must be a {cls.__name__}, a dictionary of dictionaries, a data frame, or triples "
+                f"(query, document, {cls.what}), got {type(given).__name__}"
+            )
+        return cls.from_lists([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Query to document to number, as pytrec_eval, ir_measures and BEIR take it."""
+        table: dict[str, dict[str, Any]] = {query: {} for query in self.queries}
+        for query, document, number in zip(
+            self.query.tolist(), self.document.tolist(), self.numbers.tolist(), strict=True
+        ):
+            table[self.queries[query]][self.documents[document]] = number
+        return table
+
+    def subset(self, queries: Iterable[Any] | None = None, documents: Iterable[Any] | None = None) -> Self:
+        """The pairs of some queries, of some documents, or of both; identifiers that are not there are passed over.
+
+        Raises
+        ------
+        InputError
+            If an identifier is neither text nor integer.
+        """
+        keep = np.ones(len(self), dtype=bool)
+        for wanted, known, code, name in (
+            (queries, self.queries, self.query, "queries"),
+            (documents, self.documents, self.document, "documents"),
+        ):
+            if wanted is not None:
+                chosen = set(as_identifiers(wanted, name))
+                keep &= np.array([identifier in chosen for identifier in known], dtype=bool)[code]
+        query_names, query = _renumbered(self.queries, self.query[keep])
+        document_names, document = _renumbered(self.documents, self.document[keep])
+        return type(self)(query_names, document_names, query, document, self.numbers[keep])  # type: ignore[call-arg]
+
+    @classmethod
+    def _checked(cls, numbers: ArrayLike) -> NDArray[Any]:
+        """The numbers as an array of their kind."""
+        try:
+            values = np.asarray(numbers)
+            real = values.size == 0 or values.dtype.kind in "iuf"
+            exact = values.astype(cls.number) if real else values
+        except (TypeError, ValueError):
+            values, real = np.empty(0), False
+        if not real or values.ndim != 1 or not np.isfinite(values).all() or not (exact == values).all():
+            raise InputError(f"{cls.what}s must be a list of {cls.kind}")
+        return exact
+
+    def __repr__(self) -> str:
+        span = f", {self.numbers.min():g} to {self.numbers.max():g}" if len(self) else ""
+        return (
+            f"<{type(self).__name__}: {len(self)} {self.what}s{span}; {len(self.queries)} queries, "
+            f"{len(self.documents)} documents>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Qrels(PairTable):
+    """Judgements: the degree to which documents are relevant to queries.
+
+    Attributes
+    ----------
+    degree : (m,) int array
+        Of every pair; by custom 0 or less is irrelevant, and 1 or more relevant to that degree.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> qrels = cm.retrieval.Qrels.from_dict({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}})
+    >>> qrels
+    <Qrels: 3 degrees, 0 to 2; 2 queries, 2 documents>
+    >>> qrels.subset(["q2"]).to_dict()
+    {'q2': {'d1': 1}}
+    """
+
+    degree: NDArray[np.int64]
+
+    column_names: ClassVar[tuple[str, ...]] = ("degree", "relevance", "rel", "label", "score")
+    number: ClassVar[type] = np.int64
+    what: ClassVar[str] = "degree"
+    kind: ClassVar[str] = "integers"
+
+    @classmethod
+    def from_matrix(
+        cls, degrees: Any, query_ids: Iterable[Any] | None = None, corpus_ids: Iterable[Any] | None = None
+    ) -> Qrels:
+        """From a (queries, corpus) matrix of degrees; what is not stored in a sparse one is not judged.
+
+        Parameters
+        ----------
+        degrees : (n_q, n) array or sparse matrix
+        query_ids, corpus_ids : sequences of str or int, optional
+            By default the numbers of rows and columns.
+
+        Raises
+        ------
+        InputError
+            If it is no such matrix.
+        """
+        try:
+            matrix: Any = sp.coo_array(degrees) if sp.issparse(degrees) else np.asarray(degrees)
+            n_queries, n_documents = matrix.shape
+        except (TypeError, ValueError) as error:
+            raise InputError("degrees must be a (queries, corpus) matrix of integers") from error
+        if sp.issparse(matrix):
+            (rows, columns), values = matrix.coords, matrix.data
+        else:
+            (rows, columns), values = np.indices(matrix.shape).reshape(2, -1), matrix.ravel()
+        queries = identifiers_of(query_ids, n_queries, "query_ids")
+        documents = identifiers_of(corpus_ids, n_documents, "corpus_ids")
+        return cls.from_lists([queries[row] for row in rows], [documents[column] for column in columns], values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RetrievalRun(PairTable):
+    """What a system found: scores of documents for queries, the higher the better.
+
+    Attributes
+    ----------
+    score : (m,) array
+        Of every pair.
+    """
+
+    score: NDArray[np.float64]
+
+    column_names: ClassVar[tuple[str, ...]] = ("score", "similarity", "sim")
+    number: ClassVar[type] = np.float64
+    what: ClassVar[str] = "score"
+    kind: ClassVar[str] = "finite numbers"
+
+
+def as_identifiers(given: Iterable[Any], name: str) -> list[str]:
+    """Identifiers as text.
+
+    Raises
+    ------
+    InputError
+        If one is neither text nor an integer.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{name} must be a list of identifiers, got {type(given).__name__}")
+    found = []
+    for at, identifier in enumerate(given):
+        if isinstance(identifier, str):
+            found.append(str(identifier))
+        elif isinstance(identifier, int | np.integer) and not isinstance(identifier, bool):
+            found.append(str(int(identifier)))
+        else:
+            raise InputError(f"{name}[{at}] must be text or an integer, got {identifier!r}")
+    return found
+
+
+def identifiers_of(given: Iterable[Any] | None, size: int, name: str) -> list[str]:
+    """Identifiers of ``size`` rows, each once; by default the numbers of the rows.
+
+    Raises
+    ------
+    InputError
+        If there are more or fewer, or one comes twice.
+    """
+    if given is None:
+        return [str(row) for row in range(size)]
+    found = as_identifiers(given, name)
+    if len(found) != size:
+        raise InputError(f"{name} must have one identifier a row: {size} rows, {len(found)} identifiers")
+    if len(set(found)) != size:
+        seen: set[str] = set()
+        again = next(identifier for identifier in found if identifier in seen or seen.add(identifier))  # type: ignore[func-returns-value]
+        raise InputError(f"{name} has {again!r} twice; identifiers tell rows apart")
+    return found
+
+
+def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: str) -> NDArray[np.int64]:
+    """The row of each identifier among the known ones.
+
+    Raises
+    ------
+    InputError
+        If some are not known; the message has their names, and one that may have been meant.
+    """
+    row = {identifier: at for at, identifier in enumerate(known)}
+    strangers = [identifier for identifier in wanted if identifier not in row]
+    if strangers:
+        close = difflib.get_close_matches(strangers[0], known[:FEW], n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise InputError(
+            f"{len(strangers)} judged {kind}{'s are' if len(strangers) > 1 else ' is'} not in {place}: "
+            f"{named(strangers)}{hint}"
+        )
+    return np.array([row[identifier] for identifier in wanted], dtype=np.int64)
+
+
+def named(names: Sequence[str]) -> str:
+    """The first few of some names, quoted."""
+    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+
+
+def _first_repetition(query: NDArray[np.int64], document: NDArray[np.int64], n_documents: int) -> int | None:
+    """The place of the first pair that was there before."""
+    pair = query * max(1, n_documents) + document
+    _, first = np.unique(pair, return_index=True)
+    if first.size == pair.size:
+        return None
+    return int(np.setdiff1d(np.arange(pair.size), first, assume_unique=True)[0])
+
+
+def _coded(identifiers: list[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The different identifiers in the order of their first place, and each as its number among them."""
+    number: dict[str, int] = {}
+    codes = [number.setdefault(identifier, len(number)) for identifier in identifiers]
+    return tuple(number), np.array(codes, dtype=np.int64)
+
+
+def _renumbered(names: tuple[str, ...], codes: NDArray[np.int64]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The names that are still used, and their numbers among these."""
+    used, numbers = np.unique(codes, return_inverse=True)
+    return tuple(names[at] for at in used), numbers.reshape(-1).astype(np.int64)
+
+
+def _column(names: list[str], asked: str | None, usual: tuple[str, ...]) -> str:
+    """The column that was asked for, or the one of a usual name."""
+    if asked is not None:
+        if asked not in names:
+            raise InputError(not_one_of("the column", names, asked))
+        return asked
+    found = [name for name in usual if name in names]
+    if not found:
+        raise InputError(
+            f"the frame has no column {', '.join(usual[:-1])} or {usual[-1]}; it has {', '.join(names)}: name the one "
+            "that is meant"
+        )
+    return found[0]

@@ -1,0 +1,280 @@
+r"""Scores of runs against judgements, as trec_eval has them, and the run that a metric makes.
+
+Of a query whose documents have the degrees :math:`r_1, r_2, \dots` from the top of the list (0 where nobody judged),
+R of the judged ones being relevant, :math:`[r \ge 1]`:
+
+=========================  ==================================================================================
+``nDCG@k``                 :math:`\sum_{t \le k} g(r_t) / \log_2(t + 1)` over the most it can be; g(r) = max(r, 0)
+``nDCG(dcg='exp-log2')@k`` the same with :math:`g(r) = 2^r - 1` where r > 0
+``AP``, ``AP@k``           :math:`\frac1R \sum_t [r_t \ge 1]` times the precision of the first t, t up to k
+``RR``, ``RR@k``           1 over the place of the first relevant document, 0 if it is not among the first k
+``P@k``                    relevant documents among the first k, over k
+``R@k``                    relevant documents among the first k, over R
+=========================  ==================================================================================
+
+Names are those of the package ir_measures, which computes everything else. ``P(rel=2)@k`` counts as relevant what has a
+degree of 2 or more. The nDCG of problems (``measure="ndcg-log2"``) is this one for degrees 0 and 1; ``measure="ndcg"``
+has the discount of paper 1.
+
+As in trec_eval scores are compared in single precision, and of documents with the same score the one whose identifier
+is last in the alphabet (of UTF-8) stands first. Means are over all judged queries: one that the run lacks scores 0
+(``trec_eval -c``), and so does one without a relevant document.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from convexmetric.arrays import Array
+from convexmetric.imports import optional
+from numpy.typing import ArrayLike, NDArray
+
+from convexmetric.arguments import check_count
+from convexmetric.comparisons.points import as_points
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.evaluation.rankings import BLOCK_BYTES, nearest_columns
+from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of
+
+__all__ = ["RunScores", "rank_corpus", "score_run"]
+
+#: What is scored unless something else is asked for.
+USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
+#: Measures of this module, and what they are called as well.
+OWN = ("nDCG", "AP", "RR", "P", "R")
+OTHER_NAMES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR"}
+_NAME = re.compile(r"(?P<name>[A-Za-z]+)(\((?P<options>[^()]*)\))?(@(?P<k>[1-9]\d*))?")
+_OPTION = re.compile(r"\s*(?:rel=(?P<rel>-?\d+)|dcg='(?P<dcg>log2|exp-log2)')\s*")
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """Scores of a run, by measure and query.
+
+    Attributes
+    ----------
+    queries : tuple of str
+        All judged queries.
+    scores : dict of (n_q,) arrays
+        By name of the measure, in the order of the queries.
+    """
+
+    queries: tuple[str, ...] = field(repr=False)
+    scores: dict[str, Array] = field(repr=False)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean over queries by name of the measure."""
+        return {name: float(values.mean()) for name, values in self.scores.items()}
+
+    def __getitem__(self, name: str) -> float:
+        return self.means[name]
+
+    def __str__(self) -> str:
+        means = (f"{name} {mean:.4f}" for name, mean in self.means.items())
+        return "   ".join([*means, f"({len(self.queries)} queries)"])
+
+
+@dataclass(frozen=True)
+class _Own:
+    """One of the measures of this module."""
+
+    name: str
+    k: int | None
+    least: int = 1
+    exponential: bool = False
+
+    def score(self, found: NDArray[np.int64], judged: NDArray[np.int64]) -> float:
+        """Score degrees from the top of the list, given all judged degrees."""
+        if self.name == "nDCG":
+            best = self._gained(np.sort(judged)[::-1])
+            return self._gained(found) / best if best > 0.0 else 0.0
+        total = int((judged >= self.least).sum())
+        if not total:
+            return 0.0
+        places = np.flatnonzero(found[: self.k] >= self.least) + 1
+        if self.name == "RR":
+            return 1.0 / float(places[0]) if places.size else 0.0
+        if self.name == "AP":
+            return float((np.arange(1, places.size + 1) / places).sum()) / total
+        return places.size / (self.k or 1) if self.name == "P" else places.size / total
+
+    def _gained(self, degrees: NDArray[np.int64]) -> float:
+        gains = np.maximum(degrees[: self.k], 0).astype(np.float64)
+        gains = np.exp2(gains) - 1.0 if self.exponential else gains
+        return float((gains / np.log2(np.arange(2.0, gains.size + 2.0))).sum())
+
+
+def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> RunScores:
+    """Score a run against judgements, with the numbers of trec_eval.
+
+    Parameters
+    ----------
+    run : RetrievalRun, dict of dicts, data frame, or triples
+        Scores of documents for queries, the higher the better.
+    qrels : Qrels, dict of dicts, data frame, or triples
+        Judgements.
+    measures : str or sequence of str
+        ``"nDCG@10"``, ``"nDCG(dcg='exp-log2')@10"``, ``"AP"``, ``"RR@10"``, ``"P(rel=2)@5"``, ``"R@100"`` and the like;
+        anything else goes to ir_measures, if that is installed.
+
+    Returns
+    -------
+    RunScores
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, nothing is judged, or there is no such measure.
+    NotInstalledError
+        If a measure is none of this module's and ir_measures is not installed.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> qrels = {"q": {"a": 2, "b": 0, "c": 1}}
+    >>> print(cm.retrieval.score_run({"q": {"a": 0.9, "b": 0.8, "c": 0.7}}, qrels, ["nDCG@3", "AP", "P@2"]))
+    nDCG@3 0.9502   AP 0.8333   P@2 0.5000   (1 queries)
+    """
+    table, judged = RetrievalRun.of(run), Qrels.of(qrels)
+    if not len(judged):
+        raise InputError("qrels has no judgement")
+    names = [measures] if isinstance(measures, str) else [str(measure) for measure in measures]
+    if not names:
+        raise InputError("measures is empty; name at least one")
+    own = {name: _own(name) for name in names}
+    others = [name for name, measure in own.items() if measure is None]
+    foreign = _by_ir_measures(others, table, judged) if others else {}
+    lists = _degrees_by_query(table, judged)
+    scores = {
+        name: foreign[name] if measure is None else np.array([measure.score(*degrees) for degrees in lists])
+        for name, measure in own.items()
+    }
+    return RunScores(judged.queries, scores)
+
+
+def rank_corpus(
+    M: ArrayLike | None,
+    corpus: Any,
+    queries: Any,
+    k: int = 1000,
+    corpus_ids: Iterable[Any] | None = None,
+    query_ids: Iterable[Any] | None = None,
+) -> RetrievalRun:
+    """The documents nearest to every query under a metric, as a run; scores are squared distances with a minus.
+
+    Parameters
+    ----------
+    M : (d, d) or (d,) array, or None
+        Metric: a matrix, or weights of the features; None for the Euclidean one.
+    corpus, queries : (n, d) and (n_q, d) arrays
+        Vectors of documents and queries.
+    k : int
+        Documents of every query.
+    corpus_ids, query_ids : sequences of str or int, optional
+        Identifiers of the rows; by default their numbers, from 0.
+
+    Returns
+    -------
+    RetrievalRun
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+    """
+    points, asked = as_points(corpus, "corpus"), as_points(queries, "queries")
+    check_count(k, "k")
+    n, d = points.shape
+    if asked.shape[1] != d:
+        raise InputError(f"queries have {asked.shape[1]} features, but corpus has {d}")
+    documents, names = identifiers_of(corpus_ids, n, "corpus_ids"), identifiers_of(query_ids, len(asked), "query_ids")
+    given = np.ones(d) if M is None else M
+    cone = NonnegativeDiagonal(d) if np.ndim(given) == 1 or sp.issparse(given) else PSDCone(d)
+    metric = cone.element(given, "M")
+    norms, own = cone.quadratic_forms(points, metric), cone.quadratic_forms(asked, metric)
+    width, step = min(k, n), max(1, BLOCK_BYTES // (8 * n))
+    rows, scores = np.empty((len(asked), width), dtype=np.int64), np.empty((len(asked), width))
+    with blas_threads_for(float(len(asked)) * n * d):
+        for first in range(0, len(asked), step):
+            some = slice(first, first + step)
+            D = norms - 2.0 * cone.gram(asked[some], metric, points)
+            rows[some] = nearest_columns(D, width)
+            scores[some] = -(np.take_along_axis(D, rows[some], axis=1) + own[some, None])
+    query = np.repeat(np.arange(len(asked)), width)
+    return RetrievalRun(tuple(names), tuple(documents), query, rows.ravel(), scores.ravel())
+
+
+def _own(name: str) -> _Own | None:
+    """A measure of this module by its name."""
+    match = _NAME.fullmatch(name.strip())
+    if match is None:
+        return None
+    kind = OTHER_NAMES.get(match["name"], match["name"])
+    k = int(match["k"]) if match["k"] else None
+    options = [_OPTION.fullmatch(option) for option in (match["options"] or "").split(",") if option.strip()]
+    if kind not in OWN or (kind in ("P", "R") and k is None) or None in options:
+        return None
+    found = [option for option in options if option is not None]
+    least = next((int(option["rel"]) for option in found if option["rel"]), None)
+    dcg = next((option["dcg"] for option in found if option["dcg"]), None)
+    if (least is not None and kind == "nDCG") or (dcg is not None and kind != "nDCG"):
+        return None
+    return _Own(kind, k, 1 if least is None else least, dcg == "exp-log2")
+
+
+def _by_ir_measures(names: Sequence[str], run: RetrievalRun, qrels: Qrels) -> dict[str, Array]:
+    """Scores by query of measures that ir_measures knows."""
+    close = difflib.get_close_matches(names[0].partition("@")[0], [*OWN, *OTHER_NAMES], n=1, cutoff=0.5)
+    hint = f" (did you mean {close[0]}@k?)" if close else ""
+    package = optional("ir_measures", "retrieval", f"a measure other than {', '.join(OWN)}, here {names[0]!r}{hint},")
+    try:
+        measures = {name: package.parse_measure(name) for name in names}
+    except (NameError, ValueError, SyntaxError) as error:
+        raise InputError(f"there is no measure {names[0]!r}{hint}: {error}") from error
+    place = {query: at for at, query in enumerate(qrels.queries)}
+    scores = {measure: np.zeros(len(place)) for measure in measures.values()}
+    for found in package.iter_calc(list(scores), qrels.to_dict(), run.to_dict()):
+        if found.query_id in place:
+            scores[found.measure][place[found.query_id]] = found.value
+    return {name: scores[measure] for name, measure in measures.items()}
+
+
+def _degrees_by_query(run: RetrievalRun, qrels: Qrels) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Degrees from the top of the list, and all judged degrees, of every judged query."""
+    order = _ranked(run)
+    at_query = {query: at for at, query in enumerate(qrels.queries)}
+    at_document = {document: at for at, document in enumerate(qrels.documents)}
+    query = np.array([at_query.get(name, -1) for name in run.queries], dtype=np.int64)[run.query[order]]
+    document = np.array([at_document.get(name, -1) for name in run.documents], dtype=np.int64)[run.document[order]]
+    # Lists of all judged queries, one after the other.
+    kept = np.flatnonzero(query >= 0)
+    kept = kept[np.argsort(query[kept], kind="stable")]
+    query, document = query[kept], document[kept]
+    width = len(qrels.documents)
+    pairs = qrels.query * width + qrels.document
+    by_pair = np.argsort(pairs)
+    asked = np.where(document >= 0, query * width + document, -1)
+    place = np.minimum(np.searchsorted(pairs[by_pair], asked), len(pairs) - 1)
+    degrees = np.where(pairs[by_pair][place] == asked, qrels.degree[by_pair][place], 0)
+    every = range(len(qrels.queries))
+    bounds = np.searchsorted(query, [*every, len(every)])
+    # Pairs are sorted by query first.
+    own = np.searchsorted(qrels.query[by_pair], [*every, len(every)])
+    return [(degrees[bounds[q] : bounds[q + 1]], qrels.degree[by_pair][own[q] : own[q + 1]]) for q in every]
+
+
+def _ranked(run: RetrievalRun) -> NDArray[np.int64]:
+    """The pairs of a run, query after query, by (score in single precision, identifier), the largest first."""
+    alphabetical = np.empty(len(run.documents), dtype=np.int64)
+    alphabetical[sorted(range(len(run.documents)), key=run.documents.__getitem__)] = np.arange(len(run.documents))
+    with np.errstate(over="ignore"):
+        score = run.score.astype(np.float32)
+    return np.lexsort((-alphabetical[run.document], -score, run.query))

@@ -1,0 +1,170 @@
+r"""L-BFGS-B on the dual of listed comparisons, for any regularizer whose conjugate has a derivative.
+
+.. math:: \max_{a \le u \le b} \; \sum_t -\ell_t^*(-u_t) - \Omega^*_K(S(u)), \qquad S(u) = \sum_t u_t D_t - G
+
+The gradient is what the margins that attain :math:`\ell_t^*` exceed those at the metric M(u) that attains
+:math:`\Omega^*_K`. With hinges and a squared Frobenius norm that is
+
+.. math:: \max_{0 \le u \le C} \; \mu \sum_t u_t - \frac{1}{2 \lambda} \| [S(u)]_+ \|_F^2, \qquad
+   M(u) = \frac{1}{\lambda} [S(u)]_+, \qquad \text{gradient } \mu - D(M(u))
+
+One adjoint, one conjugate and one forward product a step. Cheap steps, linear convergence at best: it closes small
+problems in a fraction of a second and slows down where many margins are near their kink.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import scipy
+
+from convexmetric.arrays import Array, norm_of
+from convexmetric.errors import UnsupportedProblemError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import SeparableRisk
+from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime.memory import FLOAT, metric_memory, pass_memory
+from convexmetric.solvers.runtime.requirements import risk_as
+
+__all__ = ["DualAscent"]
+
+#: Multiples of equal multipliers with an S of norm one that are tried.
+SCALES = np.logspace(-6.0, 6.0, 49)
+#: Steps between two looks at the certified gap, which count as iterations.
+LOOK_EVERY = 20
+#: Pairs of steps and changes of the gradient from which L-BFGS-B approximates the second derivative.
+CORRECTIONS = 20
+#: A run of L-BFGS-B makes this many evaluations of the dual at most for each of ``max_steps``.
+EVALUATIONS_PER_STEP = 10
+#: Share of the dual value that a run of L-BFGS-B must gain, or it is not repeated.
+RESTART_GAIN = 1e-12
+
+
+@dataclass(frozen=True)
+class DualAscent(Solver):
+    """Quasi-Newton ascent on the multipliers.
+
+    Parameters
+    ----------
+    max_steps : int
+        Give up after this many steps.
+    """
+
+    name: ClassVar[str] = "dual-ascent"
+
+    max_steps: int = 100_000
+
+    def __post_init__(self) -> None:
+        check_counts(self, "max_steps")
+
+    def prepare(self, problem: MetricProblem) -> Run:
+        """Needs listed comparisons, a loss with dual slopes, and a regularizer whose conjugate has a derivative."""
+        risk = risk_as(problem, SeparableRisk)
+        box = risk.loss.dual_box(risk.parts)
+        if box is None:
+            raise UnsupportedProblemError(
+                "its margins are hard constraints" if risk.hard else "its loss says no dual slopes"
+            )
+        if not problem.regularizer.smooth_conjugate:
+            raise UnsupportedProblemError("the conjugate of its regularizer has no derivative")
+        return partial(self._ascend, problem, risk, box)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes of a pass, the quasi-Newton method's fifty vectors of multipliers, and five metrics."""
+        return pass_memory(problem) + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
+
+    def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> None:
+        """Ascend, looking at the certified gap every few steps."""
+        dual = _Dual(problem, risk, box)
+
+        def look(u: Array) -> bool:
+            M = dual.attained(u)[1]
+            monitor.primal(M, problem.value(M), by_risk=True)
+            monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
+            return monitor.iterate()
+
+        u = dual.start()
+        if look(u):
+            return
+        steps = 0
+        # The first step has the length 1, and where conjugates are infinite it must not be far longer than u.
+        unit = 1.0 if problem.quadratic() is not None else max(float(np.abs(u).max()), np.finfo(float).tiny)
+
+        def scaled(x: Array) -> tuple[float, Array]:
+            value, slopes = dual.negative(unit * x)
+            return value, unit * slopes
+
+        def after_step(current: Array) -> None:
+            nonlocal steps
+            steps += 1
+            if (steps % LOOK_EVERY == 0 or monitor.out_of_time) and look(unit * current):
+                raise StopIteration
+
+        # The certified gap says when to stop, not the size of a step.
+        options: dict[str, float] = {"maxcor": CORRECTIONS, "maxfun": EVALUATIONS_PER_STEP * self.max_steps}
+        options |= {"ftol": 0.0, "gtol": 0.0}
+        value = np.inf
+        while steps < self.max_steps:
+            result = scipy.optimize.minimize(
+                scaled,
+                u / unit,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=scipy.optimize.Bounds(box[0] / unit, box[1] / unit),
+                callback=after_step,
+                options=options | {"maxiter": self.max_steps - steps},
+            )
+            u = np.clip(unit * np.asarray(result.x), *box)
+            # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.
+            if monitor.stopped or not value - result.fun > RESTART_GAIN * abs(result.fun):
+                break
+            value = result.fun
+        if steps % LOOK_EVERY and not monitor.stopped:
+            look(u)
+
+
+class _Dual:
+    """The dual objective, in the module's letters."""
+
+    def __init__(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array]) -> None:
+        self.cone, self.comparisons, self.loss, self.box = problem.cone, risk.comparisons, risk.loss, box
+        self.regularizer, self.G = problem.regularizer, problem.G
+        #: The largest value so far, and how far a step outside of the domain of the conjugate falls below it.
+        self.known, self.fall = -np.inf, 1.0
+
+    def attained(self, u: Array) -> tuple[float, Array]:
+        """``Omega*_K(S(u))`` and M(u)."""
+        S = self.comparisons.adjoint(u)
+        return self.regularizer.conjugate(S if self.G is None else S - self.G, self.cone)
+
+    def negative(self, u: Array) -> tuple[float, Array]:
+        """Minus the dual value, and its gradient; outside of the domain a value that no line search takes."""
+        conjugate, M = self.attained(u)
+        slopes = self.comparisons.forward(M) - self.loss.dual_slopes(u)
+        value = self.loss.dual_value(u) - conjugate
+        if not np.isfinite(value):
+            return self.fall - self.known, np.zeros_like(u)
+        self.known, self.fall = max(self.known, value), max(self.fall, abs(value))
+        return -value, slopes
+
+    def start(self) -> Array:
+        """The best equal multipliers.
+
+        Hinges and a squared norm alone make a parabola in their size while no eigenvalue changes sign;
+        elsewhere it is the best multiple of a grid.
+        """
+        low, high = self.box
+        u = np.ones(len(self.comparisons))
+        norms = self.regularizer.weights()
+        if self.G is None and norms is not None and norms.trace == norms.norm == 0.0 and not low.any():
+            # Outside of the domain of another loss there is no value, and the grid is taken.
+            with np.errstate(invalid="ignore"):
+                conjugate, value = self.attained(u)[0], self.loss.dual_value(u)
+            if value > 0.0:
+                return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)
+        size = norm_of(self.comparisons.adjoint(u))
+        u = u / size if size > 0.0 else u
+        return min((np.clip(scale * u, low, high) for scale in SCALES), key=lambda u: self.negative(u)[0])

@@ -1,0 +1,79 @@
+"""Direct primal-dual interior point for hinge losses of listed comparisons.
+
+The whole problem is one conic quadratic program with a row and a slack for every comparison (see
+:mod:`convexmetric.solvers.numerics.qp`). Time an iteration is ``min(T, q)^2 max(T, q)`` for T comparisons and q
+coordinates of the metric; memory is the square of the smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.errors import UnsupportedProblemError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import ListedHinges
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.qp import ConicQP
+from convexmetric.solvers.numerics.starts import heavy_start
+from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.memory import FLOAT, row_width
+from convexmetric.solvers.runtime.requirements import quadratic_part, risk_as
+
+__all__ = ["InteriorPoint"]
+
+#: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
+MAX_BYTES = 2 * 2**30
+#: Its iterations at most, from each of two starts.
+MAX_STEPS = 200
+
+
+@dataclass(frozen=True)
+class InteriorPoint(Solver):
+    """Mehrotra's method on the problem as it stands; exact, for some ten thousand comparisons."""
+
+    name: ClassVar[str] = "interior-point"
+
+    def prepare(self, problem: MetricProblem) -> Run:
+        """Needs hinges of listed comparisons and a linear or quadratic penalty."""
+        hinges = risk_as(problem, ListedHinges)
+        quadratic_part(problem)
+        if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > MAX_BYTES:
+            raise UnsupportedProblemError(f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
+        return partial(self._solve, problem, hinges)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes of the rows, as coordinates and as elements of the cone, twice, and two squares of the smaller side."""
+        hinges, cone = risk_as(problem, ListedHinges), problem.cone
+        count, width = len(hinges.comparisons), row_width(hinges.comparisons)
+        rows = 4.0 * width if cone.diagonal else 3.0 * width + 3.0 * cone.d**2
+        return FLOAT * (count * (rows + 40.0) + 2.0 * min(count, cone.size) ** 2)
+
+    def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
+        """Solve, offering the projected metric and the clipped multipliers of every iteration."""
+        risk, rows = problem.risk, np.arange(len(hinges.comparisons))
+        qp = ConicQP(problem, A=hinges.comparisons.rows, b=hinges.margins, group=rows, C=hinges.weights)
+
+        if not hinges.hard:
+            # Where the regularizer outweighs everything zero is optimal, and no interior point.
+            nothing = problem.cone.zeros()
+            monitor.primal(nothing, problem.value(nothing), by_risk=True)
+        stopped = False
+
+        def watch(found: Callable[[], Outcome]) -> bool:
+            nonlocal stopped
+            best = found()
+            M = risk.repair(problem.cone.project(best.U))
+            if np.isfinite(M).all():
+                monitor.primal(M, problem.value(M), by_risk=True)
+            monitor.dual(best.lower_bound, lambda: best.a)
+            stopped = monitor.iterate()
+            return stopped
+
+        interior_point(qp, 0.0, max_steps=MAX_STEPS, watch=watch)
+        if not stopped:
+            interior_point(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS, watch=watch)

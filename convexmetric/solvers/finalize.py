@@ -1,0 +1,252 @@
+"""How a solve ends: within its limit, with the best metric known, certified in what time is left.
+
+A limit or Ctrl-C may come in the middle of a pass over the data. The pass then gives nothing, and what was certified
+before counts. The start counts too: zero and multiples of the Euclidean metric are compared with what the solver left,
+on a sample of the parts, so that no limit is so short that something worse than these is returned. Of the metric chosen
+the objective is computed if the time allows. If it does not, the value that the risk had when the solver evaluated it
+counts, and where the solver did not the upper bound is infinite: nothing is claimed that was not computed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.certificates import Certificate
+from convexmetric.certificates.certificate import certify_evaluated, certify_metric, close_enough, with_dual
+from convexmetric.deadline import OutOfTime, deadline
+from convexmetric.errors import GapWarning, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import CutDual, Minorant
+from convexmetric.risks.rounding import sum_error
+from convexmetric.solution import Solution
+from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.baselines import SIMPLE_GRID, SIMPLE_PARTS, best_simple, some_parts
+
+__all__ = ["certificate_of", "concluded", "start_from_nothing", "within_limit"]
+
+#: Time after a limit or Ctrl-C for what remains to be done: a share of that before it, but seconds enough for a block.
+GRACE_SHARE, LEAST_GRACE = 0.2, 0.5
+#: Seconds for a certificate without a pass where there was no time for one with it.
+HASTE = 1.0
+#: Share of the upper bound from which a simple metric may be better still, by a few of the parts.
+SIMPLE_SHARE = 1.5
+
+
+def within_limit(problem: MetricProblem, run: Run, monitor: Monitor) -> Any:
+    """Run until it ends or the time is out, which may be in the middle of a pass; what it returns, None if cut short.
+
+    Ctrl-C is taken as well, once a dual point is known. Nonnegative risks have one from the start: no cuts.
+    """
+    try:
+        with _until(monitor, monitor.max_seconds):
+            return run(monitor)
+    except OutOfTime:
+        monitor.end("max_seconds")
+    except KeyboardInterrupt:
+        if monitor.dual_point is None and not problem.risk.nonnegative:
+            raise
+        monitor.end("interrupted")
+        monitor.keyboard_interrupt = True
+    return None
+
+
+def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
+    """Where every nonnegative risk starts: no cut has any weight, and the risk is at least zero."""
+    if not problem.risk.nonnegative:
+        return
+    dual, point = _nothing(problem)
+    bound = problem.bound(0.0, point.S, point.S)
+    if bound > monitor.lower_bound:
+        monitor.dual(bound, lambda: dual, point)
+
+
+def _nothing(problem: MetricProblem) -> tuple[CutDual, Minorant]:
+    zero = problem.cone.zeros()
+    groups = np.zeros(problem.risk.parts, dtype=np.int64)
+    return CutDual(zero[None], np.zeros((1, 1)), groups), Minorant(0.0, zero, 0.0, 0.0)
+
+
+def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
+    """The certified solution that a solver left with its monitor; warns if the gap is above the tolerance."""
+    before = monitor.max_seconds or np.inf
+    before = min(monitor.seconds, before) if monitor.cut_short else before
+    with _until(monitor, max(before * (1.0 + GRACE_SHARE), monitor.seconds) + LEAST_GRACE):
+        certificate = _certified(problem, chosen, monitor)
+    if not monitor.history:
+        monitor.record()
+    monitor.save()
+    status = monitor.status
+    if close_enough(certificate, monitor.tol, monitor.atol):
+        status = "optimal"
+    elif status == "optimal":
+        status = "stalled"
+    solution = Solution(
+        problem=problem,
+        certificate=certificate,
+        status=status,
+        tol=monitor.tol,
+        history=monitor.history,
+        seconds=monitor.seconds,
+        solver=monitor.solver or chosen.name,
+        atol=monitor.atol,
+        unit=monitor.unit,
+        keyboard_interrupt=monitor.keyboard_interrupt,
+    )
+    if status != "optimal":
+        warnings.warn(
+            f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, "
+            f"above tol = {solution.tol:.1e}{_why(problem, certificate)}",
+            GapWarning,
+            stacklevel=3,
+        )
+    return solution
+
+
+def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Certificate:
+    """The certificate of the best metric known, from passes over the data if the time allows."""
+    bare = problem.without_constant()
+    simple: Array | None = None
+    if not monitor.cut_short and (monitor.M is None or monitor.dual_point is None):
+        raise SolverError(f"{chosen.name} left no certified point")
+    try:
+        if monitor.cut_short and not monitor.zero_offered:
+            # Nearly for nothing: where all distances are zero, parts of one kind cost the same.
+            _offer(bare, monitor, bare.cone.zeros())
+        if not monitor.reached:
+            simple = _simple(bare, monitor)
+            if simple is not None:
+                _offer(bare, monitor, simple)
+        if monitor.M is not None and monitor.dual_point is not None:
+            return monitor.certificate()
+    except OutOfTime:
+        pass
+    except KeyboardInterrupt:
+        monitor.keyboard_interrupt = True
+    return _certified_in_haste(problem, monitor, simple)
+
+
+def _until(monitor: Monitor, seconds: float | None) -> AbstractContextManager[None]:
+    """With a limit, in seconds of the solve, or none."""
+    return deadline(lambda: np.inf if seconds is None else seconds - monitor.seconds)
+
+
+def no_deadline() -> AbstractContextManager[None]:
+    """For what a few of the parts say: no more work than a block, and without it there is nothing to go by."""
+    return deadline(lambda: np.inf)
+
+
+def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
+    """Evaluate a metric, and take it if it is the best."""
+    value = problem.value(M)
+    if np.isfinite(value):
+        monitor.primal(M, value, by_risk=True)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
+    """Best simple metric that was not evaluated yet, if it may be better than what the solver left.
+
+    Zero, multiples of the Euclidean metric, and what a sample was solved to, where nothing else is known. Some of the
+    parts tell which: no pass is spent on one that they say is worse.
+    """
+    zero, some = problem.cone.zeros(), some_parts(problem, SIMPLE_PARTS)
+    if some is None:
+        if monitor.cut_short:
+            _offer_multiples(problem, monitor)
+        return None if monitor.zero_offered else zero
+    nothing_evaluated = monitor.evaluated is None or not monitor.evaluated[0].any()
+    with no_deadline():
+        found = [best_simple(some, problem.plain_metrics())]
+        if nothing_evaluated and monitor.suggestion is not None:
+            found.append((some.value(monitor.suggestion), monitor.suggestion))
+    value, metric = min(found, key=lambda pair: pair[0])
+    if monitor.M is not None and not value < SIMPLE_SHARE * monitor.upper_bound:
+        return None
+    return None if monitor.zero_offered and not metric.any() else metric
+
+
+def _offer_multiples(problem: MetricProblem, monitor: Monitor) -> None:
+    """Evaluate multiples of the Euclidean metric on all parts."""
+    for M in problem.plain_metrics():
+        for t in SIMPLE_GRID:
+            _offer(problem, monitor, problem.risk.repair(t * M))
+
+
+def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> Certificate:
+    """A certificate without another pass: of what was evaluated before, or else with an infinite upper bound.
+
+    What conic solvers say of constraints and terms of a user's own has a little time, and may be nothing.
+    """
+    bare = problem.without_constant()
+    M, value = _choice(bare, monitor, simple)
+    dual, point = monitor.dual_point, monitor.sums
+    if point is None or (point.weight is None and problem.risk.points):
+        dual, point = _nothing(bare) if bare.risk.nonnegative else (dual, None)
+    made = Certificate(np.inf, -np.inf, M, dual, problem.regularizer.grade, np.inf)
+    with suppress(OutOfTime), _until(monitor, monitor.seconds + HASTE):
+        made = certify_evaluated(problem, M, None if value is None else _risk_of(bare, M, value))
+        made = replace(made, dual=dual)
+        made = with_dual(problem, made, dual, point)
+    return made
+
+
+def _risk_of(problem: MetricProblem, M: Array, value: float) -> float:
+    """At most what the risk was at a metric of that objective; of a large penalty rounding leaves little of it."""
+    penalty = problem.regularizer.value(M, problem.cone)
+    linear = 0.0 if problem.G is None else float(np.abs(problem.G).ravel() @ np.abs(M).ravel())
+    return value - problem.penalty(M) + sum_error(M.size) * (abs(value) + abs(penalty) + linear)
+
+
+def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> tuple[Array, float | None]:
+    """The metric to return, with its objective if that was evaluated; one that was not if it is better on a sample."""
+    if monitor.evaluated is None:
+        found = [M for M in (simple, monitor.M, problem.cone.zeros()) if M is not None]
+        return found[0], None
+    M, value = monitor.evaluated
+    some = None if simple is None else some_parts(problem, SIMPLE_PARTS)
+    if some is None or simple is None:
+        return M, value
+    with no_deadline():
+        better = some.value(simple) < some.value(M)
+    return (simple, None) if better else (M, value)
+
+
+def _why(problem: MetricProblem, certificate: Certificate) -> str:
+    """What a gap comes from, where the bounds themselves tell."""
+    upper, lower = certificate.upper_bound, certificate.lower_bound
+    if upper == np.inf and not problem.risk.hard:
+        return "; there was no time to evaluate the metric on all data: it is the best on a sample"
+    if lower == -np.inf and not problem.risk.nonnegative:
+        return f"; {problem.risk.words} does not say that it is nonnegative, so that dual points may not be shrunk"
+    if lower <= 0.0 <= upper < np.inf and problem.held_by_data_alone:
+        return (
+            "; nothing but the data keeps metrics small, and no dual point that was found shows that they do: give a "
+            "Budget(A, limit) that the optimum does not spend, or atol if the optimum is zero"
+        )
+    if -np.inf < lower <= 0.0 <= upper < np.inf:
+        return f"; the optimum may be zero, which has no relative gap: give atol, such as {upper - lower:.0e}, if so"
+    if certificate.rounding >= 0.5 * (upper - lower):
+        return f"; {certificate.rounding:.1e} of it is rounding: the problem's numbers differ too much in size"
+    return ""
+
+
+def certificate_of(problem: MetricProblem, monitor: Monitor) -> Certificate:
+    """The certificate of what a solver left.
+
+    A lower bound from cuts needs an oracle pass for every metric they were made at. Cuts that the risk itself made
+    during this run are not made anew: their weighted sum is bounded as it is. ``certify`` makes them anew, with the
+    same result.
+    """
+    assert monitor.M is not None
+    upper = certify_metric(problem, monitor.M)
+    dual = monitor.dual_point
+    point = monitor.sums
+    if point is None or (point.weight is None and problem.risk.points):
+        point = problem.risk.minorant(dual)
+    return with_dual(problem, upper, dual, point)

@@ -1,0 +1,344 @@
+r"""Augmented Lagrangian on a factor of the metric, for any number of pairs and spans of thousands of dimensions.
+
+.. math:: \min_{B} \; \phi_w(X B^\top; v) + \Omega(B^\top B)
+
+where phi is the risk as a function of the images of the points, its hinges smoothed over a width w around centres v
+(:class:`~convexmetric.risks.ImageRisk`). Each problem is solved by Newton's method with a trust region (conjugate
+gradients of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks.
+In M this is the proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum,
+whatever the width.
+
+Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
+\delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
+M is decomposed on the way but once a round, for the certificate: :math:`[S]_+` at the multipliers, those that add to
+S at their largest feasible scale. The *complementarity gap* is what the gap would be, were they feasible as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import NormWeights
+from convexmetric.risks import ImagePass, ImageRisk, ListedPairs, Reason
+from convexmetric.solvers.numerics.trust_region import new_radius, steihaug
+from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import need_full_metrics, risk_as
+
+__all__ = ["FactoredLagrangian"]
+
+#: Rows of the factor at most.
+RANK = 64
+#: Rounds after which it gives up; what it found is kept.
+MAX_ROUNDS = 500
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 1.0
+#: Where a metric is known already: the first width, in margins, and the size, as a share of the metric's factor, of the
+#: rows that are added to that.
+START_WIDTH, START_SHARE = 0.1, 0.01
+#: Factor by which the width shrinks from round to round.
+WIDTH_FACTOR = 0.4
+#: The width shrinks down to the first of them. Where the multipliers lack feasibility, that grows up to the second.
+LAST_WIDTH, WIDEST_LAST_WIDTH = 0.01, 0.3
+#: Newton steps of a round at most.
+NEWTON_STEPS = 40
+#: A round ends when a step promises less than this share of the complementarity gap. Where the multipliers lack
+#: feasibility, the share falls down to the second.
+SUBPROBLEM_ACCURACY, FINEST_SUBPROBLEM_ACCURACY = 0.02, 2e-4
+#: Conjugate gradient steps for a Newton step at most.
+CG_STEPS = 200
+#: Share of the gradient at which they end.
+CG_ACCURACY = 1e-3
+#: A round ends when the radius of the trust region is below this share of the factor's size.
+SHORTEST_STEP = 1e-7
+#: Bounds are made when the complementarity gap has fallen by this factor since the last time.
+CERTIFICATE_FACTOR = 0.3
+#: The largest feasible scale of the multipliers is found to this share of the gap.
+SCALE_ACCURACY = 0.02
+#: Where the gap is more than this many times the complementarity gap, rows may be missing.
+INFEASIBLE_FACTOR = 5.0
+#: New rows are made of eigenvectors of Z with eigenvalues below minus this, in whitened coordinates, in which what
+#: pulls pairs together has eigenvalues of about 1.
+NEW_ROW_EIGENVALUE = 1e-7
+#: Rows of the factor are left out below this share of its squared size.
+NEGLIGIBLE_ROW = 1e-9
+#: Size, in units of that of the start, up to which a factor is taken for zero.
+ZERO_SIZE = 1e-4
+#: Delta of the whitening per unit of the norm's weight; a trace counts in full.
+WHITENING_RIDGE = 0.3
+
+
+@dataclass(frozen=True)
+class FactoredLagrangian(Solver):
+    """Exact for pairs under full metrics with a Frobenius norm or a trace, where the optimum has a low rank."""
+
+    name: ClassVar[str] = "factored-lagrangian"
+
+    def prepare(self, problem: MetricProblem) -> Run:
+        """Needs losses of pairs, full metrics, and a Frobenius norm, its square with a trace or without, or a trace."""
+        images, norms = risk_as(problem, ImageRisk), problem.regularizer.weights()
+        need_full_metrics(problem)
+        if norms is None or (norms.norm and (norms.trace or norms.squared)):
+            raise UnsupportedProblemError("its regularizer is neither a Frobenius norm nor a trace")
+        if problem.G is not None:
+            raise UnsupportedProblemError("it has a linear term")
+        return partial(self._rounds, problem, images, norms)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
+        images, listed, d = risk_as(problem, ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
+        n = float(len(images.X))
+        pairs = 6.0 * n * n if isinstance(listed, Reason) else 3.0 * len(listed.pairs) * min(RANK, d)
+        return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
+
+    def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
+        """Rounds until the certified gap closes."""
+        with suppress(np.linalg.LinAlgError):
+            # Numbers that left the range of floats end the run; what it found stays.
+            _Run(problem, images, norms, monitor).follow()
+
+
+@dataclass
+class _Point:
+    """A factor with its pass."""
+
+    B: Array
+    here: ImagePass
+    value: float
+    gram: Array
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(
+        self,
+        problem: MetricProblem,
+        images: ImageRisk,
+        norms: NormWeights,
+        monitor: Monitor,
+    ) -> None:
+        self.problem, self.images, self.monitor = problem, images, monitor
+        self.cone, self.regularizer, self.norms = problem.cone, problem.regularizer, norms
+        within_scatter = images.within_scatter()
+        delta = norms.trace + WHITENING_RIDGE * (norms.squared + norms.norm)
+        values, self.vectors = np.linalg.eigh(within_scatter)
+        #: Whitened points, and the diagonal that takes Gram matrices back.
+        self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
+        self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
+        self.single = self.X.astype(np.float32)
+        self.rank = min(RANK, self.cone.d)
+        self.width, self.last_width = FIRST_WIDTH, LAST_WIDTH
+        self.accuracy = SUBPROBLEM_ACCURACY
+        self.centre: Any = None
+        self.radius = np.inf
+        self.products = 0
+
+    def metric(self, B: Array) -> Array:
+        """In the problem's coordinates."""
+        factor = (B * self.scale) @ self.vectors.T
+        return np.asarray(factor.T @ factor)
+
+    def at(self, B: Array) -> _Point:
+        """The smoothed objective at a factor."""
+        here = self.images.at(self.X @ B.T, self.width, self.centre)
+        scaled = B * self.scale
+        gram = scaled @ scaled.T
+        return _Point(B, here, here.value + self.regularizer.value(gram, self.cone), gram)
+
+    def follow(self) -> None:
+        """Rounds, with bounds whenever the complementarity gap has fallen enough."""
+        B = self._start()
+        self.radius = self.least_size = float(np.linalg.norm(B))
+        self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
+        bounded_at = np.inf
+        for number in range(MAX_ROUNDS):
+            at = self._solve(self.at(B))
+            remaining = self.complementarity_gap(at)
+            B = self._compressed(at.B)
+            due = remaining <= CERTIFICATE_FACTOR * bounded_at
+            due = due or self.monitor.out_of_time or number == MAX_ROUNDS - 1
+            S = self._offer(at, due)
+            if self.monitor.iterate(
+                width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, certified=due
+            ):
+                return
+            if due:
+                gap = self.monitor.upper_bound - self.monitor.lower_bound
+                bounded_at = min(gap, remaining)
+                if gap > INFEASIBLE_FACTOR * remaining:
+                    B, bounded_at = self._grown(B, S), gap
+                    self._loosen(B)
+            self.centre = self.images.centre(at.here)
+            self.width = max(self.last_width, WIDTH_FACTOR * self.width)
+
+    def _loosen(self, B: Array) -> None:
+        """Wider smoothing and more accurate rounds, where the multipliers lack feasibility."""
+        factor = WIDTH_FACTOR
+        self.accuracy = max(FINEST_SUBPROBLEM_ACCURACY, factor * self.accuracy)
+        self.last_width = min(WIDEST_LAST_WIDTH, self.last_width / factor)
+        self.width = max(self.width, self.last_width / factor)
+        # Gradients vanish at the factor zero: steps must be as long as the new rows to leave it.
+        self.radius = max(self.radius, 1e-3 * self.size(B))
+
+    def size(self, B: Array) -> float:
+        """Size of a factor; not below that of the start, as the factor may be zero on the way."""
+        return max(float(np.linalg.norm(B)), self.least_size)
+
+    def complementarity_gap(self, at: _Point) -> float:
+        """Sum of the complementarity products: the gap, were the multipliers feasible."""
+        return at.here.exact - sum(at.here.duals) - _complement(at.here)
+
+    def _compressed(self, B: Array) -> Array:
+        """The same metric with fewer rows, where some are negligible."""
+        values, vectors = np.linalg.eigh(B @ B.T)
+        kept = values > NEGLIGIBLE_ROW * self.size(B) * self.size(B)
+        kept[-1] = True
+        return np.ascontiguousarray(vectors[:, kept].T @ B)
+
+    def _start(self) -> Array:
+        """The factor of an earlier run, or of the metric that the caller gave, or a fresh one."""
+        left = self.monitor.left_by(FactoredLagrangian.name)
+        if left:
+            try:
+                self.width, B = float(left["width"]), np.asarray(left["B"], dtype=np.float64)
+            except (KeyError, TypeError, ValueError) as error:
+                raise InputError(f"the checkpoint's factor is damaged ({error}); remove it to start again") from error
+            if B.ndim != 2 or B.shape[1] != self.cone.d or not (np.isfinite(B).all() and 0.0 < self.width < np.inf):
+                raise InputError("the checkpoint's factor is damaged; remove it to start again")
+            return B
+        start, fresh = self.monitor.start, self._separating()
+        if start is None:
+            return fresh
+        near = (self.cone.factor(start)[: self.rank] @ self.vectors) / self.scale
+        if not self.at(near).value < self.at(fresh).value:
+            return fresh
+        self.width = START_WIDTH
+        # Directions that this metric lacks may be needed, and rows join late.
+        small = START_SHARE * np.linalg.norm(near) / np.linalg.norm(fresh) * fresh
+        return np.ascontiguousarray(np.vstack([near, small])[: self.rank])
+
+    def _separating(self) -> Array:
+        """The directions that separate dissimilar pairs most, at their best scale."""
+        apart = self.images.at(np.zeros((len(self.X), 1)), 0.0)
+        # Zero is optimal where the regularizer outweighs everything, and no step ends exactly there.
+        self.monitor.primal(self.cone.zeros(), apart.exact)
+        adding, _ = apart.sides(self.X)
+        values, vectors = np.linalg.eigh(adding)
+        gains = values[::-1][: self.rank]
+        rows = vectors[:, ::-1][:, : self.rank].T
+        kept = max(1, int((gains > 1.0).sum()))
+        B = rows[:kept] * np.sqrt(np.maximum(gains[:kept] - 1.0, 0.1))[:, None]
+        scales = np.geomspace(1e-3, 1e3, 25)
+        return np.ascontiguousarray(B * min(scales, key=lambda scale: self.at(scale * B).value))
+
+    def gradient(self, at: _Point) -> Array:
+        """Gradient of the smoothed objective in the factor."""
+        omega = _regularizer_gradient(self.norms, at.gram)
+        return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2
+
+    def product(self, at: _Point) -> Callable[[Array], Array]:
+        """The second derivative at a point."""
+        omega, weights, square = _regularizer_gradient(self.norms, at.gram), at.B * self.scale**2, self.scale**2
+
+        def product(step: Array) -> Array:
+            self.products += 1
+            change = step @ weights.T
+            bent = _regularizer_hessian(self.norms, at.gram, change + change.T)
+            # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
+            size = float(np.abs(step).max()) or 1.0
+            images = at.here.product(self.single @ (step.T / size).astype(np.float32))
+            return np.asarray(size * (images.T @ self.single) + 2.0 * (omega @ step) * square + 2.0 * bent @ weights)
+
+        return product
+
+    def _solve(self, at: _Point) -> _Point:
+        """Newton's method on the problem of this round."""
+        for _ in range(NEWTON_STEPS):
+            gradient = self.gradient(at)
+            step, promise = steihaug(self.product(at), gradient, self.radius, CG_STEPS, CG_ACCURACY)
+            length = float(np.linalg.norm(step))
+            there = self.at(at.B + step)
+            # No finer than the rounding of the objective allows.
+            limit = self.accuracy * max(self.complementarity_gap(at), 1e-8 * at.value)
+            gained = at.value - there.value
+            self.radius = new_radius(self.radius, length, gained / promise if promise > 0.0 else 0.0)
+            if gained > 0.0:
+                at = there
+            short = self.radius < SHORTEST_STEP * self.size(at.B)
+            if promise <= limit or short or self.monitor.out_of_time:
+                break
+        self.radius = max(self.radius, 1e3 * SHORTEST_STEP * self.size(at.B))
+        return at
+
+    def _grown(self, B: Array, S: Array) -> Array:
+        """The factor with new rows where the objective falls to second order, if there are such."""
+        if np.linalg.norm(B) <= ZERO_SIZE * self.least_size:
+            return self._from_zero(S)
+        Z = _regularizer_gradient(self.norms, self.metric(B)) - S
+        values, vectors = np.linalg.eigh(self.scale[:, None] * (self.vectors.T @ Z @ self.vectors) * self.scale)
+        falling = np.flatnonzero(values < -NEW_ROW_EIGENVALUE)[: max(0, self.rank - len(B))]
+        new = (vectors[:, falling] * np.sqrt(-values[falling])).T
+        sizes = self.size(B) * np.geomspace(1e-4, 1.0, 13)
+        grown = [np.ascontiguousarray(np.vstack([B, size * new])) for size in sizes]
+        return min(grown, key=lambda B: self.at(B).value)
+
+    def _from_zero(self, S: Array) -> Array:
+        """A start from zero, where norms have no gradient: the factor of ``[S]_+`` at its best scale."""
+        values, vectors = np.linalg.eigh(S)
+        rows = np.sqrt(np.maximum(values[::-1][: self.rank], 0.0))[:, None] * vectors[:, ::-1][:, : self.rank].T
+        B = np.ascontiguousarray((rows @ self.vectors) / self.scale)
+        sizes = np.geomspace(1e-4, 1e4, 33) * self.least_size / max(float(np.linalg.norm(B)), np.finfo(float).tiny)
+        B = B * min(sizes, key=lambda size: self.at(size * B).value)
+        self.radius = self.least_size = float(np.linalg.norm(B))
+        return B
+
+    def _offer(self, at: _Point, bounded: bool) -> Array:
+        """Offer the metric and, if asked for, what the multipliers prove; their S."""
+        problem, monitor = self.problem, self.monitor
+        M, value = self.metric(at.B), at.here.exact + self.regularizer.value(at.gram, self.cone)
+        monitor.primal(M, value)
+        if not bounded:
+            return self.cone.zeros()
+        adding, taking = at.here.sides(self.images.X)
+        share = 1.0
+        if self.norms.squared:
+            bound = problem.bound(sum(at.here.duals), adding - taking, M)
+        else:
+            relative = self.complementarity_gap(at) / max(value, np.finfo(float).tiny)
+            accuracy = max(1e-12, SCALE_ACCURACY * min(relative, monitor.gap))
+            share = self.regularizer.max_dual_scaling(adding, taking, self.cone, accuracy) or 0.0
+            bound = share * at.here.duals[0] + at.here.duals[1]
+        multipliers = self.images.scaled_multipliers(at.here, share)
+        monitor.dual(bound, lambda: multipliers)
+        return adding - taking
+
+
+def _complement(here: ImagePass) -> float:
+    """``-<S, M>`` of the multipliers at the images."""
+    return -float(np.vdot(here.G, here.laplacian(here.G)))
+
+
+def _regularizer_gradient(norms: NormWeights, gram: Array) -> Array:
+    """The gradient of the regularizer at a metric or a Gram matrix."""
+    gradient = norms.trace * np.eye(len(gram)) + norms.squared * gram
+    size = float(np.linalg.norm(gram))
+    return gradient + norms.norm / size * gram if norms.norm and size > 0.0 else gradient
+
+
+def _regularizer_hessian(norms: NormWeights, gram: Array, change: Array) -> Array:
+    """The derivative of that gradient along a change of the Gram matrix."""
+    derivative = norms.squared * change
+    size = float(np.linalg.norm(gram))
+    if norms.norm and size > 0.0:
+        derivative = derivative + norms.norm / size * (change - gram * (np.vdot(gram, change) / size**2))
+    return derivative

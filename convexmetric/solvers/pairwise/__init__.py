@@ -1,0 +1,11 @@
+"""Newton's method on hinges of pairs of distances that are never listed."""
+
+from convexmetric.solvers.pairwise.semismooth_newton import SemismoothNewton
+from convexmetric.solvers.pairwise.smoothed_low_rank import SmoothedLowRank
+from convexmetric.solvers.pairwise.smoothed_newton import SmoothedNewton
+
+__all__ = [
+    "SemismoothNewton",
+    "SmoothedLowRank",
+    "SmoothedNewton",
+]

@@ -1,0 +1,156 @@
+"""Listed comparisons of hinges that are on their kink, where the second derivative is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.arrays import Array
+from convexmetric.numerics.threads import over_rows
+from convexmetric.risks import PairwiseRisk
+
+__all__ = ["Kinks"]
+
+
+class Kinks:
+    """Comparisons by query, near and far row, with a weight in the second derivative.
+
+    Where a metric has no more coordinates than features, as diagonal metrics have, comparisons are rows in coordinates.
+    Elsewhere margins come from images of the points, and sums from one weighted Laplacian between queries and items.
+
+    Parameters
+    ----------
+    risk : PairwiseRisk
+    sample : (N, 3) int array
+        Query, near and far row.
+    curvature : (N,) array
+    """
+
+    def __init__(self, risk: PairwiseRisk, sample: np.ndarray, curvature: Array) -> None:
+        self.Q, self.X = risk.rankings.Q, risk.rankings.X
+        self.sample, self.curvature = sample, curvature
+        self.cone = risk.cone
+        self.weights = risk.weights[sample[:, 0]]
+        self.anchors = risk.rankings.rows(sample[:, 0])
+        self.in_coordinates = self.cone.size <= self.cone.d
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def margins(self, M: Array) -> Array:
+        """``<D_t, M>``: distances to the far less those to the near item."""
+        if self.in_coordinates:
+            return np.asarray(self.rows @ self.cone.coordinates(M))
+        images = self.cone.times(self.X, M)
+        norms = np.einsum("ij,ij->i", images, self.X)
+        margins, count = np.empty(len(self.sample)), len(self.sample)
+        over_rows(_margins, count, count * self.X.shape[1], self.Q, self.anchors, self.sample, norms, images, margins)
+        return margins
+
+    def second_along(self, B: Array) -> Callable[[Array], Array]:
+        """From E, ``(r, d)``, to ``B sum_t curvature_t <D_t, B^T E + E^T B> D_t``, for matrix metrics.
+
+        From images of the points, in single precision, which is enough for products of conjugate gradients.
+        """
+        X, factor = self.X.astype(np.float32), B.astype(np.float32)
+        Q = X if self.Q is self.X else self.Q.astype(np.float32)
+        Z = X @ factor.T
+        Y = Z if Q is X else Q @ factor.T
+        count = len(self.sample)
+
+        def applied(E: Array) -> Array:
+            change = E.astype(np.float32)
+            H = X @ change.T
+            G = H if Q is X else Q @ change.T
+            margins = np.empty(count)
+            over_rows(_changes, count, 4 * count * len(B), Y, Z, G, H, self.anchors, self.sample, margins)
+            weights, sums = self._laplacian(self.curvature * margins)
+            weights, sums = weights.astype(np.float32), sums.astype(np.float32)
+            items = sums[:, None] * Z - weights.T @ Y
+            queries = weights @ Z
+            out = X.T @ (items - queries) if Q is X else X.T @ items - Q.T @ queries
+            return np.asarray(out.T, dtype=np.float64)
+
+        return applied
+
+    def adjoint(self, u: Array) -> Array:
+        """``sum_t u_t D_t``."""
+        if self.in_coordinates:
+            return self.cone.from_coordinates(np.asarray(self.rows.T @ u))
+        weights, sums = self._laplacian(u)
+        images = weights @ self.X
+        weighted = 0.5 * sums[:, None] * self.X
+        half = self.X.T @ (weighted - images) if self.Q is self.X else self.X.T @ weighted - self.Q.T @ images
+        return half + half.T
+
+    def _laplacian(self, u: Array) -> tuple[Any, Array]:
+        """Weights of the pairs of a query and an item whose outer products ``sum_t u_t D_t`` adds up, and of items."""
+        places, columns, starts = self._pattern
+        weights = np.bincount(places[0], u, columns.size) - np.bincount(places[1], u, columns.size)
+        shape = self.Q.shape[0], self.X.shape[0]
+        return sp.csr_array((weights, columns, starts), shape=shape), np.bincount(columns, weights, shape[1]).astype(
+            np.float64
+        )
+
+    @cached_property
+    def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the Laplacian has entries: places of far and near items among them, columns, and starts of rows.
+
+        Every product of conjugate gradients has the same ones.
+        """
+        shape = self.Q.shape[0], self.X.shape[0]
+        keys = self.anchors * shape[1] + self.sample[:, :0:-1].T
+        entries, places = np.unique(keys, return_inverse=True)
+        starts = np.searchsorted(entries, np.arange(shape[0] + 1) * shape[1])
+        return places.reshape(keys.shape), entries % shape[1], starts
+
+    @cached_property
+    def rows(self) -> Any:
+        """All ``D_t`` in coordinates of the cone, ``(N, cone.size)``; sparse if the points are."""
+        positives, negatives = self.differences()
+        return self.cone.outer_rows(negatives) - self.cone.outer_rows(positives)
+
+    def differences(self) -> tuple[Any, Any]:
+        """Queries less near and less far items."""
+        queries = self.Q[self.anchors]
+        return queries - self.X[self.sample[:, 1]], queries - self.X[self.sample[:, 2]]
+
+    def turned(self, basis: Array) -> Kinks:
+        """The same comparisons of points in another orthonormal basis, for matrix metrics."""
+        turned = copy(self)
+        turned.X = self.X @ basis
+        turned.Q = turned.X if self.Q is self.X else self.Q @ basis
+        turned._pattern = self._pattern
+        # Rows that were made are in the old basis.
+        vars(turned).pop("rows", None)
+        return turned
+
+
+@numba.njit(cache=True, nogil=True)
+def _margins(begin, end, Q, anchors, sample, norms, images, margins):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``<D_t, M>`` from ``M x`` and ``x^T M x`` of all items."""
+    for t in range(begin, end):
+        positives, negatives = sample[t, 1], sample[t, 2]
+        q = Q[anchors[t]]
+        dot = 0.0
+        for f in range(q.size):
+            dot += q[f] * (images[negatives, f] - images[positives, f])
+        margins[t] = norms[negatives] - norms[positives] - 2.0 * dot
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _changes(begin, end, Y, Z, G, H, anchors, sample, margins):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """``<D_t, B^T E + E^T B>`` from images ``B q, B x`` (Y, Z) and ``E q, E x`` (G, H)."""
+    for t in range(begin, end):
+        q, positives, negatives = anchors[t], sample[t, 1], sample[t, 2]
+        dot = np.float32(0.0)
+        for k in range(Z.shape[1]):
+            y, g = Y[q, k], G[q, k]
+            dot += (y - Z[negatives, k]) * (g - H[negatives, k]) - (y - Z[positives, k]) * (g - H[positives, k])
+        margins[t] = 2.0 * dot

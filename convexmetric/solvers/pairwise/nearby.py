@@ -1,0 +1,181 @@
+r"""Passes over the few pairs that can have a slope near a metric: exact there, and far cheaper.
+
+With few near items a query, as target neighbours are, most far items lie beyond all of these by more than the margin.
+They do so for all metrics near one at which that was found. Let :math:`A = M_0 + \epsilon I` with the mean eigenvalue
+:math:`\epsilon` of :math:`M_0`, and
+
+.. math:: -\delta A \preceq M - M_0 \preceq \delta A .
+
+Then distances lie between those of :math:`M_- = M_0 - \delta A` and of :math:`M_+ = M_0 + \delta A`, and a far item j
+of a query q meets no hinge, smoothed over a width w or any smaller one, if
+
+.. math:: d_-(q, j) \ge \max_{i \in N_q} d_+(q, i) + \mu + \tfrac{w}{2} .
+
+The others are listed in one pass over all distances. While metrics stay in that neighbourhood a pass over the lists
+gives the value, the slopes and their sum of a pass over all pairs, up to rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numba
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.comparisons.relevance import Relevance
+from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.risks import PairwiseRisk, Smoothed
+
+__all__ = ["RARE_POSITIVES", "NearbyPairs", "positives_are_rare"]
+
+#: delta: the larger, the longer the lists, and the longer they last.
+LEEWAY = 0.1
+#: Share of a query's items that may be near: lists for more of them save nothing.
+RARE_POSITIVES = 0.025
+#: Share of all distances that may be listed: a listed one costs about as much as ten others.
+FEW_LISTED = 0.1
+#: By how much, relative to its parts, a sum of distances may be wrong.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class _Neighbourhood:
+    """Metrics for which a risk over lists is the risk."""
+
+    centre: Array
+    leeway: Array
+    width: float
+    risk: PairwiseRisk
+
+    def has(self, M: Array, width: float) -> bool:
+        """Whether the lists hold at a metric for hinges smoothed over a width."""
+        return width <= self.width and _within(self.risk, M - self.centre, self.leeway)
+
+
+def positives_are_rare(risk: PairwiseRisk) -> bool:
+    """Whether queries have so few near items, beside far ones, that most far ones are beyond them all."""
+    return int(risk.rankings.relevance.n_relevant.sum()) <= RARE_POSITIVES * int(risk.rankings.sizes.sum())
+
+
+class NearbyPairs:
+    """Passes of a risk over the pairs that can have a slope, listed anew where the metric has moved on.
+
+    Lists are made at the first metric, and again once it has come to move little; between, and where they would be
+    long, passes are over all pairs.
+
+    Parameters
+    ----------
+    risk : PairwiseRisk
+    """
+
+    def __init__(self, risk: PairwiseRisk) -> None:
+        self.risk = risk
+        rankings = risk.rankings
+        dense = rankings.dense and all(isinstance(points, np.ndarray) for points in rankings.sets)
+        self._listable = dense and positives_are_rare(risk)
+        #: Width up to which lists may be short.
+        self._widest = np.inf
+        self._last: Array | None = None
+        self._lists: _Neighbourhood | None = None
+        #: Distances in all passes so far.
+        self.distances = 0
+
+    def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
+        """As :meth:`PairwiseRisk.smoothed`; places are those of the lists."""
+        return self._at(M, width).smoothed(M, width, stride, most, seed)
+
+    def _at(self, M: Array, width: float) -> PairwiseRisk:
+        """The risk over lists that hold at a metric, or over all pairs."""
+        if self._lists is not None and not self._lists.has(M, width):
+            self._lists = None
+        if self._lists is None and self._listable and width <= self._widest:
+            leeway = LEEWAY * _padded(self.risk, M)
+            if self._last is None or _within(self.risk, M - self._last, leeway):
+                self._list(M, leeway, width)
+            self._last = M
+        risk = self.risk if self._lists is None else self._lists.risk
+        self.distances += int(risk.rankings.sizes.sum())
+        return risk
+
+    def _list(self, M: Array, leeway: Array, width: float) -> None:
+        """Make lists at a metric; where they would be long, none until the width is half of this one."""
+        self.distances += int(self.risk.rankings.sizes.sum())
+        relevance = _candidates(self.risk, M - leeway, M + leeway, self.risk.margin + 0.5 * width)
+        if relevance is None:
+            self._widest = 0.5 * width
+        else:
+            self._lists = _Neighbourhood(M, leeway, width, self.risk.listing(relevance))
+
+
+def _padded(risk: PairwiseRisk, M: Array) -> Array:
+    identity = risk.cone.identity()
+    return np.asarray(M + (risk.cone.trace(M) / risk.cone.d) * identity)
+
+
+def _within(risk: PairwiseRisk, change: Array, leeway: Array) -> bool:
+    return risk.cone.smallest(leeway - change) >= 0.0 and risk.cone.smallest(leeway + change) >= 0.0
+
+
+def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) -> Relevance | None:
+    """The near items and the far ones within reach of them; None if these are many."""
+    rankings = risk.rankings
+    largest = _largest_near(risk, upper)
+    of_queries = rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), lower)
+    # Blocks leave out what distances of a query share.
+    limits = largest + reach - of_queries
+    limits += ROUNDING * (np.abs(largest) + np.abs(of_queries) + np.abs(rankings.norms(lower)).max())
+    left = int(FEW_LISTED * rankings.sizes.sum())
+    counts, found = [], []
+    with blas_threads_for(float(len(rankings)) * rankings.cone.d * rankings.X.shape[0]):
+        for block in rankings.blocks(lower, np.arange(risk.parts)):
+            first, _ = block.layout
+            arguments = block.values.reshape(-1), first, block.lists, limits[block.queries]
+            count = np.zeros(len(block), dtype=np.int64)
+            over_rows(_within_limits, len(block), block.values.size, *arguments, count, np.empty(0, dtype=np.int32))
+            stop = np.cumsum(count)
+            left -= int(stop[-1])
+            if left < 0:
+                return None
+            items = np.empty(int(stop[-1]), dtype=np.int32)
+            over_rows(_within_limits, len(block), block.values.size, *arguments, stop - count, items)
+            counts.append(count)
+            found.append(items)
+    stops = np.cumsum(np.concatenate(counts))
+    positives = rankings.relevance
+    return Relevance(
+        positives.relevant,
+        positives.relevant_start,
+        positives.relevant_stop,
+        np.concatenate(found),
+        np.concatenate([[0], stops[:-1]]),
+        stops,
+    )
+
+
+def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
+    """The distance from every query to the farthest of its near items."""
+    rankings, relevance = risk.rankings, risk.rankings.relevance
+    none = np.zeros(risk.parts, dtype=np.int64)
+    positives = replace(
+        relevance, irrelevant=np.empty(0, dtype=np.int32), irrelevant_start=none, irrelevant_stop=none, complement=False
+    )
+    largest = np.empty(risk.parts)
+    for block in rankings.listing(positives).blocks(M, np.arange(risk.parts)):
+        largest[block.queries] = np.maximum.reduceat(block.values, block.layout[0][:-1])
+    return np.asarray(largest + rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), M))
+
+
+@numba.njit(cache=True, nogil=True)
+def _within_limits(begin, end, values, first, lists, limits, at, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+    """Count, or write from ``at`` on, the far items of rows from begin to end whose values are below a limit."""
+    irrelevant, start, stop = lists[3], lists[4], lists[5]
+    for row in range(begin, end):
+        place = at[row]
+        for item in irrelevant[start[row] : stop[row]]:
+            if values[first[row] + item] < limits[row]:
+                if found.size:
+                    found[place] = item
+                place += 1
+        if not found.size:
+            at[row] = place

@@ -1,0 +1,470 @@
+r"""Semismooth Newton on smoothed hinges with a squared Frobenius norm, for any number of comparisons.
+
+.. math:: \min_{M \in K} \; \tfrac{\lambda}{2} \|M\|_F^2 + \langle G, M \rangle
+          + \sum_t c_t h_w(\mu - \langle D_t, M \rangle)
+
+With the gradient :math:`E(M) = \lambda M + G - S(M)`, where :math:`S = \sum_t c_t a_t D_t` comes from the slopes a of
+the hinges smoothed over a width w, the optimum is a metric M with :math:`E(M) = Z`, Z in the cone, :math:`\langle M, Z
+\rangle = 0`. Both are the parts of one symmetric matrix, :math:`M = [W]_+ / \sigma, \; Z = [-W]_+` for any
+:math:`\sigma > 0`, so that it remains to solve :math:`E([W]_+ / \sigma) = [-W]_+` in W. Its Newton equation is, with
+:math:`\Pi` the derivative of the projection and the kinks (:math:`0 < a_t < 1`) in the rows of H,
+
+.. math:: \Big(I + \big((\lambda / \sigma - 1) I + \tfrac{1}{\sigma} H^\top \mathrm{diag}(c / w) H \big) \Pi \Big) dW
+   = [-W]_+ - E,
+
+symmetric and positive definite in :math:`\Pi^{1/2} dW`, and every solution descends the smoothed objective. Four
+things make it fast:
+
+- sums over all comparisons come from sorted distances; only a sample of the kinks is listed, as long as there are many;
+- in the eigenvectors of W only the block of positive eigenvalues and its border matter;
+- sigma keeps both parts of W at one scale; with the plain choice lambda problems of small lambda do not converge;
+- when the width shrinks, the slopes are held and the metric is moved: comparisons on the kink stay on it.
+
+Where few kinks are left and steps get short, because comparisons enter and leave the kink, the slopes of those near it
+become variables of a primal-dual interior point method, and all others keep their sides: a handful of steps to full
+accuracy. The dual point is then a metric for the sides, and exceptions to them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from convexmetric.arrays import Array, norm_of
+from convexmetric.cones.projection import Projection
+from convexmetric.cones.scaling import longest_step
+from convexmetric.errors import InputError, SolverError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import Minorant, PairwiseRisk, Smoothed, SmoothedPairs
+from convexmetric.solvers.pairwise.kinks import Kinks
+from convexmetric.solvers.pairwise.newton_system import DIRECT_WORK, Factorised, solve_newton
+from convexmetric.solvers.runtime import Monitor, Solver
+from convexmetric.solvers.runtime.memory import FLOAT, pass_memory, row_width
+from convexmetric.solvers.runtime.requirements import linear_part, risk_as, squared_norm
+
+__all__ = ["SemismoothNewton"]
+
+#: Newton steps after which it gives up; what it found is kept.
+MAX_STEPS = 500
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 20.0
+#: First width where a metric is known already, in margins.
+START_WIDTH = 1.0
+#: Sigma there: of the first W, the part in Z is this many times smaller than sigma M.
+START_BALANCE = 100.0
+#: Factor by which the width shrinks once its problem is solved.
+WIDTH_FACTOR = 0.4
+#: The problem of one width is solved when it is within this share of what smoothing costs.
+SUBPROBLEM_ACCURACY = 0.3
+#: Kinks listed at most, while there are more.
+SAMPLE_SIZE = 20_000
+#: Sigma keeps the size of Z at about this many times that of sigma M.
+BALANCE = 10.0
+#: Factor by which sigma may be away from that before it is changed.
+BALANCE_TOLERANCE = 3.0
+#: The largest sigma, in units of lambda.
+LARGEST_SIGMA = 1e10
+#: Share of what the gradient promises that a step must gain.
+SUFFICIENT_GAIN = 1e-4
+#: Factor by which a step that does not is shortened.
+BACKTRACKING = 0.4
+#: Share of the Newton step at which the search for a step gives up.
+SHORTEST_STEP = 1e-4
+#: Short steps in a row with all kinks listed after which the interior point takes over.
+SHORT_STEPS = 3
+#: Where it does not close the gap, this many short steps more before it is tried again.
+RETRY_AFTER = 10
+#: Kinks up to which the interior point is tried.
+MOST_FREE = 8_000
+#: Rounds of the interior point at most.
+INTERIOR_ROUNDS = 12
+#: Steps of each round at most.
+INTERIOR_STEPS = 40
+#: A round ends when the complementarity products sum to this share of the gap.
+INTERIOR_ACCURACY = 0.03
+#: Share of the way to the boundary that a step of the interior point may go.
+BOUNDARY_SHARE = 0.99
+#: Slopes start at least this far from 0 and 1.
+LEAST_SLOPE = 0.02
+#: First barrier of the interior point in units of the width, or of the median slack of the comparisons that joined.
+FIRST_BARRIER = 0.1
+#: Gap above which the point is kept from which a neighbouring problem starts.
+WARM_GAP = 1e-4
+
+
+@dataclass(frozen=True)
+class SemismoothNewton(Solver):
+    """Exact for hinges over pairs of near and far items, with a squared Frobenius norm."""
+
+    name: ClassVar[str] = "semismooth-newton"
+
+    def prepare(self, problem: MetricProblem) -> WarmRun:
+        """Needs hinges over pairs of near and far items and a squared Frobenius norm, with a linear term or without.
+
+        The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
+        that is given; it returns where to go on for the next.
+        """
+        return partial(self._follow, problem, risk_as(problem, PairwiseRisk), squared_norm(problem))
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes of a pass or of the rows of factorised kinks, whichever is more, and of the sampled kinks.
+
+        Full metrics: also ten metrics, and the points six times; their rows are as many as are factorised at once.
+        Diagonal metrics: all rows four times, and two Newton matrices.
+        """
+        risk, cone = risk_as(problem, PairwiseRisk), problem.cone
+        d, coordinates = float(cone.d), float(cone.size)
+        sample = min(3.0 * SAMPLE_SIZE, float(risk.pairs.sum()))
+        if cone.diagonal:
+            rows, others = 4.0 * sample * row_width(risk), 2.0 * coordinates**2
+        else:
+            direct = coordinates**3 <= DIRECT_WORK
+            most = DIRECT_WORK / coordinates**2 if direct else (DIRECT_WORK / coordinates) ** 0.5
+            rows, others = min(sample, most) * coordinates, 6.0 * risk.rankings.X.shape[0] * d + 10.0 * d * d
+        return max(pass_memory(problem), FLOAT * rows) + FLOAT * (25.0 * sample + others)
+
+    def _follow(
+        self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None
+    ) -> Warm | None:
+        warm = _left(monitor, problem) if warm is None else warm
+        run = _Run(problem, risk, reg, monitor)
+        monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
+        with suppress(np.linalg.LinAlgError):
+            # Numbers that left the range of floats end the run; what it found stays.
+            run.follow(warm)
+        return run.warm
+
+
+@dataclass(frozen=True)
+class Warm:
+    """A point near the optimum of a problem: for its neighbours on a path."""
+
+    W: Array
+    sigma: float
+    width: float
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For a checkpoint."""
+        return {"W": self.W, "sigma": np.array(self.sigma), "width": np.array(self.width)}
+
+
+def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
+    """Where an earlier run stood, if there was one."""
+    left = monitor.left_by(SemismoothNewton.name)
+    if not left:
+        return None
+    try:
+        warm = Warm(problem.metric(left["W"]), float(left["sigma"]), float(left["width"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the checkpoint's point is damaged ({error}); remove it to start again") from error
+    if not (0.0 < warm.sigma < np.inf and 0.0 < warm.width < np.inf):
+        raise InputError("the checkpoint's point is damaged (sigma or width); remove it to start again")
+    return warm
+
+
+class WarmRun(Protocol):
+    """A run that may go on from a neighbouring problem's solve."""
+
+    def __call__(self, monitor: Monitor, warm: Warm | None = None) -> Warm | None: ...
+
+
+@dataclass
+class _Point:
+    """An iterate with its parts and what a pass says of it."""
+
+    projection: Projection
+    sigma: float
+    here: Smoothed
+    Y: Array
+    value: float
+
+    @property
+    def M(self) -> Array:
+        return self.projection.positive / self.sigma
+
+    @property
+    def complete(self) -> bool:
+        """Whether every kink is listed."""
+        return len(self.here.sample) == self.here.kinks
+
+
+class _Run:
+    """The state of one solve."""
+
+    def __init__(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
+        self.problem, self.risk, self.reg, self.monitor = problem, risk, reg, monitor
+        self.left = MAX_STEPS
+        self.cone = problem.cone
+        self.G = linear_part(problem)
+        self.width = FIRST_WIDTH * risk.margin
+        self.stride = 1.0
+        #: Kinks of a query that are listed at most: several times its share of the sample.
+        self.most = int(min(4 * SAMPLE_SIZE // risk.parts + 16, risk.pairs.max()))
+        self.warm: Warm | None = None
+
+    def follow(self, warm: Warm | None) -> None:
+        """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
+        at, held, short = self._start(warm), warm is not None, 0
+        while True:
+            unsolved = self._look(at)
+            # Where the optimum is zero no relative gap closes, however narrow the width.
+            if self.stopped or self.width < np.finfo(float).tiny:
+                return
+            kinks, Y = Kinks(self.risk, at.here.sample, at.here.curvature), at.Y
+            if not held and unsolved < SUBPROBLEM_ACCURACY:
+                short = 0
+                if not at.complete:
+                    self.width *= WIDTH_FACTOR
+                    self.stride = max(1.0, at.here.kinks * WIDTH_FACTOR / SAMPLE_SIZE)
+                    at = self._pass(at.projection, at.sigma)
+                    continue
+                held = True
+                Y, kinks = self._narrowed(at, kinks)
+            projection, sigma = balanced(at.projection, at.sigma, self.reg)
+            at = replace(at, projection=projection, sigma=sigma)
+            move, slope = self._direction(at, Y, kinks)
+            there, step = self._moved(at, move, slope, search=not held)
+            short = short + 1 if step < 1.0 and there.complete else 0
+            held = False
+            stuck = step == 0.0 or short >= SHORT_STEPS
+            if stuck and there.complete and there.here.kinks <= MOST_FREE:
+                _SlopesInteriorPoint(self, there).run()
+                short = -RETRY_AFTER
+            if self.stopped or step == 0.0:
+                return
+            at = there
+
+    def _start(self, warm: Warm | None) -> _Point:
+        """The best equal slopes: the dual is a parabola in their size while no eigenvalue changes sign."""
+        if warm is not None:
+            self.width = warm.width
+            return self._pass(self.cone.projection(warm.W), warm.sigma)
+        start = self.monitor.start
+        if start is not None:
+            return self._near(start)
+        # With hardly any smoothing, so that all slopes at the zero metric are one.
+        zero = self.risk.smoothed(self.cone.zeros(), self.width * 1e-3)
+        S = zero.point.S
+        M = self.cone.project(S - self.G) / self.reg
+        square = self.reg * self.cone.inner(M, M)
+        size = min(1.0, zero.point.value / square) if square > 0.0 else 1.0
+        return self._pass(self.cone.projection(size * S - self.G), self.reg)
+
+    def _near(self, M: Array) -> _Point:
+        """A projected gradient step from a metric, short enough to stay near it, with hinges smoothed over a margin."""
+        self.width = START_WIDTH * self.risk.margin
+        slopes = self.risk.smoothed(M, self.width)
+        E = self.reg * M + self.G - slopes.point.S
+        size = norm_of(self.cone.project(E)) / norm_of(M)
+        sigma = min(max(self.reg, START_BALANCE * size), LARGEST_SIGMA * self.reg)
+        return self._pass(self.cone.projection(sigma * M - E), sigma)
+
+    def _pass(self, projection: Projection, sigma: float) -> _Point:
+        M = projection.positive / sigma
+        here = self.risk.smoothed(M, self.width, self.stride, self.most, seed=self.left)
+        self.stride = max(1.0, here.kinks / SAMPLE_SIZE)
+        return _Point(projection, sigma, here, here.point.S - self.G, here.value + self.problem.penalty(M))
+
+    def _look(self, at: _Point) -> float:
+        """Offer what a point proves; how far it is from solving the smoothed problem, in units of the gap it proves."""
+        M, width = at.M, self.width
+        exact = at.here.exact + self.problem.penalty(M)
+        positive = self.cone.project(at.Y)
+        conjugate = 0.5 * self.cone.inner(positive, positive) / self.reg
+        self.monitor.primal(M, exact, by_risk=True)
+        bound = self.problem.bound(at.here.point.value, at.here.point.S, M)
+        self.monitor.dual(bound, lambda: SmoothedPairs(M, width), at.here.point)
+        if self.warm is None or self.monitor.gap > WARM_GAP:
+            self.warm = Warm(at.projection.W, at.sigma, width)
+        unsolved = 0.5 * self.reg * self.cone.inner(M, M) - self.cone.inner(M, at.Y) + conjugate
+        self.count(kinks=at.here.kinks, width=width)
+        return unsolved / max(exact - at.here.point.value + conjugate, np.finfo(float).tiny)
+
+    def count(self, **details: float) -> bool:
+        """Count an iteration; True if the solve must stop."""
+        self.left -= 1
+        self.stopped = self.monitor.iterate(**details) or self.left <= 0
+        return self.stopped
+
+    def _narrowed(self, at: _Point, kinks: Kinks) -> tuple[Array, Kinks]:
+        """Gradient and kinks at a narrower width, the slopes of the kinks prolonged beyond 0 and 1."""
+        before = self.width
+        self.width *= WIDTH_FACTOR
+        t = self.risk.margin - kinks.margins(at.M)
+        Y = at.Y + kinks.adjoint(kinks.weights * t * (1.0 / self.width - 1.0 / before))
+        return Y, Kinks(self.risk, kinks.sample, kinks.weights / self.width)
+
+    def _direction(self, at: _Point, Y: Array, kinks: Kinks) -> tuple[Array, float]:
+        """Newton step in W, and the slope of the smoothed objective along it."""
+        projection, sigma = at.projection, at.sigma
+        residual = self.reg * at.M - Y - projection.negative
+        b = -projection.into(residual)
+        diagonal = (1.0 - projection.omega) + self.reg / sigma * projection.omega
+        v = solve_newton(projection, kinks, diagonal, b, sigma)
+        moved = projection.out(v)
+        curved = kinks.adjoint(kinks.curvature * kinks.margins(moved)) / sigma
+        return -residual - (self.reg / sigma - 1.0) * moved - curved, -float(np.vdot(b, v)) / sigma
+
+    def _moved(self, at: _Point, move: Array, slope: float, search: bool) -> tuple[_Point, float]:
+        """A step that descends the smoothed objective, or the whole step where the width has just changed."""
+        step = 1.0
+        while True:
+            there = self._pass(self.cone.projection(at.projection.W + step * move), at.sigma)
+            if not search or there.value <= at.value + SUFFICIENT_GAIN * step * slope:
+                return there, step
+            step *= BACKTRACKING
+            if step < SHORTEST_STEP:
+                return there, 0.0
+
+
+class _SlopesInteriorPoint:
+    """Interior point over the slopes near the kink; all others are 0 or 1, as they are at one metric.
+
+    That metric stays the same: slopes that follow the iterates would change sides for ever. Comparisons that the last
+    iterate has on the other side become free instead.
+    """
+
+    def __init__(self, run: _Run, at: _Point) -> None:
+        self.run_ = run
+        self.risk, self.cone, self.reg, self.G = run.risk, run.cone, run.reg, run.G
+        self.projection, self.sigma, self.M0 = at.projection, at.sigma, at.M
+        order = np.lexsort(at.here.places.T[::-1])
+        self.places, self.kinks = at.here.places[order], Kinks(run.risk, at.here.sample[order], np.empty(0))
+        t = run.risk.margin - self.kinks.margins(self.M0)
+        self.z = self._inside(0.5 + t / run.width)
+        self.mu = FIRST_BARRIER * run.width
+
+    def _inside(self, z: Array) -> Array:
+        """Slopes moved into the interior of [0, 1]."""
+        return np.clip(z, LEAST_SLOPE, 1.0 - LEAST_SLOPE)
+
+    def run(self) -> None:
+        """Rounds, each with the comparisons that changed sides in the last one."""
+        for _ in range(INTERIOR_ROUNDS):
+            self.others = self.risk.with_exceptions(self.M0, self.places, np.zeros(len(self.places)))
+            if (len(self.places) and self._round()) or not self._grow():
+                return
+
+    def _grow(self) -> bool:
+        """Free the comparisons that changed sides; False if there are none, or too many."""
+        M = self.projection.positive / self.sigma
+        places, sample = self.risk.turned(self.M0, M)
+        joined = np.concatenate([self.places, places])
+        together, first = np.unique(joined, axis=0, return_index=True)
+        if not len(self.places) < len(together) <= MOST_FREE:
+            return False
+        new = Kinks(self.risk, sample, np.empty(0))
+        t, before = (self.risk.margin - new.margins(metric) for metric in (M, self.M0))
+        z = np.concatenate([self.z, np.where(before > 0.0, 1.0, 0.0)])[first]
+        slack = np.abs(t[first[first >= len(self.places)] - len(self.places)])
+        self.mu = FIRST_BARRIER * float(np.median(slack))
+        self.z = self._inside(z)
+        self.kinks = Kinks(self.risk, np.concatenate([self.kinks.sample, sample])[first], np.empty(0))
+        self.places = together
+        return True
+
+    def _round(self) -> bool:
+        """One interior point; True if the solve must stop."""
+        run, kinks, c = self.run_, self.kinks, self.kinks.weights
+        # Complementarity products that sum to the gap at least: with smaller ones steps are short.
+        gap = run.monitor.upper_bound - run.monitor.lower_bound
+        mu = max(self.mu, 0.5 * gap / float(c.sum()))
+        s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
+        for _ in range(INTERIOR_STEPS):
+            M = self.projection.positive / self.sigma
+            if not np.isfinite(M).all():
+                raise SolverError("the metric left the range of floats; rescale X, margins and weights")
+            S = self.others.S + kinks.adjoint(c * s.z)
+            value = self.others.value + self.risk.margin * float(c @ s.z)
+            run.monitor.primal(M, run.problem.value(M), by_risk=True)
+            dual = SmoothedPairs(self.M0, 0.0, self.places, s.z)
+            run.monitor.dual(run.problem.bound(value, S, M), partial(_same, dual), Minorant(value, S))
+            self.z = s.z
+            if run.count(kinks=len(s.z), width=0.0):
+                return True
+            gap = run.monitor.upper_bound - run.monitor.lower_bound
+            if float(c @ s.products()) < INTERIOR_ACCURACY * gap:
+                break
+            self.projection, self.sigma = balanced(self.projection, self.sigma, self.reg)
+            s = self._step(M, S, s)
+        return False
+
+    def _step(self, M: Array, S: Array, s: _Slopes) -> _Slopes:
+        """A predictor and a corrector step of the slopes and of W."""
+        kinks, c, projection, sigma = self.kinks, self.kinks.weights, self.projection, self.sigma
+        residual = self.reg * M - (S - self.G) - projection.negative
+        theta = 1.0 / (s.above / (1.0 - s.z) + s.below / s.z)
+        kinks.curvature = c * theta
+        shift = self.reg / sigma - 1.0
+        system = Factorised(projection, kinks, (1.0 - projection.omega) + self.reg / sigma * projection.omega, sigma)
+        t = self.risk.margin - kinks.margins(M)
+
+        def solved(q: Array) -> tuple[Array, Array]:
+            v = projection.out(system.solve(projection.into(kinks.adjoint(c * theta * q) - residual)))
+            dz = theta * (q - kinks.margins(v) / sigma)
+            return dz, -residual - shift * v + kinks.adjoint(c * dz)
+
+        mean = 0.5 * float(np.mean(s.products()))
+        dz, _ = solved(t)
+        predicted = s.changes(dz, 0.0, 0.0)
+        after = s.moved(predicted, min(1.0, s.longest(predicted)))
+        mu = mean * (0.5 * float(np.mean(after.products())) / mean) ** 3
+        up, down = mu + dz * predicted.above, mu - dz * predicted.below
+        dz, dW = solved(t - up / (1.0 - s.z) + down / s.z)
+        change = s.changes(dz, up, down)
+        length = min(1.0, BOUNDARY_SHARE * s.longest(change))
+        self.projection = self.cone.projection(projection.W + length * dW)
+        return s.moved(change, length)
+
+
+@dataclass(frozen=True)
+class _Slopes:
+    """Slopes in (0, 1), and the multipliers of their upper and lower ends."""
+
+    z: Array
+    above: Array
+    below: Array
+
+    def products(self) -> Array:
+        """Complementarity products of both ends, summed."""
+        return self.above * (1.0 - self.z) + self.below * self.z
+
+    def changes(self, dz: Array, up: Array | float, down: Array | float) -> _Slopes:
+        """Changes of all three that bring the products to ``up`` and ``down`` to first order."""
+        above = (up - self.above * (1.0 - self.z) + self.above * dz) / (1.0 - self.z)
+        below = (down - self.below * self.z - self.below * dz) / self.z
+        return _Slopes(dz, above, below)
+
+    def moved(self, change: _Slopes, length: float) -> _Slopes:
+        """After a step."""
+        return _Slopes(
+            self.z + length * change.z, self.above + length * change.above, self.below + length * change.below
+        )
+
+    def longest(self, change: _Slopes) -> float:
+        """Longest step that keeps slopes and multipliers in their range."""
+        return min(
+            longest_step(self.z, change.z),
+            longest_step(1.0 - self.z, -change.z),
+            longest_step(self.above, change.above),
+            longest_step(self.below, change.below),
+        )
+
+
+def _same(dual: SmoothedPairs) -> SmoothedPairs:
+    return dual
+
+
+def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:
+    """The same metric and the same Z with another sigma, where the parts of W are of different size."""
+    ratio = projection.imbalance
+    if not 0.0 < ratio < np.inf:
+        return projection, sigma
+    wanted = min(max(reg, BALANCE * sigma * ratio), LARGEST_SIGMA * reg)
+    if sigma / BALANCE_TOLERANCE <= wanted <= sigma * BALANCE_TOLERANCE:
+        return projection, sigma
+    return projection.scaled(wanted / sigma), wanted

@@ -1,0 +1,223 @@
+r"""Newton's method on a factor of low rank for smoothed hinges, whose width goes to zero: metrics of many features.
+
+.. math:: \min_{M = B^\top B} \; \langle H, M \rangle + \sum_{qij} c_q h_w(t_{qij}), \qquad H = \lambda I + G \succ 0
+
+with hinges smoothed over a width w (:class:`~convexmetric.risks.PairwiseRisk`). With a trace the optimum has a low
+rank, and for each width the factor descends and grows as in :mod:`convexmetric.solvers.numerics.factors`; the second
+derivative comes from a systematic sample of the pairs on the kink, some times more of them than entries of the factor.
+Nothing has the size of a matrix of coordinates of the metric, as Newton's method on the metric and the cuts of a master
+have.
+
+A pass over all queries gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed
+hinges prove as multipliers. The relative gap has two sources, and the larger one says what is done next. S has
+eigenvalues above one, because the factor has not settled or lacks rows: descend and grow. Or hinges on the kink cost
+something, about in proportion to w squared: narrow the width.
+
+The first metrics come from samples of the queries, whose passes cost their share of a full one. With few near items a
+query most of the others are over lists of the pairs that can have a slope
+(:mod:`convexmetric.solvers.pairwise.nearby`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.errors import UnsupportedProblemError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
+from convexmetric.risks.smooth import Derivative
+from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
+from convexmetric.solvers.pairwise.kinks import Kinks
+from convexmetric.solvers.pairwise.nearby import NearbyPairs
+from convexmetric.solvers.pairwise.starts import samples_of, unit_of
+from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.memory import FLOAT, metric_memory, pass_memory
+from convexmetric.solvers.runtime.requirements import (
+    linear_part,
+    need_full_metrics,
+    need_linear_penalty,
+    risk_as,
+)
+
+__all__ = ["SmoothedLowRank"]
+
+#: Looks at the bounds after which it gives up; what it found is kept.
+MAX_LOOKS = 300
+#: Shares of the queries from which the first metrics come, ascending.
+SAMPLES = (0.0625, 0.25)
+#: Queries that a sample has at least; smaller ones are left out.
+LEAST_QUERIES = 250
+#: Pairs on the kink of which the second derivative is made: at least, at most, and for each entry of the factor.
+LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
+#: First width of the smoothed hinges, in margins.
+FIRST_WIDTH = 0.5
+#: Shares of the width to which it is narrowed at once, at least and at most.
+NARROWING, SLOW_NARROWING = 0.1, 0.3
+#: Newton steps go on until they promise less than this share of the gap or of the tolerance.
+ACCURACY = 1e-3
+#: Gap to which the problem of the first sample is solved; that of the next one to half of it, and so on.
+SAMPLE_GAP = 0.02
+#: Share of a time limit after which the first pass over all queries begins.
+COARSE_SHARE = 0.25
+#: Looks in a row, none of which halves the gap, after which it gives up.
+FAILED_LOOKS = 15
+#: How a factor descends between two looks, and grows.
+FACTOR = FactorSettings(grow=16, newton_steps=12, negligible_row=1e-9, least_cg_accuracy=3e-3)
+
+
+@dataclass(frozen=True)
+class SmoothedLowRank(Solver):
+    """Exact for large margins with a trace, and for AUC with a trace, from some forty features to a thousand."""
+
+    name: ClassVar[str] = "smoothed-low-rank"
+
+    def prepare(self, problem: MetricProblem) -> Run:
+        """Needs hinges over pairs of near and far items, full metrics, and a trace that outweighs the linear term."""
+        risk = risk_as(problem, PairwiseRisk)
+        need_full_metrics(problem)
+        need_linear_penalty(problem)
+        try:
+            np.linalg.cholesky(linear_part(problem))
+        except np.linalg.LinAlgError as error:
+            raise UnsupportedProblemError("its penalty does not grow with every metric") from error
+        return partial(self._follow, problem, risk)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes of a pass, of six metrics, and of the sample with images of the points for a rank of a tenth of d."""
+        d, rank = float(problem.cone.d), 0.1 * problem.cone.d
+        sample = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * d * rank))
+        points = sum(points.shape[0] for points in problem.risk.points)
+        return pass_memory(problem) + 6.0 * metric_memory(problem) + FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
+
+    def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
+        """Solve the problems of the samples, then the problem."""
+        C, width = None, FIRST_WIDTH * risk.margin
+        if monitor.M is not None and monitor.M.any():
+            objective = _SmoothedObjective(problem, risk)
+            C = objective.factor(monitor.M)
+            width = float(monitor.left_by(self.name).get("width", width))
+        else:
+            for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
+                smaller = MetricProblem(part, problem.regularizer, problem.G)
+                limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
+                inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+                C, width = _Path(smaller, part, inner).follow(C, width)
+                monitor.suggestion = inner.M
+        _Path(problem, risk, monitor).follow(C, width)
+
+
+class _Path:
+    """The state of a run on one problem: all queries, or a sample of them."""
+
+    def __init__(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
+        self.problem, self.risk, self.monitor = problem, risk, monitor
+        self.objective = _SmoothedObjective(problem, risk)
+
+    def follow(self, C: Array | None, width: float) -> tuple[Array, float]:
+        """From a factor, or the best multiple of the identity, until the gap closes: the last factor and width."""
+        objective, monitor = self.objective, self.monitor
+        objective.width = width
+        monitor.state = lambda: {"width": np.array(objective.width)}
+        # Twice: the first pass counts the kinks, so that the second can sample them.
+        C = self._start() if C is None else C
+        objective.at(C)
+        here = objective.at(C)
+        failures, half = 0, 0.5 * monitor.tol
+        for _ in range(MAX_LOOKS):
+            before = monitor.gap
+            steep, smoothing = self._look(here)
+            if monitor.iterate(rank=len(here.C), width=objective.width, passes=objective.passes):
+                break
+            failures = 0 if monitor.gap < 0.5 * before else failures + 1
+            if failures == FAILED_LOOKS:
+                break
+            if smoothing > half and steep < max(0.5 * smoothing, half):
+                share = np.clip(0.7 * np.sqrt(half / smoothing), NARROWING, SLOW_NARROWING)
+                here = objective.narrowed(here, float(share))
+            else:
+                here = objective.grown(here, monitor.tol)
+            accuracy = ACCURACY * max(monitor.tol, min(1.0, monitor.gap))
+            here = objective.descend(here, accuracy, lambda: monitor.out_of_time)
+        return here.C, objective.width
+
+    def _look(self, here: _Point) -> tuple[float, float]:
+        """Offer what a pass proves; the relative gaps that come from eigenvalues above one and from the smoothing."""
+        size = float(np.vdot(here.C, here.C))
+        M = here.B.T @ here.B
+        self.monitor.primal(M, here.smoothed.exact + self.problem.penalty(M), by_risk=True)
+        bound = self.problem.bound(here.point.value, here.point.S, M)
+        self.monitor.dual(bound, partial(SmoothedPairs, M, self.objective.width), here.point)
+        steep = 1.0 - 1.0 / max(1.0, float(np.linalg.eigvalsh(here.S)[-1]))
+        upper = here.smoothed.exact + size
+        return steep, (upper - here.point.value) / upper if upper > 0.0 else 0.0
+
+    def _start(self) -> Array:
+        """The best multiple of the identity along the directions in which the risk falls fastest there."""
+        cone, objective = self.problem.cone, self.objective
+        identity = cone.identity()
+        values = {0.0: self.problem.value(cone.zeros())}
+        for t in unit_of(self.risk) * 10.0 ** np.arange(-2.0, 2.1, 0.5):
+            values[t] = self.problem.value(t * identity)
+            if values[t] > 2.0 * min(values.values()):
+                break
+        best = min(values, key=values.__getitem__)
+        if best == 0.0:
+            return np.empty((0, cone.d))
+        S = objective.inverse @ self.risk.smoothed(best * identity, objective.width).point.S @ objective.inverse.T
+        _, vectors = np.linalg.eigh(S)
+        rows = vectors[:, -FACTOR.grow :].T
+        return np.sqrt(best) * np.linalg.norm(rows @ objective.K.T, axis=1, keepdims=True) * rows
+
+
+@dataclass(frozen=True)
+class _Point(FactorPoint):
+    """A factor with the smoothed risk there."""
+
+    smoothed: Smoothed
+
+
+class _SmoothedObjective(FactorObjective[_Point]):
+    """Hinges smoothed over a width, and a trace."""
+
+    def __init__(self, problem: MetricProblem, risk: PairwiseRisk) -> None:
+        super().__init__(FACTOR, linear_part(problem))
+        self.pairs, self.risk = NearbyPairs(risk), risk
+        self.least, self.most, self.per_entry = LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY
+        self.width, self.stride = FIRST_WIDTH, np.inf
+        #: Passes so far.
+        self.passes = 0
+
+    def at(self, C: Array) -> _Point:
+        """One pass over the queries, with as many of its kinks as the factor needs."""
+        B = C @ self.inverse
+        target = min(self.most, max(self.least, self.per_entry * C.size))
+        # Kinks of a query that are listed at most: several times its share of the sample.
+        most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
+        smoothed = self.pairs.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)
+        self.stride = max(1.0, smoothed.kinks / target)
+        self.passes += 1
+        S = self.inverse @ smoothed.point.S @ self.inverse.T
+        return _Point(C, B, smoothed.value, smoothed.point, S, smoothed)
+
+    def narrowed(self, here: _Point, share: float) -> _Point:
+        """The same factor with hinges smoothed over a share of the width."""
+        self.width *= share
+        self.stride = max(1.0, self.stride * share)
+        return self.at(here.C)
+
+    def second_along(self, here: _Point) -> Derivative:
+        """Over the sampled kinks, by images of the points."""
+        return self._kinks(here).second_along(here.B)
+
+    def curvature(self, here: _Point, change: Array) -> float:
+        """Over the sampled kinks."""
+        kinks = self._kinks(here)
+        return float(kinks.curvature @ kinks.margins(change) ** 2)
+
+    def _kinks(self, here: _Point) -> Kinks:
+        return Kinks(self.risk, here.smoothed.sample, here.smoothed.curvature)

@@ -1,0 +1,296 @@
+r"""Newton's method on smoothed hinges along the central path, for rankings whose risk decomposes over pairs.
+
+.. math:: \min_{M \succ 0} \; \langle C, M \rangle + \sum_{qij} c_q h_w(t_{qij}) - \mu \log \det M
+
+with hinges smoothed over a width w and the barrier of the cone, for w and mu going to zero together: the smoothing is
+wrong by the order of w^2 and the barrier by mu d, so w goes about with the square root of mu. Gradient and value are
+exact, over all pairs; the second derivative comes from a systematic sample of the pairs on the kink, some times more of
+them than coordinates of the metric. Where :math:`Z = C - S`, the gradient without the barrier, lies in the cone, the
+barrier's second derivative is replaced by the Nesterov-Todd scaling of (M, Z), with which a step survives a much
+smaller mu.
+
+Every pass gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed hinges prove
+as multipliers.
+
+The path begins on samples of the queries, whose passes cost their share of a full one. With few near items a query most
+of the others are over lists of the pairs that can have a slope (:mod:`convexmetric.solvers.pairwise.nearby`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import scipy.linalg as la
+
+from convexmetric.arrays import Array
+from convexmetric.cones.scaling import Scaling
+from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
+from convexmetric.shards import ShardedRisk
+from convexmetric.solvers.pairwise.nearby import NearbyPairs
+from convexmetric.solvers.pairwise.starts import samples_of, unit_of
+from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime.memory import FLOAT, pass_memory
+from convexmetric.solvers.runtime.requirements import linear_part, need_linear_penalty, risk_as
+
+__all__ = ["SmoothedNewton"]
+
+Pairs = PairwiseRisk | ShardedRisk
+#: Metric, mu and width.
+State = tuple[Array, float, float]
+#: Multiples of the identity, in units of the data where these are at hand.
+HERE, SHARDED = 10.0 ** np.arange(-2.0, 2.1, 0.5), 10.0 ** np.arange(-4.0, 8.1, 0.5)
+#: Passes after which it gives up; what it found is kept.
+MAX_PASSES = 150
+#: Pairs on the kink of which the second derivative is made: at least, and for each coordinate of the metric.
+LEAST_SAMPLE, SAMPLE_PER_COORDINATE = 2_000, 8
+#: First width of the smoothed hinges.
+FIRST_WIDTH = 0.5
+#: First mu, as a share of the objective for each dimension.
+FIRST_BARRIER = 0.3
+#: Factor by which mu shrinks at a centred point.
+BARRIER_FACTOR = 0.15
+#: The width shrinks by ``BARRIER_FACTOR`` to this power: about with the square root of mu.
+WIDTH_EXPONENT = 0.45
+#: A point is centred when the Newton decrement is below this many mu and Z is in the cone.
+CENTRING_ACCURACY = 0.3
+#: Steps after which mu shrinks even if the point is not.
+CENTRING_STEPS = 12
+#: Share of the way to the boundary of the cone that a step may go.
+BOUNDARY_SHARE = 0.9
+#: Share of what the gradient promises that a step must gain.
+SUFFICIENT_GAIN = 1e-4
+#: Factor by which a step that does not is shortened.
+BACKTRACKING = 0.4
+#: Share of the Newton step below which the path ends.
+SHORTEST_STEP = 1e-3
+#: Shares of the queries on which the path begins, ascending.
+SAMPLES = (0.0625, 0.25)
+#: Queries that a sample has at least; smaller ones are left out.
+LEAST_QUERIES = 250
+#: Gap to which the path of the first sample goes; that of the next one goes to half of it, and so on.
+SAMPLE_GAP = 0.02
+#: Share of a time limit after which the first pass over all queries begins.
+COARSE_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class SmoothedNewton(Solver):
+    """Exact for rankings by a pairwise measure (AUC) with a trace, up to some seventy features.
+
+    Parameters
+    ----------
+    most : int
+        Coordinates of the metric up to which the Newton matrix is built.
+    """
+
+    name: ClassVar[str] = "smoothed-newton"
+
+    most: int = 2_500
+
+    def __post_init__(self) -> None:
+        check_counts(self, "most")
+
+    def prepare(self, problem: MetricProblem) -> Run:
+        """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
+        risk = _pairs(problem)
+        need_linear_penalty(problem)
+        if problem.cone.smallest(linear_part(problem)) <= 0.0:
+            raise UnsupportedProblemError("its penalty does not grow with every metric")
+        if problem.cone.size > self.most:
+            raise UnsupportedProblemError(f"its metric has more than {self.most} coordinates")
+        return partial(self._follow, problem, risk)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes of a pass, or of the sample's rows in coordinates, three times, and two Newton matrices.
+
+        The sample may be twice as long as it is meant to be.
+        """
+        coordinates = float(problem.cone.size)
+        rows = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * coordinates) * coordinates
+        return max(pass_memory(problem), FLOAT * (6.5 * rows + 2.0 * coordinates**2))
+
+    def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
+        """Follow the central path until the certified gap closes."""
+        state = self._left(problem, monitor)
+        if state is None and isinstance(risk, PairwiseRisk):
+            state = self._of_samples(problem, risk, monitor)
+        _Path(problem, risk, monitor).follow(state)
+
+    def _of_samples(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> State | None:
+        """Where the path ends on samples of the queries; None if there is no sample, or zero is optimal for one."""
+        state = None
+        limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
+        for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
+            smaller = MetricProblem(part, problem.regularizer, problem.G)
+            inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+            state = _Path(smaller, part, inner).follow(state)
+            monitor.suggestion = inner.M
+        return state
+
+    def _left(self, problem: MetricProblem, monitor: Monitor) -> State | None:
+        """Point, barrier and width of an earlier run, if there was one."""
+        left = monitor.left_by(self.name)
+        if not left:
+            return None
+        try:
+            U = problem.metric(left["U"])
+            mu, width = float(left["mu"]), float(left["width"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the checkpoint's path is damaged ({error}); remove it to start again") from error
+        if not (problem.cone.smallest(U) > 0.0 and 0.0 < mu < np.inf and 0.0 < width < np.inf):
+            raise InputError("the checkpoint's path is damaged (a point outside the cone); remove it to start again")
+        return U, mu, width
+
+
+class _Path:
+    """The state of one run: all queries, or a sample of them."""
+
+    def __init__(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
+        self.problem, self.risk, self.monitor = problem, risk, monitor
+        self.passes = NearbyPairs(risk) if isinstance(risk, PairwiseRisk) else risk
+        self.left = MAX_PASSES
+        self.cone = problem.cone
+        self.C = linear_part(problem)
+        self.target = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * self.cone.size)
+        self.stride = np.inf
+        self.done = False
+        self.here: State | None = None
+
+    def follow(self, state: State | None) -> State | None:
+        """From a point of the path, or the best multiple of the identity: where it ends; None if zero is optimal."""
+        with suppress(la.LinAlgError):
+            # Numbers that left the range of floats end the path; what it found stays.
+            self._follow(state)
+        return self.here
+
+    def _follow(self, state: State | None) -> None:
+        if state is None:
+            # The zero metric is the optimum where the penalty outweighs the risk; this pass proves it.
+            self._pass(self.cone.zeros(), FIRST_WIDTH)
+            if self.done:
+                return
+        steps = 0
+        self.here = U, mu, width = state or self._start()
+        self.monitor.state = self._state
+        # Twice: the first pass counts the kinks, so that the second can sample them.
+        if not self.monitor.out_of_time:
+            self._pass(U, width, count=False)
+        here = self._pass(U, width)
+        while not self.done:
+            Z = self.C - here.point.S
+            scaling, V, decrement = self._direction(U, Z, here, mu)
+            steps += 1
+            # A small decrement alone says little: along sampled pairs the second derivative is huge.
+            centred = decrement <= CENTRING_ACCURACY * mu and self.cone.smallest(Z) > 0.0
+            if centred or steps > CENTRING_STEPS:
+                steps = 0
+                mu *= BARRIER_FACTOR
+                narrower = BARRIER_FACTOR**WIDTH_EXPONENT
+                width *= narrower
+                self.stride = max(1.0, self.stride * narrower)
+                self.here = U, mu, width
+                here = self._pass(U, width)
+                continue
+            step = min(1.0, BOUNDARY_SHARE * scaling.longest(V))
+            before = self._merit(U, here, mu)
+            move = scaling.primal_step(V)
+            while not self.done:
+                trial = U + step * move
+                there = self._pass(trial, width)
+                if self._merit(trial, there, mu) <= before - SUFFICIENT_GAIN * step * decrement:
+                    break
+                step *= BACKTRACKING
+                if step < SHORTEST_STEP:
+                    # Rounding, or a sample too thin: the path goes no further.
+                    return
+            U, here = trial, there
+            self.here = U, mu, width
+
+    def _state(self) -> dict[str, np.ndarray]:
+        """What it takes to go on from here."""
+        if self.here is None:
+            return {}
+        U, mu, width = self.here
+        return {"U": U, "mu": np.array(mu), "width": np.array(width)}
+
+    def _start(self) -> State:
+        """The best multiple of the identity on a grid, with a barrier to suit."""
+        identity, values = self.cone.identity(), {}
+        # Shards do not say what the unit of their points is: a longer grid, which ends where values rise.
+        grid = unit_of(self.risk) * HERE if isinstance(self.risk, PairwiseRisk) else SHARDED
+        for t in grid:
+            values[t] = self.problem.value(t * identity)
+            better = self.monitor.primal(t * identity, values[t], by_risk=True)
+            if not better and values[t] > 2.0 * min(values.values()):
+                break
+            if self.monitor.out_of_time:
+                break
+        best = min(values, key=values.__getitem__)
+        barrier = FIRST_BARRIER * values[best] / self.cone.d
+        return best * identity, barrier, FIRST_WIDTH
+
+    def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
+        """Evaluate, offer what it proves, and count the pass."""
+        # Kinks of a query that are listed at most: several times its share of the sample.
+        most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
+        here = self.passes.smoothed(U, width, self.stride, most, seed=self.left)
+        self.stride = max(1.0, here.kinks / self.target)
+        self.monitor.primal(U, here.exact + self.problem.penalty(U), by_risk=True)
+        bound = self.problem.bound(here.point.value, here.point.S, U)
+        self.monitor.dual(bound, _dual(U, width), here.point)
+        self.left -= 1
+        if count:
+            stopped = self.monitor.iterate(kinks=here.kinks, width=width)
+            self.done = stopped or self.left <= 0
+        return here
+
+    def _merit(self, U: Array, here: Smoothed, mu: float) -> float:
+        """Smoothed objective with the barrier; infinite outside the cone."""
+        spectrum = self.cone.spectrum(U)
+        if spectrum[-1] <= 0.0:
+            return np.inf
+        return here.value + self.problem.penalty(U) - mu * float(np.log(spectrum).sum())
+
+    def _direction(self, U: Array, Z: Array, here: Smoothed, mu: float) -> tuple[Scaling, Array, float]:
+        """Scaling, Newton step in its frame, and the decrement."""
+        inside = self.cone.smallest(Z) > 1e-12 * self.cone.largest(self.C)
+        # Outside, mu U^-1 stands in for Z: its scaling is the second derivative of the barrier.
+        barrier = mu * self.cone.inverse(U)
+        scaling = self.cone.scaling(U, Z if inside else barrier)
+        gradient = scaling.into(scaling.dual(Z - barrier))
+        J = self._rows(scaling, here)
+        with blas_threads_for(float(len(J)) * self.cone.size**2):
+            H = J.T @ J
+            H[np.diag_indices_from(H)] += 1.0
+            v = -la.cho_solve(la.cho_factor(H, lower=True, check_finite=False), gradient, check_finite=False)
+        return scaling, scaling.out(v), float(-gradient @ v)
+
+    def _rows(self, scaling: Scaling, here: Smoothed) -> Array:
+        """Sampled second derivative ``J^T J`` in scaled coordinates: a row a pair."""
+        positives, negatives = self.risk.differences(here)
+        rows = scaling.outer_rows(negatives) - scaling.outer_rows(positives)
+        rows *= np.sqrt(here.curvature)[:, None]
+        return rows
+
+
+def _pairs(problem: MetricProblem) -> Pairs:
+    """Hinges over pairs, here or in shards."""
+    sharded = problem.risk.form(ShardedRisk)
+    if isinstance(sharded, Reason):
+        return risk_as(problem, PairwiseRisk)
+    reason = sharded.in_pairs
+    if reason is not None:
+        raise UnsupportedProblemError(reason)
+    return sharded
+
+
+def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:
+    return lambda: SmoothedPairs(M, width)

@@ -1,0 +1,325 @@
+"""The contract of a solver, and the record it keeps while it runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.certificates import Certificate, relative_gap
+from convexmetric.certificates.certificate import close_enough
+from convexmetric.errors import DualError, InputError, UnsupportedProblemError
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import Minorant, Reason
+from convexmetric.solution import Progress, Status
+from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
+
+__all__ = ["Display", "Monitor", "Run", "Solver"]
+
+
+class Display(Protocol):
+    """What shows the progress of a solve."""
+
+    def update(self, progress: Progress) -> None:
+        """Show the state after one iteration."""
+
+
+class Monitor:
+    """Best points and bounds so far, history, and the decision to stop.
+
+    A solver offers every metric and every dual bound it has with :meth:`primal` and :meth:`dual`, and calls
+    :meth:`iterate` once an iteration; when that returns True it must return. What was offered survives an interrupt.
+    """
+
+    def __init__(
+        self,
+        tol: float,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        callback: Callable[[Progress], Any] | None = None,
+        display: Display | None = None,
+        checkpoint: Checkpoint | None = None,
+        problem: MetricProblem | None = None,
+        atol: float = 0.0,
+        certifier: Callable[[Monitor], Certificate] | None = None,
+    ) -> None:
+        self.tol, self.atol = tol, atol
+        self._problem = problem
+        #: Solvers work without the constant of the objective; gaps and history have it.
+        self._constant = 0.0 if problem is None else problem.offset
+        self._certifier = certifier
+        self._certified: tuple[Any, Any, Certificate] | None = None
+        self._checked = problem is None
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.history: list[Progress] = []
+        self.status: Status = "stalled"
+        self.stopped = False
+        #: Whether Ctrl-C ended the solve.
+        self.keyboard_interrupt = False
+        self.caller_failed = False
+        self.solver = ""
+        #: What an iteration of the solver that runs is.
+        self.unit = "iterations"
+        self.M: Array | None = None
+        self.upper_bound = np.inf
+        self.lower_bound = -np.inf
+        #: Whether the metric zero has been offered.
+        self.zero_offered = False
+        #: The best metric, with its objective, that the problem's own risk evaluated in this run.
+        self.evaluated: tuple[Array, float] | None = None
+        #: What a sample of the data was solved to, or the caller gave: it counts until one is evaluated on all of them.
+        self.suggestion: Array | None = None
+        self._callback = callback
+        self._display = display
+        self._dual: Callable[[], Any] | None = None
+        #: Value and S of the best dual point, where the solver's own cuts were made by the risk in this run.
+        self.sums: Minorant | None = None
+        #: The solver that left a checkpoint, what it left, and what the solver now running would leave.
+        self.resumed_from = ""
+        self.resumed: dict[str, np.ndarray] = {}
+        self.state: Callable[[], dict[str, np.ndarray]] = dict
+        self._checkpoint = checkpoint
+        self._begun = False
+        self._start = perf_counter()
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the best bounds so far."""
+        return relative_gap(self.upper_bound + self._constant, self.lower_bound + self._constant)
+
+    @property
+    def size(self) -> float:
+        """What the gap is relative to: of the bounds that are finite, the larger size."""
+        ends = (abs(end + self._constant) for end in (self.upper_bound, self.lower_bound))
+        return max((end for end in ends if np.isfinite(end)), default=np.inf)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the gap is small enough, also after rounding."""
+        if not (self.gap <= self.tol or self.upper_bound - self.lower_bound <= self.atol):
+            return False
+        if self._certifier is None or close_enough(self.certificate(), self.tol, self.atol):
+            return True
+        if self.certificate().lower_bound == -np.inf:
+            # On the border of what is feasible rounding decides: what proves nothing must not keep out what does.
+            self._dual, self.sums, self.lower_bound = None, None, -np.inf
+        return False
+
+    def certificate(self) -> Certificate:
+        """The certificate of the best points so far; made once for each."""
+        assert self._certifier is not None
+        before = self._certified
+        if before is None or before[0] is not self.M or before[1] is not self._dual:
+            self._certified = before = self.M, self._dual, self._certifier(self)
+        return before[2]
+
+    @property
+    def seconds(self) -> float:
+        """Wall time so far."""
+        return perf_counter() - self._start
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Wall time until the limit, not less than 0; None without one."""
+        return None if self.max_seconds is None else max(0.0, self.max_seconds - self.seconds)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit has passed."""
+        return self.seconds_left == 0.0
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a limit on time or Ctrl-C ended the solve, so that there is little time for what remains."""
+        return self.stopped and (self.status == "max_seconds" or self.keyboard_interrupt)
+
+    @property
+    def dual_point(self) -> Any:
+        """The dual point of the best lower bound, or None."""
+        return None if self._dual is None else self._dual()
+
+    def primal(self, M: Array, value: float, by_risk: bool = False) -> bool:
+        """Offer a metric of the cone with its objective; True if it is the best so far.
+
+        ``by_risk`` says that the problem's risk was evaluated at this very metric in this run: where no time is left to
+        evaluate it again for the certificate, this value counts.
+        """
+        if np.isnan(value):
+            self._check_numbers()
+        self.zero_offered = self.zero_offered or not M.any()
+        if by_risk and np.isfinite(value) and (self.evaluated is None or value < self.evaluated[1]):
+            self.evaluated = M, value
+        if np.isnan(value) or (self.M is not None and not value < self.upper_bound):
+            return False
+        self.M, self.upper_bound = M, value
+        return True
+
+    def dual(self, bound: float, point: Callable[[], Any], sums: Minorant | None = None) -> bool:
+        """Offer a lower bound and how to make its dual point; True if it is the best so far.
+
+        ``sums`` is what the dual point says, where its cuts were made by the risk in this run: then they need not be
+        made anew for the certificate.
+        """
+        if not np.isfinite(bound):
+            self._check_numbers()
+        if np.isnan(bound) or (self._dual is not None and not bound > self.lower_bound):
+            return False
+        self._dual, self.lower_bound, self.sums = point, bound, sums
+        return True
+
+    def _asked(self, progress: Progress) -> bool:
+        """What the callback says; its errors are the caller's, and no solver's."""
+        assert self._callback is not None
+        try:
+            return bool(self._callback(progress))
+        except Exception:
+            self.caller_failed = True
+            raise
+
+    def _check_numbers(self) -> None:
+        """Once, when a solver offers what is no number: is it a block of the problem that returns them?"""
+        if not self._checked and self._problem is not None:
+            self._checked = True
+            self._problem.check_numbers()
+
+    def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
+        """Take what the caller gave to begin from, unless the metric is no better than zero: bounds are made anew."""
+        self.suggestion = M
+        value = problem.value(M)
+        if not value < problem.value(problem.cone.zeros()):
+            return
+        self._begun = self.primal(M, value, by_risk=True)
+        # Dual points of other data may have another shape, and say nothing here.
+        with suppress(DualError):
+            if dual is not None:
+                self.dual(problem.dual_bound(dual, hint=M), lambda: dual)
+
+    @property
+    def start(self) -> Array | None:
+        """The best metric so far, where the caller gave one to begin from; None where solvers choose their own."""
+        return self.M if self._begun else None
+
+    def resume(self, problem: MetricProblem, state: State) -> None:
+        """Go on from a checkpoint; its bounds are evaluated anew.
+
+        Raises
+        ------
+        InputError
+            If the dual point does not fit the problem.
+        """
+        M = problem.cone.project(state.M) if problem.cone.violation(state.M) > 0.0 else state.M
+        self.suggestion = M = problem.risk.repair(M)
+        self.primal(M, problem.value(M), by_risk=True)
+        if state.dual is not None:
+            try:
+                bound = problem.dual_bound(state.dual, hint=M)
+            except DualError as error:
+                raise InputError(f"the checkpoint is damaged ({error}); remove it to start again") from error
+            self.dual(bound, lambda: state.dual)
+        self.history, self.resumed = state.history, state.arrays
+        self.solver = self.resumed_from = state.solver
+        self._start -= state.seconds
+
+    def left_by(self, solver: str) -> dict[str, np.ndarray]:
+        """What this solver left in the checkpoint from which the solve goes on; empty if it left none."""
+        return self.resumed if self.resumed_from == solver else {}
+
+    def save(self) -> None:
+        """Write the checkpoint, where there is one and something to write."""
+        if self._checkpoint is not None and self.M is not None:
+            state = State(self.M, self.dual_point, self.history, self.seconds, self.solver, self.state())
+            self._checkpoint.write(state)
+
+    def end(self, status: Status) -> None:
+        """What ran was cut short, perhaps in the middle of a pass."""
+        self.status, self.stopped = status, True
+
+    def record(self, **details: float) -> Progress:
+        """An entry of the history."""
+        number = self.history[-1].iteration + 1 if self.history else 1
+        upper, lower = self.upper_bound + self._constant, self.lower_bound + self._constant
+        progress = Progress(number, self.seconds, upper, lower, self.gap, details)
+        self.history.append(progress)
+        return progress
+
+    def iterate(self, **details: float) -> bool:
+        """Record one iteration; True if the solver must stop."""
+        progress = self.record(**details)
+        if self._display is not None:
+            self._display.update(progress)
+        if self._checkpoint is not None and self._checkpoint.due:
+            self.save()
+        stopped_by_caller = self._callback is not None and self._asked(progress)
+        if self.reached:
+            self.status = "optimal"
+        elif stopped_by_caller:
+            self.status = "interrupted"
+        elif self.max_iter is not None and progress.iteration >= self.max_iter:
+            self.status = "max_iter"
+        elif self.out_of_time:
+            self.status = "max_seconds"
+        else:
+            return False
+        self.stopped = True
+        return True
+
+
+#: A solve that is ready to go: it offers points to a monitor until that says stop, or nothing more can be gained.
+Run = Callable[[Monitor], Any]
+
+
+class Solver(ABC):
+    """An algorithm with its settings."""
+
+    #: What a user types for ``solver=``.
+    name: ClassVar[str]
+
+    @abstractmethod
+    def prepare(self, problem: MetricProblem) -> Run:
+        """A run that is ready to go.
+
+        Asks the problem's blocks for the forms it works on, which takes no time to speak of; the work is the run's.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If this solver cannot handle ``problem``; the message is a clause such as "its metrics are diagonal".
+        """
+
+    def prepared(self, problem: MetricProblem) -> Run | Reason:
+        """What :meth:`prepare` returns, or the reason why this solver cannot handle ``problem``."""
+        try:
+            return self.prepare(problem)
+        except UnsupportedProblemError as error:
+            return Reason(error)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes that a run holds at its peak beside a problem that it can handle, to about a factor of two.
+
+        By a formula on the sizes of the problem's forms, which says what the largest arrays are; None without one.
+        """
+        return None
+
+    def unsupported(self, problem: MetricProblem) -> str | None:
+        """Why this solver cannot handle ``problem``, or None if it can."""
+        found = self.prepared(problem)
+        return str(found) if isinstance(found, Reason) else None
+
+    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
+        """Prepare and run.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If it cannot handle ``problem``.
+        """
+        found = self.prepared(problem)
+        if isinstance(found, Reason):
+            raise UnsupportedProblemError(f"{self.name} cannot solve this problem: {found}")
+        found(monitor)

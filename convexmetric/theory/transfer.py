@@ -1,0 +1,192 @@
+r"""Operators for new tasks: which of those at hand fits, and samples of several tasks as one (paper 4, section 5.2).
+
+With K operators that were learned before, and m independent pairs S' of a new task, with probability at least
+:math:`1 - \delta` for all of them at once
+
+.. math:: R(T_k) \le \hat R(T_k, S') + \sqrt{\frac{\ln K + \ln(1/\delta)}{2 m}}
+
+(Maurer 2008; Hoeffding's inequality and the union bound), so that the operator with the least empirical risk can be
+taken and its risk is known. Where even that is large, the task is of a new kind. The operators must not have been
+learned from S': once S' has been merged into the sample of one of them, it says nothing more about that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from convexmetric.arrays import Array
+from convexmetric.comparisons.pairs import ListedPairs, pair_signs
+from convexmetric.comparisons.points import as_points
+from convexmetric.errors import InputError
+from convexmetric.evaluation import empirical_risk, empirical_risk_from_labels
+from convexmetric.features import Embedding
+from convexmetric.theory.risk_bounds import RiskBound, independent_pairs, transfer_bound
+
+__all__ = ["OperatorChoice", "PairSample", "choose_operator", "concatenate_tasks"]
+
+
+@dataclass(frozen=True)
+class OperatorChoice:
+    """Which operator fits a task best.
+
+    Attributes
+    ----------
+    best : str
+        Name of the operator with the least risk; of equal ones the first.
+    risks : dict
+        Empirical risk by name.
+    bounds : dict
+        Upper bound on the risk by name; all hold at once with probability at least 1 - delta.
+    threshold : float or None
+    """
+
+    best: str
+    risks: dict[str, float]
+    bounds: dict[str, RiskBound]
+    threshold: float | None
+
+    @property
+    def risk(self) -> float:
+        """Empirical risk of the best."""
+        return self.risks[self.best]
+
+    @property
+    def bound(self) -> RiskBound:
+        """Upper bound on the risk of the best."""
+        return self.bounds[self.best]
+
+    @property
+    def new_kind(self) -> bool:
+        """Whether even the least risk is above the threshold, so that an operator of its own should be learned."""
+        return self.threshold is not None and self.risk > self.threshold
+
+    def __str__(self) -> str:
+        lines = [f"{name}  {risk:.4f}" + ("  *" if name == self.best else "") for name, risk in self.risks.items()]
+        lines.append(str(self.bound))
+        if self.new_kind:
+            lines.append(f"a new kind of task: no risk is at most {self.threshold:g}")
+        return "\n".join(lines)
+
+
+def choose_operator(
+    operators: Mapping[str, Embedding] | Sequence[Embedding],
+    X: Any,
+    y: ArrayLike,
+    *,
+    pairs: ArrayLike | None = None,
+    balanced: bool = True,
+    delta: float = 0.05,
+    threshold: float | None = None,
+) -> OperatorChoice:
+    """The operator with the least empirical risk on a new task.
+
+    Parameters
+    ----------
+    operators : dict from names to operators, or a list
+        In a list they are named "0", "1", ...
+    X : (n, d) array
+        Points of the task, which no operator was learned from.
+    y : array
+        Labels of the points; all their pairs are then used. With ``pairs``: +1 for similar, -1 for dissimilar pairs.
+    pairs : (m, 2) int array, optional
+        Pairs drawn independently from the oracle of the task.
+    balanced : bool
+        With labels: whether similar and dissimilar pairs weigh one half each. What all pairs are worth for the bound
+        says :func:`independent_pairs`. Listed pairs weigh the same.
+    delta : float
+        Probability with which a bound may fail.
+    threshold : float, optional
+        Empirical risk above which the task is of a new kind.
+
+    Returns
+    -------
+    OperatorChoice
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or there is no operator.
+    """
+    named = dict(operators) if isinstance(operators, Mapping) else {str(k): T for k, T in enumerate(operators)}
+    if not named:
+        raise InputError("operators is empty: at least one operator is needed")
+    for name, T in named.items():
+        if not isinstance(T, Embedding):
+            raise InputError(f"operators[{name}] must be a SimilarityOperator, got {type(T).__name__}")
+    if threshold is not None and (
+        isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or not 0.0 <= threshold <= 1.0
+    ):
+        raise InputError(f"threshold must be a risk from 0 to 1, or None, got {threshold!r}")
+    if pairs is None:
+        risks = {name: empirical_risk_from_labels(T, X, y, balanced=balanced) for name, T in named.items()}
+        m = independent_pairs(y, balanced=balanced)
+    else:
+        risks = {name: empirical_risk(T, X, pairs, y) for name, T in named.items()}
+        m = float(len(np.asarray(pairs)))
+    # Means of losses can end a rounding above one.
+    bounds = {
+        name: transfer_bound(min(1.0, risk), m, delta=delta, n_operators=len(named)) for name, risk in risks.items()
+    }
+    return OperatorChoice(min(risks, key=lambda name: risks[name]), risks, bounds, threshold)
+
+
+class PairSample(NamedTuple):
+    """Points and labelled pairs of them, in the order in which problems take them.
+
+    Attributes
+    ----------
+    X : (n, d) array
+    pairs : (m, 2) int array
+    y : (m,) array
+        +1 for similar, -1 for dissimilar pairs.
+    """
+
+    X: Array
+    pairs: NDArray[np.int64]
+    y: Array
+
+
+def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> PairSample:
+    r"""The samples of several tasks as one: of the mixed oracle :math:`\sum_k c_k \rho_k`, c_k the share of pairs.
+
+    Points are stacked, pairs of one task stay within it. An operator learned from the whole serves all tasks (section
+    5.2). The sizes of the samples being fixed, the whole is independent but not identically distributed; the bounds of
+    :func:`~convexmetric.theory.risk_bound` hold for the mixed oracle all the same.
+
+    Parameters
+    ----------
+    tasks : sequence of (X, pairs, y)
+        Points (n_k, d), pairs (m_k, 2) and +1 or -1 for every pair.
+
+    Returns
+    -------
+    PairSample
+
+    Raises
+    ------
+    InputError
+        If a task is malformed, has other features than the first, or there is none.
+    """
+    points: list[Array] = []
+    listed: list[NDArray[np.int64]] = []
+    similar: list[Array] = []
+    shift = 0
+    for k, task in enumerate(tasks):
+        if not isinstance(task, tuple | list) or len(task) != 3:
+            raise InputError(f"tasks[{k}] must be (X, pairs, y)")
+        X = as_points(task[0], f"tasks[{k}][0]")
+        if points and X.shape[1] != points[0].shape[1]:
+            raise InputError(f"tasks[{k}][0] has {X.shape[1]} features, but tasks[0][0] has {points[0].shape[1]}")
+        pairs = ListedPairs(task[1], len(X), f"tasks[{k}][1]").pairs
+        similar.append(pair_signs(task[2], len(pairs)))
+        listed.append(pairs + shift)
+        points.append(X)
+        shift += len(X)
+    if not points:
+        raise InputError("tasks is empty: at least one (X, pairs, y) is needed")
+    return PairSample(np.concatenate(points), np.concatenate(listed), np.concatenate(similar))

@@ -1,0 +1,132 @@
+"""Paper 3's problem: its terms, its ways in, its variants."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import convexmetric as cm
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.errors import InputError
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((16, 5))
+Y = np.arange(16) % 3
+A = (RNG.random((16, 16)) < 0.2).astype(int)
+
+
+def distance(M, i, j):
+    v = X[i] - X[j]
+    return float(v @ (np.diag(M) if M.ndim == 1 else M) @ v)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_objective_is_equation_5(diagonal):
+    problem = cm.TripletProblem.from_graph(X, A, reg=0.3, margin=0.7, intra=0.4, inter=0.2, diagonal=diagonal)
+    B = RNG.standard_normal((5, 5))
+    M = np.abs(B[0]) if diagonal else B @ B.T
+    pairs = [(i, j) for i in range(16) for j in range(16) if i != j]
+    S1 = [(i, j) for i, j in pairs if A[i, j]]
+    S2 = [(i, j) for i, j in pairs if not A[i, j]]
+    S = [(i, j, k) for i, j in S1 for m, k in S2 if m == i]
+    expected = (
+        0.15 * np.sum(M**2)
+        + np.mean([max(0.0, distance(M, i, j) - distance(M, i, k) + 0.7) for i, j, k in S])
+        + 0.4 * np.mean([distance(M, i, j) for i, j in S1])
+        - 0.2 * np.mean([distance(M, i, k) for i, k in S2])
+    )
+    assert problem.count == len(S)
+    assert problem.objective(M) == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_list_a_graph_and_labels_meet():
+    same = (Y[:, None] == Y).astype(int)
+    listed = np.array(
+        [(i, j, k) for i in range(16) for j in range(16) for k in range(16) if i != j and same[i, j] and not same[i, k]]
+    )
+    pairs = np.argwhere(same & ~np.eye(16, dtype=bool))
+    others = np.argwhere(~same.astype(bool))
+    options = {"reg": 0.05, "intra": 0.3, "inter": 0.1}
+    problems = [
+        cm.TripletProblem(X, RNG.permutation(listed), similar=pairs, dissimilar=others, **options),
+        cm.TripletProblem.from_graph(X, same, **options),
+        cm.TripletProblem.from_labels(X, Y, None, None, **options),
+        cm.TripletProblem.from_labels(X, Y, 50, 50, **options),
+    ]
+    M = np.diag(np.arange(5.0))
+    values = [problem.objective(M) for problem in problems]
+    np.testing.assert_allclose(values, values[0], rtol=1e-10)
+    assert [problem.count for problem in problems] == [len(listed)] * 4
+
+
+def test_multipliers_of_a_list_are_in_the_order_of_its_triplets():
+    listed = np.array([[3, 4, 5], [0, 1, 2], [3, 4, 1], [0, 1, 2]])
+    problem = cm.TripletProblem(X, listed)
+    np.testing.assert_array_equal(problem.triplets, [[0, 1, 2], [0, 1, 2], [3, 4, 1], [3, 4, 5]])
+    np.testing.assert_array_equal(problem.risk.listed().comparisons.triplets, problem.triplets)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_above_reg_max_every_triplet_violates_its_margin(share):
+    problem = cm.TripletProblem.from_labels(X + Y[:, None], Y, 3, 3, intra=share)
+    M = cm.solve(problem.with_reg(1.01 * problem.reg_max), tol=1e-9).certificate.M
+    assert problem.risk.largest_margin(M) < problem.margin
+    S = problem.risk.smoothed(problem.cone.zeros(), 1e-3).point.S
+    at = problem.cone.project(S if problem.G is None else S - problem.G) / (1.01 * problem.reg_max)
+    np.testing.assert_allclose(M, at, atol=1e-7 * abs(at).max())
+    below = cm.solve(problem.with_reg(0.9 * problem.reg_max), tol=1e-9).certificate.M
+    assert problem.risk.largest_margin(below) > problem.margin * (1 - 1e-6)
+
+
+def test_a_projected_metric_measures_the_original_points():
+    points = sp.csr_array(np.where(np.abs(X) > 0.6, X, 0.0))
+    problem = cm.TripletProblem.from_labels(
+        points, Y, 2, 2, reg=1e-3, projection=cm.features.make_projection("gaussian", points, 3, 0)
+    )
+    solution = cm.solve(problem)
+    V, R = problem.rankings.X, solution.certificate.M
+    difference = points.toarray()[2] - points.toarray()[9]
+    expected = (V[2] - V[9]) @ R @ (V[2] - V[9])
+    assert np.sum((solution.components @ difference) ** 2) == pytest.approx(expected, rel=1e-9)
+    assert difference @ solution.M @ difference == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("letter", list(cm.papers.VARIANTS))
+def test_every_variant_by_name(letter):
+    variant = cm.papers.VARIANTS[letter]
+    problem = variant.problem(cm.TripletProblem.from_graph, sp.csr_array(X), A, reg=0.1, r=4, random_state=0)
+    assert isinstance(problem.cone, NonnegativeDiagonal) == (letter in "ABCD")
+    assert problem.intra == float(letter in "BDGIL")
+    assert problem.inter == float(letter in "CDHI")
+    assert cm.solve(problem, tol=1e-5).gap <= 1e-5
+    assert ("tr(R)" in str(problem)) == (letter == "E")
+    assert len(cm.papers.VARIANTS) == 11
+
+
+def test_sampled_pair_terms_are_right_on_average():
+    problem = cm.TripletProblem.from_labels(X, Y, 3, 3, intra=0.5, inter=0.2)
+    rng = np.random.default_rng(1)
+    mean = np.mean([problem.sampled_G(rng, 50)[0] for _ in range(400)], axis=0)
+    np.testing.assert_allclose(mean, problem.G, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reg": 0.0}, "reg must be positive"),
+        ({"margin": -1.0}, "margin must be positive"),
+        ({"intra": -0.1}, "intra must be positive"),
+        ({"diagonal": "yes"}, "diagonal must be True or False"),
+        ({"regularizer": "l1"}, "regularizer must be one of"),
+        ({"projection": "pca"}, "projection must be a Projection"),
+        ({"similar": [[0, 0]]}, "similar must name two different points"),
+        ({"weight": 1.0}, "'weight' is not an option"),
+    ],
+)
+def test_malformed_options(options, message):
+    with pytest.raises(InputError, match=message):
+        cm.TripletProblem.from_labels(X, Y, **options)
+
+
+def test_sparse_points_need_a_diagonal_metric_or_a_projection():
+    with pytest.raises(InputError, match=r"X is sparse: pass diagonal=True, a projection, or X\.toarray"):
+        cm.TripletProblem.from_labels(sp.csr_array(X), Y)

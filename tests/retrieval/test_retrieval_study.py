@@ -1,0 +1,108 @@
+"""The study's methods do what they are called, and its table counts what the records hold."""
+
+import importlib.util
+import re
+
+import numpy as np
+import pytest
+import retrieval_study as study
+from scipy.sparse import csr_array
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
+
+import convexmetric as cm
+
+pytestmark = pytest.mark.integration
+
+RNG = np.random.default_rng(0)
+OF_DOCUMENT, OF_QUERY = np.arange(60) % 5, np.arange(30) % 5
+TOPICS = 2.0 * RNG.normal(size=(5, 3))
+CORPUS, QUERIES = (
+    np.hstack([TOPICS[of] + RNG.normal(size=(len(of), 3)), 3.0 * RNG.normal(size=(len(of), 5))])
+    for of in (OF_DOCUMENT, OF_QUERY)
+)
+DATA = study.Collection(CORPUS, QUERIES, OF_QUERY[:, None] == OF_DOCUMENT, OF_DOCUMENT)
+ROWS = np.arange(30)
+
+
+def test_scores_are_in_the_order_of_the_queries_and_those_of_the_definition():
+    rows = RNG.permutation(30)[:12]
+    distances = ((QUERIES[rows, None] - CORPUS) ** 2).sum(axis=2)
+    for row, order, found in zip(
+        rows, np.argsort(distances, axis=1), study.scores(None, DATA, rows)["AP"], strict=True
+    ):
+        places = np.flatnonzero(DATA.relevant[row][order]) + 1
+        assert found == pytest.approx(np.mean(np.arange(1, len(places) + 1) / places))
+
+
+def test_whitening_and_discriminant_analysis_know_noise_from_topics():
+    before = study.scores(None, DATA, ROWS)["AP"].mean()
+    assert study.scores(study.lda(DATA), DATA, ROWS)["AP"].mean() > before
+    M = study.whitening(DATA)
+    assert np.linalg.eigvalsh(M).min() > 0.0
+
+
+def test_a_paired_test_has_a_sign():
+    before = RNG.random(40)
+    assert study.tested((before + 0.1 + 0.01 * RNG.normal(size=40)).tolist(), before.tolist()) == 1
+    assert study.tested((before - 0.1 + 0.01 * RNG.normal(size=40)).tolist(), before.tolist()) == -1
+    assert study.tested(before.tolist(), before.tolist()) == 0
+
+
+def test_cranfield_is_what_latent_semantic_analysis_makes_of_its_files(data_folder):
+    folder, found = data_folder / "cranfield", study.cranfield(None)
+
+    def texts(name):
+        entries = re.split(r"^\.I ", (folder / name).read_text(), flags=re.M)[1:]
+        return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.M) for entry in entries]
+
+    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    counts = words.fit_transform(texts("cran.all.1400"))
+    lsa = TruncatedSVD(100, random_state=0).fit(counts)
+    corpus, queries = (normalize(lsa.transform(of)) for of in (counts, words.transform(texts("cran.qry"))))
+    np.testing.assert_allclose(found.corpus, corpus, atol=1e-9)
+    np.testing.assert_allclose(found.queries, queries, atol=1e-9)
+    judged = np.loadtxt(folder / "cranqrel", dtype=int)
+    relevant = np.zeros((225, 1400), dtype=bool)
+    relevant[judged[:, 0] - 1, judged[:, 1] - 1] = True
+    assert (found.relevant == relevant).all()
+    # The scores are the same numbers.
+    rows, before = np.arange(225), study.Collection(corpus, queries, relevant)
+    for name, values in study.scores(None, before, rows).items():
+        assert values.tolist() == study.scores(None, found, rows)[name].tolist()
+
+
+def record(split, change):
+    scores = {name: np.linspace(0.2, 0.4, 9) for name in study.MEASURES}
+    after = {name: (values + change + np.linspace(-0.01, 0.01, 9)).tolist() for name, values in scores.items()}
+    before = {name: values.tolist() for name, values in scores.items()}
+    methods = {"identity": {"scores": before, "seconds": 0.0}}
+    for loss in study.LOSSES:
+        path = [(0.0, 0.3), (10.0, 0.3 + change)]
+        methods[f"exact: {loss}"] = {"scores": after, "seconds": split + 1.0, "path": path}
+    return {"collection": "made", "split": split, "sizes": [60, 8, 20, 9], "methods": methods, "audit": None}
+
+
+def test_the_table_has_means_over_splits_and_counts_of_tests(tmp_path):
+    records = [record(0, 0.1), record(1, 0.3), record(2, -0.1), record(3, 0.0)]
+    row = study.summary(records)["made"]["exact: AP"]
+    assert row["AP"] == pytest.approx(0.3 + 0.075)
+    assert (row["AP better"], row["AP worse"], row["seconds"]) == (2, 1, 2.5)
+    assert "| exact: AP | **0.3750** | 2/1 | **0.3750** | 2/1 | 2.5 |" in study.markdown(records)
+    assert "| made | AP | 0.3000 | **0.3750** |" in study.by_weight(records)
+    study.picture(records, tmp_path / "study.png")
+    assert (tmp_path / "study.png").stat().st_size > 5000
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="gradient steps need PyTorch")
+@pytest.mark.parametrize("loss", ["triplet", "infonce"])
+def test_gradient_steps_learn_and_their_audit_is_above_the_optimum(loss):
+    *_, (epochs, M) = study.descended(DATA, ROWS, loss, 1e-2, (1, 10), 0, 5.0)
+    assert epochs == 10
+    assert study.scores(M, DATA, ROWS)["AP"].mean() > study.scores(None, DATA, ROWS)["AP"].mean()
+    adapter = cm.RetrievalAdapter("AP", learn="AUC", C=10.0, cv=2)
+    adapter.fit(CORPUS, QUERIES, cm.retrieval.Qrels.from_matrix(csr_array(DATA.relevant.astype(int))))
+    found = study.audited(adapter.solution_.problem, steps=50)
+    assert found["suboptimality"] > 0.0
+    assert found["objective"] >= adapter.solution_.lower_bound

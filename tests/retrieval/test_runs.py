@@ -1,0 +1,149 @@
+"""Scores of runs: the definitions on lists of degrees, and the numbers of trec_eval."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from check_scores import largest_difference, random_run
+
+import convexmetric as cm
+from convexmetric.errors import InputError, NotInstalledError
+from convexmetric.retrieval import rank_corpus, score_run
+
+
+def test_scores_are_those_of_trec_eval():
+    pytest.importorskip("pytrec_eval")
+    assert largest_difference(range(1000)) <= 1e-9
+
+
+def test_scores_are_those_of_ir_measures():
+    pytest.importorskip("ir_measures")
+    names = ["nDCG@5", "AP", "AP(rel=2)@5", "RR", "P(rel=2)@3", "R@4", "MAP", "MRR"]
+    for seed in range(20):
+        run, qrels = random_run(np.random.default_rng(seed))
+        ours = score_run(run, qrels, names)
+        theirs = cm.evaluation.runs._by_ir_measures(
+            names, cm.retrieval.RetrievalRun.of(run), cm.retrieval.Qrels.of(qrels)
+        )
+        for name in names:
+            assert ours.scores[name] == pytest.approx(theirs[name], abs=1e-9)
+    assert "Bpref" in score_run(run, qrels, ["Bpref", "AP"]).means
+
+
+def plain(name, k, degrees, judged, least=1):
+    """The definition, place by place."""
+    head = degrees if k is None else degrees[:k]
+    R = sum(r >= least for r in judged)
+    if name.startswith("nDCG"):
+
+        def gain(items):
+            g = (lambda r: 2**r - 1) if "exp" in name else (lambda r: r)
+            return sum(g(max(r, 0)) / math.log2(t + 1) for t, r in enumerate(items, 1))
+
+        best = gain(sorted(judged, reverse=True)[:k])
+        return gain(head) / best if best else 0.0
+    if not R:
+        return 0.0
+    places = [t for t, r in enumerate(head, 1) if r >= least]
+    if name == "AP":
+        return sum(sum(r >= least for r in degrees[:t]) / t for t in places) / R
+    if name == "RR":
+        return 1 / places[0] if places else 0.0
+    return len(places) / (k if name == "P" else R)
+
+
+def test_scores_are_the_definitions():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(1, 9))
+        degrees = rng.integers(-1, 4, n).tolist()
+        missing = rng.integers(-1, 4, rng.integers(0, 4)).tolist()
+        judged = degrees + missing
+        qrels = {"q": {f"d{at}": r for at, r in enumerate(judged)}}
+        run = {"q": {f"d{at}": float(n - at) for at in range(n)}}
+        for name in ("nDCG", "nDCG(dcg='exp-log2')", "AP", "RR", "P", "R"):
+            for k in (1, 3, 10):
+                found = score_run(run, qrels, f"{name}@{k}")[f"{name}@{k}"]
+                assert found == pytest.approx(plain(name, k, degrees, judged), abs=1e-12)
+        assert score_run(run, qrels, "AP(rel=2)")["AP(rel=2)"] == pytest.approx(plain("AP", None, degrees, judged, 2))
+
+
+def test_of_equal_scores_the_last_identifier_stands_first():
+    qrels = {"q": {"b": 1, "a": 0, "c": 0}}
+    assert score_run({"q": {"a": 1.0, "b": 1.0}}, qrels, "RR")["RR"] == 1.0
+    assert score_run({"q": {"c": 1.0, "b": 1.0 + 1e-9}}, qrels, "RR")["RR"] == 0.5
+    assert score_run({"q": {"c": 1.0, "b": 1.0 + 1e-6}}, qrels, "RR")["RR"] == 1.0
+
+
+def test_all_judged_queries_count():
+    qrels = {"q1": {"d": 1}, "q2": {"d": 1}, "q3": {"d": 0}}
+    scores = score_run({"q1": {"d": 1.0}, "unjudged": {"d": 1.0}}, qrels, "AP")
+    assert scores.queries == ("q1", "q2", "q3")
+    assert scores.scores["AP"].tolist() == [1.0, 0.0, 0.0]
+    assert str(scores) == "AP 0.3333   (3 queries)"
+
+
+@pytest.mark.parametrize("metric", ["none", "weights", "matrix"])
+def test_runs_of_a_metric_are_its_nearest_documents(monkeypatch, metric):
+    rng = np.random.default_rng(0)
+    X, Q, B = rng.normal(size=(50, 4)), rng.normal(size=(9, 4)), rng.normal(size=(4, 4))
+    M = {"none": None, "weights": np.array([1.0, 0.0, 2.0, 3.0]), "matrix": B @ B.T}[metric]
+    full = np.eye(4) if M is None else np.diag(M) if M.ndim == 1 else M
+    names = [f"d{row}" for row in range(50)]
+    for size in (None, 8 * 50 * 2):
+        if size is not None:
+            monkeypatch.setattr("convexmetric.retrieval.runs.BLOCK_BYTES", size)
+        run = rank_corpus(M, X, Q, k=7, corpus_ids=names).to_dict()
+        for q, row in enumerate(Q):
+            d = np.einsum("ij,jk,ik->i", X - row, full, X - row)
+            nearest = np.argsort(d)[:7]
+            assert list(run[str(q)]) == [names[at] for at in nearest]
+            assert list(run[str(q)].values()) == pytest.approx((-d[nearest]).tolist())
+    assert len(rank_corpus(M, X, Q)) == 9 * 50
+
+
+def test_binary_ndcg_is_the_measure_that_problems_learn():
+    rng = np.random.default_rng(1)
+    X, Q, R = rng.normal(size=(40, 3)), rng.normal(size=(8, 3)), rng.random((8, 40)) < 0.2
+    R[:, 0] = True
+    run = rank_corpus(None, X, Q, k=40)
+    ours = score_run(run, cm.retrieval.Qrels.from_matrix(R.astype(int)), ["nDCG@5"])
+    rankings = cm.RankingProblem(X, R, queries=Q, measure="ndcg-log2", k=5).rankings
+    learned = cm.evaluation.mean_scores(rankings, np.eye(3), [cm.measures.measure_named("ndcg-log2", 5)])
+    assert ours["nDCG@5"] == pytest.approx(learned[0])
+
+
+RUN, QRELS = {"q": {"d": 1.0}}, {"q": {"d": 1}}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: score_run(3, QRELS), "scores must be a RetrievalRun"),
+        (lambda: score_run(RUN, 3), "degrees must be a Qrels"),
+        (lambda: score_run(RUN, {}), "qrels has no judgement"),
+        (lambda: score_run(RUN, QRELS, []), "measures is empty"),
+        (lambda: rank_corpus(None, np.eye(3), np.ones((1, 2))), "queries have 2 features, but corpus has 3"),
+        (lambda: rank_corpus(None, np.eye(3), np.eye(3), k=0), "k must be a positive integer"),
+        (
+            lambda: rank_corpus(None, np.eye(3), np.eye(3), corpus_ids=["a"]),
+            "corpus_ids must have one identifier a row",
+        ),
+    ],
+)
+def test_malformed_calls(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+def test_measures_that_nobody_knows():
+    pytest.importorskip("ir_measures")
+    with pytest.raises(InputError, match=r"there is no measure 'nDGC@10' \(did you mean nDCG@k\?\)"):
+        score_run(RUN, QRELS, "nDGC@10")
+
+
+def test_without_ir_measures_the_message_has_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(NotInstalledError, match=r"pip install 'convexmetric\[retrieval\]'"):
+        score_run(RUN, QRELS, "Bpref")

@@ -13,9 +13,8 @@ from importlib import import_module as _import_module
 
 # First: it notes when the process began.
 import convexmetric.deadline as _deadline  # noqa: F401
-from convexmetric import datasets, errors, evaluation, export, shards, solvers
+from convexmetric import datasets, errors, evaluation, solvers
 from convexmetric.audits import audit
-from convexmetric.bench import load_problem
 from convexmetric.certificates import Certificate, certify, verify, write_certificate
 from convexmetric.checks import check_problem
 from convexmetric.evaluation import SimilarityOperator
@@ -33,10 +32,12 @@ from convexmetric.papers import (
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import explain, solve, solve_path
-from convexmetric.version import __version__ as __version__
+
+__version__ = "0.2.0rc1"
 
 if _typing.TYPE_CHECKING:
     from convexmetric import estimators
+    from convexmetric.bench import load_problem
     from convexmetric.estimators import (
         LMNN,
         MLR,
@@ -83,10 +84,8 @@ __all__ = [
     "estimators",
     "evaluation",
     "explain",
-    "export",
     "held_out",
     "load_problem",
-    "shards",
     "solve",
     "solve_path",
     "solvers",
@@ -96,14 +95,23 @@ __all__ = [
 
 if not _typing.TYPE_CHECKING:
     from convexmetric.arguments import OTHER_METHODS as _OTHER_METHODS
+    from convexmetric.imports import ROOMS as _ROOMS
+    from convexmetric.imports import room as _room
 
-    # Estimators are loaded when they are first asked for: scikit-learn takes longer to import than all else.
+    # Estimators are loaded when they are first asked for: scikit-learn takes longer to import than all else. So are the
+    # rooms beside the core, of which a copy of the package may do without some.
+    _BESIDE = {"RetrievalAdapter": "retrieval", "load_problem": "bench"}
+
     def __getattr__(name: str) -> _typing.Any:
+        if name in _ROOMS:
+            return _room(name)
         if name not in __all__:
             instead = _OTHER_METHODS.get(name.lower())
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {instead}" if instead else ""))
+        if name in _BESIDE:
+            return getattr(_room(_BESIDE[name]), name)
         module = _import_module("convexmetric.estimators")
         return module if name == "estimators" else getattr(module, name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__, *_ROOMS})

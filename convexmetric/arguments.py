@@ -14,12 +14,15 @@ from convexmetric.errors import InputError
 
 __all__ = [
     "Learner",
+    "as_generator",
     "check_count",
     "check_flag",
     "check_positive_number",
     "check_seconds",
     "check_share",
+    "checked_margins",
     "checked_part_weights",
+    "checked_weight",
     "fitted",
     "is_real",
     "not_one_of",
@@ -137,3 +140,55 @@ OTHER_METHODS = {
 def is_real(value: object) -> TypeGuard[float]:
     """Whether ``value`` is a real number, which True is not."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
+    """``value`` as a positive float; infinity only where it has a meaning.
+
+    Raises
+    ------
+    InputError
+        If it is not a number, not positive, or infinite where that is not allowed.
+    """
+    if isinstance(value, str):
+        raise InputError(f"{name} must be a positive number, got the text {value!r}")
+    try:
+        weight = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a positive number, got {value!r}") from error
+    if isinstance(value, bool) or np.isnan(weight) or weight <= 0.0:
+        raise InputError(f"{name} must be positive, got {value!r}")
+    if np.isinf(weight) and not infinite:
+        raise InputError(f"{name} must be finite, got {value!r}")
+    return weight
+
+
+def checked_margins(margin: Any) -> tuple[float, float]:
+    """Margins of similar and of dissimilar pairs, from one number for both or from two.
+
+    Raises
+    ------
+    InputError
+        If they are not positive numbers.
+    """
+    if isinstance(margin, tuple | list | np.ndarray):
+        if len(margin) != 2:
+            raise InputError(f"margin must be a number, or two: (similar, dissimilar), got {len(margin)}")
+        return checked_weight(margin[0], "margin[0]"), checked_weight(margin[1], "margin[1]")
+    return checked_weight(margin, "margin"), checked_weight(margin, "margin")
+
+
+def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    """A generator from a seed, or the generator itself.
+
+    Raises
+    ------
+    InputError
+        If it is neither, nor None for fresh randomness.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0
+    if random_state is not None and not is_seed:
+        raise InputError(f"random_state must be a nonnegative integer, a Generator or None, got {random_state!r}")
+    return np.random.Generator(np.random.PCG64(random_state))

@@ -1,8 +1,9 @@
 """Time limits that hold inside a pass.
 
 A pass over the data goes block by block, a block being at most about a second of work. Before each block the loop
-calls :func:`check_deadline`, and where the time is out that raises :class:`OutOfTime`. It ends the pass and everything above it
-up to the ``with deadline(...)`` that set the limit. A pass that was ended gives no value; what was known before stays.
+calls :func:`check_deadline`, and where the time is out that raises :class:`OutOfTime`. It ends the pass and everything
+above it up to the ``with deadline(...)`` that set the limit. A pass that was ended gives no value; what was known
+before stays.
 """
 
 from __future__ import annotations

@@ -21,15 +21,15 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant, Ranking, Risk, RiskStatement, tangent_dual
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
-__all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
+__all__ = ["MetricProblem", "Statement"]
 
 #: Features of a diagonal metric up to which its matrix is written out.
 MOST_DENSE = 10_000
@@ -481,7 +481,7 @@ class MetricProblem:
         InputError
             If there are too many comparisons to write them out.
         """
-        from convexmetric.program import Program
+        from convexmetric.programs.program import Program
 
         written = self.statement()
         return Program(written.problem.objective.expr, written.problem.constraints, written.metric, self.latex())
@@ -519,7 +519,7 @@ class MetricProblem:
         users: cp.Expression | None = None,
     ) -> Program:
         """A paper's program with the constant, and with what users added: functions of ``users``, or of the metric."""
-        from convexmetric.program import Program
+        from convexmetric.programs.program import Program
 
         extra, added = self.regularizer.added(metric if users is None else users)
         if extra is not None:
@@ -585,39 +585,3 @@ class MetricProblem:
         """Whether matrices of diagonal metrics are sparse: of sparse points, and of more than 10,000 features."""
         sparse = any(sp.issparse(points) for points in self.risk.points)
         return self.cone.diagonal and (sparse or self.cone.d > MOST_DENSE)
-
-
-def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
-    """``value`` as a positive float; infinity only where it has a meaning.
-
-    Raises
-    ------
-    InputError
-        If it is not a number, not positive, or infinite where that is not allowed.
-    """
-    if isinstance(value, str):
-        raise InputError(f"{name} must be a positive number, got the text {value!r}")
-    try:
-        weight = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a positive number, got {value!r}") from error
-    if isinstance(value, bool) or np.isnan(weight) or weight <= 0.0:
-        raise InputError(f"{name} must be positive, got {value!r}")
-    if np.isinf(weight) and not infinite:
-        raise InputError(f"{name} must be finite, got {value!r}")
-    return weight
-
-
-def checked_margins(margin: Any) -> tuple[float, float]:
-    """Margins of similar and of dissimilar pairs, from one number for both or from two.
-
-    Raises
-    ------
-    InputError
-        If they are not positive numbers.
-    """
-    if isinstance(margin, tuple | list | np.ndarray):
-        if len(margin) != 2:
-            raise InputError(f"margin must be a number, or two: (similar, dissimilar), got {len(margin)}")
-        return checked_weight(margin[0], "margin[0]"), checked_weight(margin[1], "margin[1]")
-    return checked_weight(margin, "margin"), checked_weight(margin, "margin")

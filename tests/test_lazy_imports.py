@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import convexmetric as cm
-from convexmetric import lazy
+from convexmetric.programs import lazy
 
 HEAVY = ("cvxpy", "sklearn", "matplotlib", "rich", "pandas", "scipy.optimize", "scipy.stats", "scipy.spatial")
 
@@ -65,8 +65,8 @@ def test_the_root_has_few_names_and_no_function_hides_a_module():
 
 
 def test_modules_are_attributes_of_the_package():
-    names = "audits bench certificates comparisons cones datasets errors evaluation export features losses measures "
-    names += "methods model_selection problem regularizers risks shards similarity solution solvers"
+    names = "approximate audits bench certificates checks comparisons cones datasets errors evaluation features losses measures "
+    names += "model_selection papers problem regularizers retrieval risks shards solution solvers theory"
     code = f"import convexmetric\nfor name in {names.split()}:\n    assert getattr(convexmetric, name).__all__"
     assert loaded_by(code, *HEAVY) == [""]
 
@@ -105,7 +105,7 @@ def test_the_stand_in_gives_what_the_module_has():
 def test_threads_that_are_first_at_the_same_time_all_get_the_module():
     code = (
         "from concurrent.futures import ThreadPoolExecutor\nfrom threading import Barrier\n"
-        "from convexmetric.imports import cvxpy\nbarrier = Barrier(8)\n"
+        "from convexmetric.programs.lazy import cvxpy\nbarrier = Barrier(8)\n"
         "def first(_):\n    barrier.wait()\n    return cvxpy.Variable(2).shape\n"
         "print(set(ThreadPoolExecutor(8).map(first, range(8))))"
     )

@@ -4,9 +4,9 @@ r"""Stochastic batches of comparisons with steps of 1/(lambda t) on a factor of 
    - \frac{2 c}{B} \sum_{b=1}^B 1\{\mu > \langle D_b, L_t^\top L_t \rangle\} L_t D_b \Big)
 
 for :math:`\frac{\lambda}{2} \|L\|_F^2 + \langle G, L^\top L \rangle + \sum_t c_t \max(0, \mu - \langle D_t, L^\top L
-\rangle)`: the steps of :class:`~convexmetric.approximate.StochasticBatch` on a factor, from a random start. The objective
-is that of variant E of paper 3, of which no procedure is printed; with :math:`t_0 = 0` the steps are those of its
-procedure LEARN METRIC. The optimum is that of the convex problem in :math:`M = L^\top L \succeq 0` with
+\rangle)`: the steps of :class:`~convexmetric.approximate.StochasticBatch` on a factor, from a random start. The
+objective is that of variant E of paper 3, of which no procedure is printed; with :math:`t_0 = 0` the steps are those of
+its procedure LEARN METRIC. The optimum is that of the convex problem in :math:`M = L^\top L \succeq 0` with
 :math:`\lambda/2 \, \mathrm{tr} M`, which bounds it from below.
 
 The objective is not convex in L, and steps multiply:

@@ -356,17 +356,17 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
     objective = problem.value(metric)
     judged, smallest, in_cone = projected(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
-    projected = risk + penalty
+    cost = risk + penalty
     scale = best_scale(problem, judged, against.lower_bound)
     own_bound = _own_bound(problem, judged, scale)
-    margins, omega = bool(np.isfinite(projected)), problem.regularizer
+    margins, omega = bool(np.isfinite(cost)), problem.regularizer
     return Audit(
         objective=objective,
-        projected_objective=projected,
+        projected_objective=cost,
         lower_bound=against.lower_bound,
-        suboptimality=relative_gap(projected, against.lower_bound),
+        suboptimality=relative_gap(cost, against.lower_bound),
         own_bound=own_bound,
-        own_gap=relative_gap(projected, own_bound),
+        own_gap=relative_gap(cost, own_bound),
         reference_gap=against.gap,
         risk=risk,
         penalty=penalty,
@@ -378,7 +378,7 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
         # Under constraints of a user's own, optimality takes multipliers that are not known.
         conditions=optimality_conditions(problem, judged) if margins and omega.grade == "float" else None,
         subspace=_subspace(problem, judged, scale, against),
-        comparisons_share=_comparisons_share(problem, judged, risk, projected, against),
+        comparisons_share=_comparisons_share(problem, judged, risk, cost, against),
         worst=worst_parts(problem, judged, against.M, worst),
         M=judged,
     )

@@ -1,8 +1,11 @@
-"""Named problems, and solvers side by side on them, each run in a process of its own."""
+"""Named problems, solvers side by side on them, the path that a solver took, and the data of studies."""
+
+from typing import TYPE_CHECKING
 
 from convexmetric.bench.benchmarking import QUICK, RUNS_FILE, benchmark, chosen_instances, loaded_solver
 from convexmetric.bench.library import Instance, list_problems, load_instance, load_problem, read_instance
 from convexmetric.bench.processes import Channel, Outcome, peak_bytes, run_isolated
+from convexmetric.bench.readers.matchings import Matchings, synthetic_matchings
 from convexmetric.bench.records import (
     GAPS,
     RESOLUTION,
@@ -14,6 +17,12 @@ from convexmetric.bench.records import (
     read_runs,
     solve_times,
 )
+from convexmetric.bench.traces import AuditTrail, Recorder, audit_iterates, trace
+from convexmetric.imports import late
+
+if TYPE_CHECKING:
+    from convexmetric.bench.profiles import plot_benchmark, plot_data_profile, plot_performance_profile
+    from convexmetric.bench.trails import plot_trails
 
 __all__ = [
     "GAPS",
@@ -21,12 +30,16 @@ __all__ = [
     "RESOLUTION",
     "RUNS_FILE",
     "STATUSES",
+    "AuditTrail",
     "Channel",
     "Instance",
+    "Matchings",
     "Outcome",
+    "Recorder",
     "Run",
     "RunFile",
     "SolveTimes",
+    "audit_iterates",
     "benchmark",
     "chosen_instances",
     "list_problems",
@@ -35,8 +48,19 @@ __all__ = [
     "loaded_solver",
     "peak_bytes",
     "performance_profile",
+    "plot_benchmark",
+    "plot_data_profile",
+    "plot_performance_profile",
+    "plot_trails",
     "read_instance",
     "read_runs",
     "run_isolated",
     "solve_times",
+    "synthetic_matchings",
+    "trace",
 ]
+
+# Matplotlib takes a third of a second to import.
+if not TYPE_CHECKING:
+    _PROFILES = ("plot_benchmark", "plot_data_profile", "plot_performance_profile")
+    __getattr__ = late(__name__, dict.fromkeys(_PROFILES, "profiles") | {"plot_trails": "trails"})

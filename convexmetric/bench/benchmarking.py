@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from convexmetric import __version__
 from convexmetric.arguments import check_count, not_one_of
 from convexmetric.audits import audit
 from convexmetric.bench.library import Instance, list_problems, load_instance
@@ -37,7 +38,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress
 from convexmetric.solvers import SOLVERS, Solver, solve
 from convexmetric.solvers.conic import Conic
-from convexmetric.version import __version__
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric import comparisons, cones, losses, measures, methods, regularizers, risks
+from convexmetric import comparisons, cones, losses, measures, papers, regularizers, risks
 from convexmetric.arguments import not_one_of
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
 from convexmetric.cones import Cone
@@ -29,7 +29,7 @@ __all__ = ["MADE", "compose", "pairs_by_name"]
 #: Classes by name: what a file may name.
 CLASSES: dict[str, type] = {"MetricProblem": MetricProblem} | {
     name: vars(package)[name]
-    for package in (cones, comparisons, losses, measures, regularizers, risks, methods)
+    for package in (cones, comparisons, losses, measures, regularizers, risks, papers)
     for name in package.__all__
     if isinstance(vars(package)[name], type)
 }
@@ -80,7 +80,7 @@ def _made(table: Mapping[str, Any], data: Mapping[str, Any], place: str) -> Any:
     _check_keys(parameters.values(), given, where)
     arguments = {key: _value(value, data, f"{place}.{key}") for key, value in given.items()}
     # Papers take names, such as regularizer = "trace", where blocks take blocks.
-    if table["class"].partition(".")[0] not in methods.__all__:
+    if table["class"].partition(".")[0] not in papers.__all__:
         _check_kinds(arguments, place)
     listed = [key for key, of in parameters.items() if of.kind is of.VAR_POSITIONAL]
     several = [one for key in listed for one in arguments.pop(key)]

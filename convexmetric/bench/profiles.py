@@ -12,7 +12,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
-from convexmetric.bench import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
+from convexmetric.bench.records import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
 from convexmetric.plotting.axes import (
     COLOURS,
     MARKERS,

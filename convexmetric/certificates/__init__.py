@@ -5,7 +5,6 @@ from convexmetric.certificates.checker import Ball, CertificateError, Verdict, v
 from convexmetric.certificates.instances import Difference, difference, verify_instance
 from convexmetric.certificates.statement import as_rational, describe
 from convexmetric.certificates.writer import write_certificate
-from convexmetric.checks.problem import check_problem
 
 __all__ = [
     "Ball",
@@ -15,7 +14,6 @@ __all__ = [
     "Verdict",
     "as_rational",
     "certify",
-    "check_problem",
     "describe",
     "difference",
     "relative_gap",

@@ -1,8 +1,13 @@
-"""The command ``convexmetric``."""
+"""The command ``convexmetric``; the rooms beside the core bring commands of their own, where they are there."""
+
+from contextlib import suppress
 
 from convexmetric.cli.commands import app, main
+from convexmetric.errors import NotInstalledError
+from convexmetric.imports import room
 
-__all__ = [
-    "app",
-    "main",
-]
+__all__ = ["app", "main"]
+
+for _commands in ("bench.command", "retrieval.command"):
+    with suppress(NotInstalledError):
+        room(_commands)

@@ -12,35 +12,37 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from convexmetric import __version__
 from convexmetric.arguments import OTHER_METHODS, check_seconds, not_one_of
 from convexmetric.audits import Audit, Iterates, Reference, read_iterates, read_metric, write_solution
 from convexmetric.audits import audit as audit_metric
-from convexmetric.bench import (
-    RUNS_FILE,
-    AuditTrail,
-    Instance,
-    Run,
-    audit_iterates,
-    benchmark,
-    list_problems,
-    load_instance,
-    read_runs,
-)
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
 from convexmetric.certificates import verify as verify_files
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
+from convexmetric.cli.app import (
+    INTERRUPTED,
+    NOT_CERTIFIED,
+    WRONG_INPUT,
+    AsJson,
+    Quiet,
+    app,
+    check_picture_path,
+    check_report_path,
+    complete_name,
+    complete_solver,
+    console,
+    interruptible,
+    noted,
+    print_json,
+    say,
+)
 from convexmetric.cli.fitting import (
     DEFAULT_METHOD,
     KEEP_LONE,
@@ -54,37 +56,24 @@ from convexmetric.cli.fitting import (
 from convexmetric.cli.metric_tables import metric_on_table, read_components, save_components, saved_settings, write_rows
 from convexmetric.cli.own import made_by
 from convexmetric.cli.reports import (
-    adapter_table,
     audit_record,
     audit_table,
-    benchmark_markdown,
-    benchmark_table,
     explanation_record,
     fit_record,
-    held_out_queries_table,
     held_out_table,
-    instance_record,
-    instances_table,
     path_table,
-    run_record,
     solution_record,
     solution_table,
-    trail_record,
-    trail_table,
     verdict_record,
     worst_table,
 )
 from convexmetric.datasets import Dataset, flattened, read_csv, read_table
 from convexmetric.deadline import Clock
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.files import all_or_nothing, check_solution_path, check_writable
+from convexmetric.files import check_solution_path, check_writable
+from convexmetric.imports import room
 from convexmetric.measures import MEASURES
-from convexmetric.notebooks import printable
 from convexmetric.problem import MetricProblem
-from convexmetric.retrieval.collections import adapt as adapt_vectors
-from convexmetric.retrieval.collections import adapt_record, read_collection, read_vectors, save_adapter
-from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
-from convexmetric.retrieval.export import write as write_export
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
 from convexmetric.solvers import explain as explain_problem
@@ -92,8 +81,6 @@ from convexmetric.solvers import solve as solve_problem
 
 __all__ = ["app", "main"]
 
-NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-PICTURES = (".png", ".pdf", ".svg")
 TABLES = (".csv", ".npy")
 #: What each method of METHODS is for, in the words of docs/which-method.md.
 USES = {
@@ -108,24 +95,6 @@ USES = {
 ALIASES = {"lmnn": "large-margin"}
 #: Seconds of a limit on time that the page of a report has.
 REPORT_SECONDS = 3.0
-#: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
-PIPE_WIDTH = 160
-
-app = typer.Typer(
-    name="convexmetric",
-    help="Exact metric learning: convex statements, certified optima.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _complete_name(incomplete: str) -> list[str]:
-    return [name for name in list_problems() if name.startswith(incomplete)]
-
-
-def _complete_solver(incomplete: str) -> list[str]:
-    return [name for name in SOLVERS if name.startswith(incomplete)]
 
 
 def _complete_method(incomplete: str) -> list[str]:
@@ -145,12 +114,6 @@ def _complete_setting(context: typer.Context, incomplete: str) -> list[str]:
     return [setting for setting in known if setting.startswith(incomplete)]
 
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="An instance: see 'convexmetric list'.", autocompletion=_complete_name, show_default=False
-    ),
-]
 Label = Annotated[
     str,
     typer.Option(
@@ -187,18 +150,16 @@ Stated = Annotated[
     typer.Argument(
         metavar="NAME",
         help="An instance (see 'convexmetric list'), or module:factory, a function that returns a problem of your own.",
-        autocompletion=_complete_name,
+        autocompletion=complete_name,
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
-def _problem_of(name: str) -> tuple[MetricProblem, str, Instance | None]:
+def _problem_of(name: str) -> tuple[MetricProblem, str, Any]:
     """A problem with a line for people, and its instance where it is one of the library."""
     if ":" not in name:
-        instance = load_instance(name)
+        instance = room("bench").load_instance(name)
         return instance.problem(), instance.title, instance
     problem = made_by(name)
     return problem, f"{name}: {str(problem).partition(chr(10))[0]}", None
@@ -219,16 +180,6 @@ def _command(
     pass
 
 
-@app.command("list")
-def list_(as_json: AsJson = False) -> None:
-    """List the instances, with certified bounds on their optimal values."""
-    instances = [load_instance(name) for name in list_problems()]
-    if as_json:
-        _print_json([instance_record(instance) for instance in instances])
-    else:
-        _console().print(instances_table(instances))
-
-
 @app.command()
 def solve(
     name: Stated,
@@ -240,7 +191,7 @@ def solve(
         str | None,
         typer.Option(
             help=f"One of {', '.join(SOLVERS)}. Default: the first exact one that fits.",
-            autocompletion=_complete_solver,
+            autocompletion=complete_solver,
         ),
     ] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
@@ -261,28 +212,28 @@ def solve(
     if save is not None:
         check_solution_path(save)
     if plot is not None:
-        _check_picture_path(plot)
+        check_picture_path(plot)
     if certificate is not None:
         check_solution_path(certificate, "a certificate")
     problem, title, instance = _problem_of(name)
     if not as_json:
-        _console().print(str(problem) + "\n")
+        console().print(str(problem) + "\n")
     limits = {"max_seconds": max_seconds, "max_iter": max_iter}
     solution = _solved(problem, tol, quiet, solver=solver, checkpoint=checkpoint, **limits)
     if as_json:
-        _print_json(solution_record(name, solution))
+        print_json(solution_record(name, solution))
     else:
-        _console().print(solution_table(solution))
+        console().print(solution_table(solution))
     if save is not None:
-        _say(f"solution: {write_solution(save, solution)}")
+        say(f"solution: {write_solution(save, solution)}")
     if plot is not None:
         _plot(instance, title, solution, plot)
-        _say(f"picture: {plot}")
+        say(f"picture: {plot}")
     if certificate is not None:
         verdict = write_certificate(certificate, problem, solution, title)
-        _say(f"certificate: {certificate}\n{verdict}")
+        say(f"certificate: {certificate}\n{verdict}")
     if solution.status != "optimal":
-        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
         raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
 
 
@@ -298,9 +249,9 @@ def explain(
     """Say which solvers the default takes for an instance, in which order, why, and what they cost; solve nothing."""
     explanation = explain_problem(_problem_of(name)[0], measure, max_seconds)
     if as_json:
-        _print_json(explanation_record(name, explanation))
+        print_json(explanation_record(name, explanation))
     else:
-        _console().print(str(explanation))
+        console().print(str(explanation))
 
 
 @app.command()
@@ -311,7 +262,7 @@ def audit(
             metavar="NAME",
             help="An instance (see 'convexmetric list'), module:factory, a function that returns a problem of your "
             "own, or with --label a table of your own.",
-            autocompletion=_complete_name,
+            autocompletion=complete_name,
             show_default=False,
         ),
     ],
@@ -385,12 +336,12 @@ def audit(
     if not files:
         raise typer.BadParameter("name at least one metric to judge", param_hint="FILE...")
     _check_audit(files, variable, iterates, plot, tol)
-    instance: Instance | None = None
+    instance: Any = None
     if label is None:
         read = [read_iterates(file) if iterates else read_metric(file, variable) for file in files]
         problem, title, instance = _problem_of(name)
     else:
-        with _noted():
+        with noted():
             data = _labelled(Path(name), label, drop, header, drop_missing, encoding)
             method = _known(method)
             # What fit chose stands in its file.
@@ -408,16 +359,18 @@ def audit(
         against = Reference(instance.lower_bound, instance.upper_bound)
     records: list[dict[str, Any]] = []
     audits: list[Audit] = []
-    trails: list[AuditTrail] = []
+    trails: list[Any] = []
     near, limit = True, tol or np.inf
     for file, given in zip(files, read, strict=True):
         heading = f"{file} on {title}"
         if isinstance(given, Iterates):
-            trail = audit_iterates(problem, given.metrics, given.seconds, given.passes, against, file.stem)
+            trail = room("bench").audit_iterates(
+                problem, given.metrics, given.seconds, given.passes, against, file.stem
+            )
             trails.append(trail)
             near = near and bool(trail.best_so_far[-1] <= limit)
-            records.append(trail_record(name, str(file), trail))
-            shown = [heading, trail_table(trail)]
+            records.append(room("bench.reports").trail_record(name, str(file), trail))
+            shown = [heading, room("bench.reports").trail_table(trail)]
         else:
             verdict = audit_metric(problem, given, against, worst)
             audits.append(verdict)
@@ -425,17 +378,17 @@ def audit(
             records.append(audit_record(name, str(file), verdict))
             shown = [heading, verdict.verdict, audit_table(verdict), *([worst_table(verdict)] if verdict.worst else [])]
         for part in shown if not as_json else []:
-            _console().print(part, soft_wrap=True)
+            console().print(part, soft_wrap=True)
     if as_json:
-        _print_json(records[0] if len(records) == 1 else records)
+        print_json(records[0] if len(records) == 1 else records)
     if plot is not None:
         _plot_audit(problem, title, trails, audits, reference, plot)
-        _say(f"picture: {plot}")
+        say(f"picture: {plot}")
     if reference is not None and reference.status == "interrupted":
-        _say("interrupted: the lower bound is the best one so far")
+        say("interrupted: the lower bound is the best one so far")
         raise typer.Exit(INTERRUPTED)
     if tol is not None and not near:
-        _say(f"not certified to be within {tol:g} of the optimum")
+        say(f"not certified to be within {tol:g} of the optimum")
         raise typer.Exit(NOT_CERTIFIED)
 
 
@@ -449,7 +402,7 @@ def verify(
         typer.Option(
             metavar="NAME",
             help="Check also that it is about this instance, built anew here: the same numbers, bit by bit.",
-            autocompletion=_complete_name,
+            autocompletion=complete_name,
         ),
     ] = None,
     instance_tolerance: Annotated[
@@ -476,18 +429,18 @@ def verify(
         if instance is None:
             verdict = verify_files(*files, max_bytes=max_bytes, max_work=max_work)
         else:
-            problem = load_instance(instance).problem()
+            problem = room("bench").load_instance(instance).problem()
             verdict, deviation = verify_instance(files, problem, instance_tolerance, max_bytes, max_work)
         with refusals("the verdict"):
             if as_json:
-                _print_json(verdict_record(files, verdict, instance, deviation))
+                print_json(verdict_record(files, verdict, instance, deviation))
             else:
                 print(verdict)
                 if instance is not None:
                     print(f"the problem is {instance}, built anew from its data{_deviating(deviation)}")
             sys.stdout.flush()
     except CertificateError as error:
-        _say(f"refused: {error}")
+        say(f"refused: {error}")
         raise typer.Exit(WRONG_INPUT) from None
     if not verdict.accepted:
         raise typer.Exit(NOT_CERTIFIED)
@@ -551,7 +504,7 @@ def fit(
     if save is not None:
         check_solution_path(save)
     if report is not None:
-        _check_report_path(report)
+        check_report_path(report)
     check_seconds(max_seconds, "max_seconds")
     # What a report takes is left to it.
     limit = max_seconds if report is None or max_seconds is None else max(max_seconds - REPORT_SECONDS, 0.1)
@@ -560,7 +513,7 @@ def fit(
     chosen = _settings(settings, method)
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
-    with _noted(), _interruptible("there is no metric yet, and nothing is saved"):
+    with noted(), interruptible("there is no metric yet, and nothing is saved"):
         data = _labelled(file, label, drop, header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
@@ -569,19 +522,19 @@ def fit(
     if save is not None:
         save_components(save, fitted)
     if as_json:
-        _print_json(fit_record(str(file), fitted))
+        print_json(fit_record(str(file), fitted))
     else:
         _print_fit(fitted)
     if save is not None:
-        _say(f"components: {save}")
+        say(f"components: {save}")
     if report is not None:
         from convexmetric.cli.html_report import write_report
 
-        with _interruptible(f"{report} is not written"):
+        with interruptible(f"{report} is not written"):
             write_report(report, fitted, shlex.join(["convexmetric", *sys.argv[1:]]), clock)
-        _say(f"report: {report}")
+        say(f"report: {report}")
     if solution.status != "optimal":
-        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
     if fitted.interrupted:
         raise typer.Exit(INTERRUPTED)
     if solution.status != "optimal":
@@ -589,156 +542,18 @@ def fit(
 
 
 def _print_fit(fitted: Fitted) -> None:
-    console, solution = _console(), fitted.solution
+    out, solution = console(), fitted.solution
     if fitted.held_out is not None or fitted.unscored:
-        console.print(f"{fitted.recommendation}\n")
+        out.print(f"{fitted.recommendation}\n")
     head = f"{fitted.data.summary.split('; extras')[0]}\n\n{solution.problem}\n"
-    console.print(head)
-    console.print(solution_table(solution))
+    out.print(head)
+    out.print(solution_table(solution))
     if fitted.path is not None:
-        console.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
+        out.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
     elif fitted.unchosen:
-        console.print(f"\n{fitted.unchosen[0].upper()}{fitted.unchosen[1:]}.")
+        out.print(f"\n{fitted.unchosen[0].upper()}{fitted.unchosen[1:]}.")
     if fitted.held_out is not None:
-        console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
-
-
-@app.command()
-def adapt(
-    corpus: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the documents.", show_default=False)],
-    queries: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the queries.", show_default=False)],
-    qrels: Annotated[
-        Path, typer.Option(metavar="FILE", help="Judgements, as TREC or BEIR have them.", show_default=False)
-    ],
-    corpus_ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Identifiers, one a line. Default: numbers of rows, from 0.")
-    ] = None,
-    query_ids: Annotated[Path | None, typer.Option(metavar="FILE", help="The same of the queries.")] = None,
-    measure: Annotated[
-        str, typer.Option(help="What is to become better: nDCG@10, AP, RR@10, P@5, or AUC, which AP decides.")
-    ] = "nDCG@10",
-    learn: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MEASURE", help="Learn its exact loss; may come again, to choose. Default: AP."),
-    ] = None,
-    weights: Annotated[
-        list[float] | None,
-        typer.Option("--C", metavar="C", help="Weight of the loss; may come again, to choose. Default: 10 to 10000."),
-    ] = None,
-    cv: Annotated[int, typer.Option(help="Folds of queries.")] = 5,
-    level: Annotated[float, typer.Option(help="Keep the map if the p-value of its gain is below this.")] = 0.05,
-    unjudged: Annotated[
-        str, typer.Option(help="Of documents that nobody judged for a query: irrelevant, ignore, mined.")
-    ] = "irrelevant",
-    relevant_from: Annotated[int, typer.Option(help="The degree from which a document is relevant.")] = 1,
-    tol: Annotated[float, typer.Option(help="Certified relative gap at which solves stop.")] = 1e-2,
-    max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time, of all solves together.")] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Write the map, bounds and scores to this .npz file; see 'export'.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page of all that was found to this .html file.")] = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw the change of every query to this .png, .pdf or .svg file.")
-    ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Learn a linear map of an encoder's vectors from judged queries, and keep it only if held-out queries say so.
-
-    Loss and weight are chosen, and the map is tested, by queries that it has not seen; where it does not help, what is
-    saved is the identity.
-
-    convexmetric adapt --corpus docs.npy --queries q.npy --qrels qrels.txt --measure ndcg@10 --save adapter.npz
-    """
-    if save is not None:
-        check_solution_path(save)
-    if report is not None:
-        _check_report_path(report)
-    if picture is not None:
-        _check_picture_path(picture)
-    settings = {"C": weights or None, "cv": cv, "level": level, "unjudged": unjudged, "relevant_from": relevant_from}
-    limits = {"tol": tol, "max_seconds": max_seconds, "verbose": not quiet}
-    with _noted():
-        collection = read_collection(corpus, queries, qrels, corpus_ids, query_ids)
-        adapter, interrupted = adapt_vectors(collection, measure=measure, learn=learn or None, **settings, **limits)
-    solution = adapter.solution_
-    if as_json:
-        _print_json(adapt_record(adapter))
-    else:
-        _print_adapter(adapter)
-    if save is not None:
-        save_adapter(save, adapter)
-        _say(f"adapter: {save}")
-    if report is not None:
-        from convexmetric.cli.html_report import write_adapter_report
-
-        write_adapter_report(report, adapter, shlex.join(["convexmetric", *sys.argv[1:]]))
-        _say(f"report: {report}")
-    if picture is not None:
-        from matplotlib.figure import Figure
-
-        from convexmetric.plotting import plot_query_changes, save_picture
-
-        figure = Figure(layout="constrained")
-        plot_query_changes(adapter.held_out_, figure.add_subplot())
-        save_picture(figure, picture)
-        _say(f"picture: {picture}")
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if solution is not None and solution.status != "optimal":
-        of = "" if adapter.kept_ else ", of the map that was not kept"
-        _say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status}{of})")
-        raise typer.Exit(NOT_CERTIFIED)
-
-
-def _print_adapter(adapter: Any) -> None:
-    console = _console()
-    if adapter.kept_:
-        console.print(f"{adapter.solution_.problem}\n")
-        console.print(solution_table(adapter.solution_))
-    else:
-        console.print(f"result: {adapter.result_}; no map was kept, and there is nothing to bound")
-    console.print(f"\n{adapter.path_.heading()}", adapter_table(adapter.path_), sep="\n")
-    console.print(f"\n{adapter.held_out_.heading()}", held_out_queries_table(adapter.held_out_), sep="\n")
-    console.print(f"{adapter.held_out_.counted()}\n\n{adapter.verdict}")
-
-
-@app.command()
-def export(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="A linear map or a metric: .npz of 'fit --save', or as for 'audit'.",
-            show_default=False,
-        ),
-    ],
-    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")],
-    output: Annotated[
-        Path | None, typer.Option(help="File to write. Default: FILE with the suffix of the format.")
-    ] = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            help="distance: one map for documents and queries. augmented: a map for queries, and documents with one "
-            "number more. inner-product: a map for queries only, which ranks by q'Mx and not by the distance."
-        ),
-    ] = "distance",
-    corpus: Annotated[
-        Path | None, typer.Option(metavar="NPY", help="Vectors of the documents, to go into the file.")
-    ] = None,
-) -> None:
-    """Write a learned metric for something that searches: NumPy, safetensors, ONNX, FAISS, SQL."""
-    if to not in FORMATS:
-        raise InputError(not_one_of("--to", FORMATS, to))
-    target = file.with_suffix(SUFFIXES[to]) if output is None else output
-    if target == file:
-        raise InputError(f"{target} would be written over; name another file with --output")
-    adapter = read_adapter(file, form)
-    vectors = None if corpus is None else read_vectors(corpus)
-    write_export(adapter, target, to, form, vectors)
-    rank, d = adapter.components.shape
-    _say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")
+        out.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
 
 
 def _labelled(
@@ -757,31 +572,7 @@ def _say_lone(data: Dataset) -> None:
     lone = [name for name, rows in zip(data.target_names, np.bincount(data.y), strict=True) if rows == 1]
     if lone:
         shown = ", ".join(map(repr, lone[:5])) + (", ..." if len(lone) > 5 else "")
-        _say(f"note: {len(lone)} class(es) have a single row ({shown}), to which no other row is similar")
-
-
-@contextmanager
-def _noted() -> Iterator[None]:
-    """Say what was warned of but a gap, which is said in our own words after the result."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        try:
-            yield
-        finally:
-            said = (str(warning.message) for warning in caught if not issubclass(warning.category, GapWarning))
-            for message in dict.fromkeys(said):
-                _say(f"note: {message}")
-
-
-@contextmanager
-def _interruptible(left: str) -> Iterator[None]:
-    """Let Ctrl-C end the command, and say what is left behind."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        _say(f"interrupted: {left}")
-        raise typer.Exit(INTERRUPTED) from None
+        say(f"note: {len(lone)} class(es) have a single row ({shown}), to which no other row is similar")
 
 
 @app.command()
@@ -808,7 +599,7 @@ def apply(
     if save.suffix.lower() not in TABLES:
         raise InputError(f"{save}: rows are written as {' or '.join(TABLES)}, not as {save.suffix or 'no suffix'!r}")
     check_writable(save)
-    with _noted():
+    with noted():
         components, columns = read_components(metric)
         data = read_table(file, columns, drop or [], header, drop_missing, encoding)
     if data.X.shape[1] != components.shape[1]:
@@ -818,7 +609,7 @@ def apply(
         )
     images = data.X @ components.T
     write_rows(save, images)
-    _say(f"rows: {save}: {len(images)} rows, {data.X.shape[1]} columns transformed to {images.shape[1]}")
+    say(f"rows: {save}: {len(images)} rows, {data.X.shape[1]} columns transformed to {images.shape[1]}")
 
 
 @app.command()
@@ -828,57 +619,10 @@ def demo(
     """Solve ranking on wine exactly, audit other metrics against the optimum, draw one picture."""
     from convexmetric.cli.demo import run_demo
 
-    _check_picture_path(plot)
-    solution = run_demo(plot, _console())
+    check_picture_path(plot)
+    solution = run_demo(plot, console())
     if solution.status != "optimal":
         raise typer.Exit(INTERRUPTED if solution.status == "interrupted" else NOT_CERTIFIED)
-
-
-@app.command()
-def bench(
-    solver: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A solver's name, or module:attribute for one of your own, whose code is imported and run. Repeat for "
-            "several. Default: exact.",
-            autocompletion=_complete_solver,
-        ),
-    ] = None,
-    instances: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="GLOB",
-            help="Names of instances, or patterns such as 'ranking-*-wine-*'. Repeat for several. Default: quick ones.",
-            autocompletion=_complete_name,
-        ),
-    ] = None,
-    tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
-    max_seconds: Annotated[float, typer.Option(help="Limit on the wall time of a run.")] = 60.0,
-    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
-    threads: Annotated[int, typer.Option(help="Threads of each run.")] = 1,
-    output: Annotated[
-        Path, typer.Option(help="Folder of runs.csv, table.md and profile.png; runs in it are not made again.")
-    ] = Path("convexmetric-bench"),
-    plot_only: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="CSV", help="Run nothing: table and picture of this file. Repeat to merge several."),
-    ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Run solvers on instances, each run in a process of its own, and draw performance profiles.
-
-    Results are kept as soon as they are known: after Ctrl-C the same command goes on where it stopped.
-    """
-    if plot_only:
-        runs = read_runs(*plot_only)
-        runs = [run for run in runs if not solver or run.solver in solver]
-        runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
-        _write_benchmark(runs, tol, output, as_json)
-        return
-    with _interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
-        runs = benchmark(solver or ["exact"], instances, tol, max_seconds, jobs, threads, output, progress=not quiet)
-    _write_benchmark(runs, tol, output, as_json)
 
 
 def main(begun: float | None = None) -> None:
@@ -889,7 +633,7 @@ def main(begun: float | None = None) -> None:
     try:
         app(obj=begun or time.perf_counter())
     except ConvexMetricError as error:
-        _say(f"error: {' '.join(str(error).split())}")
+        say(f"error: {' '.join(str(error).split())}")
         sys.exit(WRONG_INPUT)
 
 
@@ -925,7 +669,7 @@ def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
         return name, value
 
 
-def _plot(instance: Instance | None, title: str, solution: Solution, path: Path) -> None:
+def _plot(instance: Any, title: str, solution: Solution, path: Path) -> None:
     # Matplotlib takes a third of a second to import, which other commands need not wait for.
     from convexmetric.plotting import plot_solution, save_picture
     from convexmetric.plotting.axes import text_of
@@ -959,7 +703,7 @@ def _check_audit(files: list[Path], variable: str | None, iterates: bool, plot: 
     if tol is not None and not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
     if plot is not None:
-        _check_picture_path(plot)
+        check_picture_path(plot)
         if len(files) > 1 and not iterates:
             raise InputError("a picture is of one metric: give one FILE, or files of iterates with --iterates")
     if iterates and variable is not None:
@@ -969,76 +713,21 @@ def _check_audit(files: list[Path], variable: str | None, iterates: bool, plot: 
 def _plot_audit(
     problem: MetricProblem,
     title: str,
-    trails: list[AuditTrail],
+    trails: list[Any],
     audits: list[Audit],
     reference: Solution | None,
     path: Path,
 ) -> None:
     from matplotlib.figure import Figure
 
-    from convexmetric.bench import plot_trails
     from convexmetric.plotting import plot_audit, save_picture
     from convexmetric.plotting.axes import text_of
 
     if audits:
         figure = plot_audit(problem, audits[0], reference)
     else:
-        own = [] if reference is None else [AuditTrail.of_solution(reference)]
+        own = [] if reference is None else [room("bench").AuditTrail.of_solution(reference)]
         figure = Figure(figsize=(11.0, 4.8), layout="constrained")
-        plot_trails([*trails, *own], figure.subplots(1, 2))
+        room("bench").plot_trails([*trails, *own], figure.subplots(1, 2))
     figure.suptitle(text_of(title))
     save_picture(figure, path)
-
-
-def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -> None:
-    from convexmetric.bench import plot_benchmark
-    from convexmetric.plotting import save_picture
-
-    table, picture = folder / "table.md", folder / "profile.png"
-    figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {table}: {error.strerror or error}") from error
-    with all_or_nothing(table) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
-    save_picture(figure, picture)
-    if as_json:
-        _print_json([run_record(run) for run in runs])
-    else:
-        _console().print(benchmark_table(runs))
-    _say(f"table: {table}\npicture: {picture}")
-
-
-def _check_picture_path(path: Path) -> None:
-    if path.suffix.lower() not in PICTURES:
-        raise InputError(
-            f"{path}: a picture is written as {', '.join(PICTURES)}, not as {path.suffix or 'no suffix'!r}"
-        )
-    check_writable(path)
-
-
-def _check_report_path(path: Path) -> None:
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: a report is written as .html, not as {path.suffix or 'no suffix'!r}")
-    check_writable(path)
-
-
-class _Console(Console):
-    """A console that shows text of strangers as it is: no markup, and no control characters."""
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(printable(text), **options)
-
-
-def _console() -> Console:
-    console = _Console(markup=False, highlight=False)
-    return console if console.is_terminal else _Console(markup=False, highlight=False, width=PIPE_WIDTH)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, allow_nan=False))
-
-
-def _say(message: str) -> None:
-    print(printable(message), file=sys.stderr)

@@ -11,7 +11,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from convexmetric.approximate import ProjectedSubgradient
 from convexmetric.audits import audit, best_scale
 from convexmetric.cli.reports import solution_table
 from convexmetric.datasets import load, preprocess
@@ -104,7 +103,7 @@ def _contenders(problem: RankingProblem) -> list[Contender]:
     for steps in SUBGRADIENT_STEPS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GapWarning)
-            descent = solve(problem, solver=ProjectedSubgradient(), max_iter=steps)
+            descent = solve(problem, solver="subgradient", max_iter=steps)
         contenders.append(Contender(f"{steps} subgradient steps", descent.M, descent.gap, descent.seconds))
     # Compiling is not to be timed here either.
     solve(problem, tol=0.5, solver=SmoothedNewton())

@@ -29,14 +29,23 @@ from convexmetric.estimators.held_out_rows import COLUMNS
 from convexmetric.estimators.weight_search import WeightPath, stratified_sample
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
-from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
+from convexmetric.plotting import plot_embedding, plot_spectrum, plot_weight_path, plot_weights
 from convexmetric.plotting.audits import DRAWN_ABOVE
 from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
-from convexmetric.retrieval import RetrievalAdapter
-from convexmetric.retrieval.adapter import COLUMNS as QUERY_COLUMNS
 from convexmetric.solution import Solution
 
-__all__ = ["write_adapter_report", "write_report"]
+__all__ = [
+    "claim",
+    "facts",
+    "paragraph",
+    "picture",
+    "section",
+    "side_by_side",
+    "table",
+    "versions",
+    "write_page",
+    "write_report",
+]
 
 #: Points of a map, a stratified sample where there are more; columns and comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
@@ -95,22 +104,11 @@ def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None
     InputError
         If it cannot be written.
     """
-    _write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command, clock))
+    write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command, clock))
 
 
-def write_adapter_report(path: Path, adapter: RetrievalAdapter, command: str) -> None:
-    """Write the page of ``adapt``, all or nothing.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    title = "A linear map for retrieval" if adapter.kept_ else f"A linear map for retrieval: {adapter.result_}"
-    _write_page(path, title, _adapter_sections(adapter, command))
-
-
-def _write_page(path: Path, title: str, sections: Iterator[str]) -> None:
+def write_page(path: Path, title: str, sections: Iterator[str]) -> None:
+    """Write a page of sections, all or nothing."""
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -124,8 +122,8 @@ def _write_page(path: Path, title: str, sections: Iterator[str]) -> None:
 
 def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
     data = fitted.data
-    yield _text(f"{data.X.shape[0]} rows, {data.X.shape[1]} columns, {len(data.target_names)} labels.", "soft")
-    yield _text(fitted.recommendation, "claim")
+    yield paragraph(f"{data.X.shape[0]} rows, {data.X.shape[1]} columns, {len(data.target_names)} labels.", "soft")
+    yield paragraph(fitted.recommendation, "claim")
     if fitted.held_out is not None:
         yield _held_out(fitted)
     yield _certificate(fitted)
@@ -137,28 +135,6 @@ def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
     yield _reproduce(fitted, command)
 
 
-def _adapter_sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
-    held, solution = adapter.held_out_, adapter.solution_
-    yield _text(adapter.verdict, "claim")
-    how = (
-        f"{held.heading()}: every query is scored by a map that was learned, and whose loss and weight were chosen, "
-        "without its fold. The test is two-sided and takes the learned maps as given: it speaks of other queries to "
-        f"the same corpus. {held.power}"
-    )
-    changes = _picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
-    scores = _table(("measure", *QUERY_COLUMNS), held.cells())
-    yield _section("Does it help on new queries?", scores + _text(how, "soft") + _side_by_side(changes))
-    yield _section(
-        "What was tried", _table(("loss and weight", held.measure, "largest gap", ""), adapter.path_.cells())
-    )
-    if adapter.kept_ and solution is not None:
-        yield _section("What is certified", _text(_claim(solution)) + f"<pre>{escape(str(solution.problem))}</pre>")
-    else:
-        nothing = f"What is returned is {adapter.result_}: no map was kept, and there is nothing to bound."
-        yield _section("What is certified", _text(nothing))
-    yield _section("To do it again", f"<pre>{escape(command)}</pre>" + _facts([("versions", _versions())]))
-
-
 def _held_out(fitted: Fitted) -> str:
     scores = fitted.held_out
     assert scores is not None
@@ -168,15 +144,16 @@ def _held_out(fitted: Fitted) -> str:
         "MAP the mean average precision of ranking the other rows. Standard errors and verdicts are of the corrected "
         "resampled t-test (Nadeau and Bengio 2003) at 5%."
     )
-    return _section("Does it help on new rows?", _table(("score", *COLUMNS), scores.cells()) + _text(how, "soft"))
+    return section("Does it help on new rows?", table(("score", *COLUMNS), scores.cells()) + paragraph(how, "soft"))
 
 
 def _certificate(fitted: Fitted) -> str:
     problem = f"<pre>{escape(str(fitted.solution.problem))}</pre>"
-    return _section("What is certified", _text(_claim(fitted.solution)) + problem)
+    return section("What is certified", paragraph(claim(fitted.solution)) + problem)
 
 
-def _claim(solution: Solution) -> str:
+def claim(solution: Solution) -> str:
+    """Say what is certified."""
     low = digits(solution.lower_bound, solution.gap, ROUND_FLOOR)
     high = digits(solution.upper_bound, solution.gap, ROUND_CEILING)
     end = (
@@ -197,16 +174,16 @@ def _choice(fitted: Fitted) -> str:
     path = fitted.path
     assert path is not None
     names = " and ".join(path.settings)
-    shown = _table((names, "score", ""), path.cells())
+    shown = table((names, "score", ""), path.cells())
     if isinstance(path, WeightPath):
         caption = (
             "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the "
             "choice."
         )
         weights = path
-        picture = _picture(lambda ax: plot_weight_path(weights, ax), f"Accuracy against {names}", caption)
-        shown = _side_by_side(picture, shown)
-    return _section(f"How {names} was chosen", _text(path.heading() + ".", "soft") + shown)
+        drawn = picture(lambda ax: plot_weight_path(weights, ax), f"Accuracy against {names}", caption)
+        shown = side_by_side(drawn, shown)
+    return section(f"How {names} was chosen", paragraph(path.heading() + ".", "soft") + shown)
 
 
 def _metric(fitted: Fitted) -> str:
@@ -220,9 +197,9 @@ def _metric(fitted: Fitted) -> str:
             f"Share of each {'scaled ' if fitted.scale else ''}column in the trace of the metric: how much it counts "
             f"by itself. Of columns that go together one may stand for the others.{of}"
         )
-        pictures.append(_picture(lambda ax: plot_weights(M, names, ax, MOST_COLUMNS), "Weights of columns", caption))
+        pictures.append(picture(lambda ax: plot_weights(M, names, ax, MOST_COLUMNS), "Weights of columns", caption))
     pictures.append(_spectrum(M))
-    return _section("What the metric looks at", _side_by_side(*pictures))
+    return section("What the metric looks at", side_by_side(*pictures))
 
 
 def _spectrum(M: Any) -> str:
@@ -241,7 +218,7 @@ def _spectrum(M: Any) -> str:
         f"Eigenvalues above the dashed line, a millionth of the largest: {count} of {len(values)}{small}. Directions "
         "below the line do not count."
     )
-    return _picture(draw, "Eigenvalues of the metric", caption)
+    return picture(draw, "Eigenvalues of the metric", caption)
 
 
 def _map(fitted: Fitted) -> str:
@@ -256,14 +233,14 @@ def _map(fitted: Fitted) -> str:
             _legend_below(ax)
             ax.set_title(f"{name.capitalize()}: {'Euclidean' if name == 'before' else 'learned'} metric")
 
-        pictures.append(_picture(draw, f"Rows {name}", ""))
+        pictures.append(picture(draw, f"Rows {name}", ""))
     of = "" if len(rows) == len(labels) else f" ({len(rows)} of {len(labels)})"
     what = (
         f"Rows{of} on the two principal axes of the columns, and of what the metric makes of them: rows learned from."
     )
     if len(names) > LEGEND_LIMIT:
         what += f" The {len(names)} labels are too many for a legend."
-    return _section("The rows before and after", _text(what, "soft") + _side_by_side(*pictures))
+    return section("The rows before and after", paragraph(what, "soft") + side_by_side(*pictures))
 
 
 def _worst(fitted: Fitted, clock: Clock) -> str:
@@ -272,15 +249,15 @@ def _worst(fitted: Fitted, clock: Clock) -> str:
         with clock.until(1.0):
             found = worst_parts(solution.problem, solution.certificate.M, None, WORST)
     except OutOfTime:
-        return _section("Costliest comparisons", _text("There was not enough time for them."))
+        return section("Costliest comparisons", paragraph("There was not enough time for them."))
     if not found:
-        return _section("Costliest comparisons", _text("No comparison costs anything."))
+        return section("Costliest comparisons", paragraph("No comparison costs anything."))
     rows = [(part.kind, _in_words(part, fitted), f"{part.loss:.4g}") for part in found]
     text = (
         "The parts of the objective that cost most, each with its worst comparison: rows worth a look, for a wrong "
         "label or a wrong number. Lines are those of the file."
     )
-    return _section("Costliest comparisons", _text(text, "soft") + _table(("part", "worst comparison", "cost"), rows))
+    return section("Costliest comparisons", paragraph(text, "soft") + table(("part", "worst comparison", "cost"), rows))
 
 
 def _in_words(part: WorstPart, fitted: Fitted) -> str:
@@ -305,15 +282,16 @@ def _reproduce(fitted: Fitted, command: str) -> str:
         ("method", f"{fitted.method}, {settings}"),
         ("columns", ", ".join(fitted.data.extras["columns"])),
         ("solver", f"{solution.solver}, {work}, tol {solution.tol:g}"),
-        ("versions", _versions()),
+        ("versions", versions()),
         ("data", f"SHA-256 {sha256(fitted.data)}"),
         ("problem", f"SHA-256 {solution.problem.fingerprint()}"),
         ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
     ]
-    return _section("To do it again", f"<pre>{escape(command)}</pre>" + _facts(rows))
+    return section("To do it again", f"<pre>{escape(command)}</pre>" + facts(rows))
 
 
-def _versions() -> str:
+def versions() -> str:
+    """Name the versions of what computed the page."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     machine = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     return f"convexmetric {__version__}, {packages}, {machine}"
@@ -340,7 +318,7 @@ def _figure(draw: Callable[[Axes], object]) -> Figure:
     return figure
 
 
-def _picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
+def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
     """A figure of the page: drawn without background, in colours that follow the page."""
     figure, buffer = _figure(draw), io.StringIO()
     with matplotlib.rc_context(DRAWN):
@@ -353,28 +331,31 @@ def _picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _section(title: str, content: str) -> str:
+def section(title: str, content: str) -> str:
+    """Put content under a title."""
     return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
 
 
-def _side_by_side(*parts: str) -> str:
+def side_by_side(*parts: str) -> str:
+    """Put parts in one row."""
     return f'<div class="pictures">{"".join(f"<div>{part}</div>" for part in parts)}</div>'
 
 
-def _text(text: str, kind: str = "") -> str:
-    # Options stay in one piece.
+def paragraph(text: str, kind: str = "") -> str:
+    """Make a paragraph, in which options stay in one piece."""
     marked = re.sub(r"--[a-z-]+ [a-z-]+", lambda option: f"<code>{option[0]}</code>", escape(text))
     return f'<p class="{kind}">{marked}</p>'
 
 
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table, whose rows stand one below the other on a narrow screen, each cell with its heading."""
     head = "".join(f"<th>{escape(name)}</th>" for name in heading)
     body = "".join(f"<tr>{''.join(map(_cell, heading, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _facts(rows: Sequence[tuple[str, str]]) -> str:
+def facts(rows: Sequence[tuple[str, str]]) -> str:
+    """Make a table of names and values."""
     return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in rows)}</dl>"
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import as_generator, check_count
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
-__all__ = ["as_generator", "triplets_from_labels"]
+__all__ = ["triplets_from_labels"]
 
 #: Triples drawn at a time. Constant, so that a shorter list with the same seed begins the longer one.
 BATCH = 2**16
@@ -119,19 +119,3 @@ def _count(rule: _Rule, counts: NDArray[np.int64]) -> float:
     """Number of triplets of different points that a rule keeps."""
     i, j, k = rule
     return float(counts[i]) * float(counts[j] - (i == j)) * float(counts[k].sum())
-
-
-def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
-    """A generator from a seed, or the generator itself.
-
-    Raises
-    ------
-    InputError
-        If it is neither, nor None for fresh randomness.
-    """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0
-    if random_state is not None and not is_seed:
-        raise InputError(f"random_state must be a nonnegative integer, a Generator or None, got {random_state!r}")
-    return np.random.Generator(np.random.PCG64(random_state))

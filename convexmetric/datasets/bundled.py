@@ -1,17 +1,15 @@
-"""Data sets that need no folder and no network: scikit-learn's, printed characters, and a part of Cranfield."""
+"""Data sets that need no folder and no network: those that scikit-learn bundles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from convexmetric.bench.readers.printed import PRINTED, read_printed
 from convexmetric.datasets.dataset import Dataset
-from convexmetric.retrieval.judgements import Qrels
+from convexmetric.imports import room
 
 __all__ = ["BUNDLED"]
 
@@ -71,34 +69,27 @@ def _dataset(name: str, bunch: Any, classes: tuple[str, ...], description: str, 
     return Dataset(name, X, y, classes, description, {"feature_names": features, **extras})
 
 
-def _cranfield() -> Dataset:
-    """The first hundred questions, and all that is relevant to them.
+def beside(where: str, *given: Any, **options: Any) -> Dataset:
+    """What a reader of a room beside the core reads, by the path of its module and its name.
 
-    Extras: ``queries`` (100, 32), ``qrels`` (by rows of both), ``documents`` and ``questions`` (their numbers in the
-    collection, from 1).
+    Raises
+    ------
+    NotInstalledError
+        If this copy of the package has no such room.
     """
-    with (files(__package__) / "cranfield-100.npz").open("rb") as file, np.load(file, allow_pickle=False) as part:
-        X, queries = (np.asarray(part[name], dtype=np.float64) for name in ("documents", "questions"))
-        relevant = zip(part["question"].tolist(), part["document"].tolist(), strict=True)
-        qrels = Qrels.of((question, document, 1) for question, document in relevant)
-        numbers = np.asarray(part["number"], dtype=np.int64)
-    return Dataset(
-        "cranfield-100",
-        X,
-        None,
-        (),
-        "Part of the Cranfield collection (Cleverdon 1967): 509 abstracts on aerodynamics, the first 100 questions, "
-        "and who is relevant to whom; latent semantic analysis of 32 dimensions, of length one, in single precision.",
-        {"queries": queries, "qrels": qrels, "documents": numbers, "questions": np.arange(1, 101)},
-    )
+    module, _, reader = where.partition(":")
+    return cast(Dataset, getattr(room(module), reader)(*given, **options))
 
+
+#: Printed characters, which are drawn when they are asked for.
+PRINTED = [f"{how}-{what}" for how in ("rotated", "scaled", "rotated-scaled") for what in ("letters", "digits")]
 
 BUNDLED: dict[str, Callable[[], Dataset]] = {
     "wine": _wine,
     "breast-cancer": _breast_cancer,
     "digits": _digits,
     "iris": _iris,
-    "cranfield-100": _cranfield,
-    **{name: partial(read_printed, name) for name in PRINTED},
+    "cranfield-100": partial(beside, "retrieval.cranfield:bundled_part"),
+    **{name: partial(beside, "bench.readers.printed:read_printed", name) for name in PRINTED},
 }
 """Name to loader."""

@@ -4,41 +4,43 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from convexmetric.bench.readers.openml import OPENML, fetch
-from convexmetric.datasets import graphs, images, reading, text, uci
-from convexmetric.datasets.bundled import BUNDLED
+from convexmetric.datasets import reading
+from convexmetric.datasets.bundled import BUNDLED, beside
 from convexmetric.datasets.dataset import Dataset
-from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError
+from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError, NotInstalledError
 
 __all__ = ["ALIASES", "list_datasets", "load"]
 
-FOLDER: dict[str, Callable[..., Dataset]] = {
-    "balance-scale": uci.read_balance_scale,
-    "ionosphere": uci.read_ionosphere,
-    "isolet": uci.read_isolet,
-    "webkb-linqs": graphs.read_webkb_linqs,
-    "webkb-cmu": text.read_webkb_cmu,
-    "wikipedia-crossmodal": text.read_crossmodal,
-    "cora": graphs.read_cora,
-    "wikipedia-chameleon": graphs.read_chameleon,
-    "orl-faces": images.read_orl_faces,
-    "coil20": images.read_coil20,
-    "mnist-test": images.read_mnist_test,
-    "binary-alphadigits": images.read_alphadigits,
-    "corel5k": images.read_corel5k,
-    "cranfield": text.read_cranfield,
+#: Readers of the data folder, which stand in rooms beside the core, by name; what they take after the folder are
+#: options.
+FOLDER = {
+    "balance-scale": "bench.readers.uci:read_balance_scale",
+    "ionosphere": "bench.readers.uci:read_ionosphere",
+    "isolet": "bench.readers.uci:read_isolet",
+    "webkb-linqs": "bench.readers.graphs:read_webkb_linqs",
+    "webkb-cmu": "bench.readers.text:read_webkb_cmu",
+    "wikipedia-crossmodal": "bench.readers.text:read_crossmodal",
+    "cora": "bench.readers.graphs:read_cora",
+    "wikipedia-chameleon": "bench.readers.graphs:read_chameleon",
+    "orl-faces": "bench.readers.images:read_orl_faces",
+    "coil20": "bench.readers.images:read_coil20",
+    "mnist-test": "bench.readers.images:read_mnist_test",
+    "binary-alphadigits": "bench.readers.images:read_alphadigits",
+    "corel5k": "bench.readers.images:read_corel5k",
+    "cranfield": "retrieval.cranfield:read_cranfield",
 }
-"""Name to reader of the data folder; what it takes after the folder are options."""
 
+#: Options of the sets that have any.
 OPTIONS = {"webkb-cmu": ("words", "min_pages")}
-"""Options of the sets that have any."""
 
+#: Sets that scikit-learn downloads from OpenML where the folder does not have them.
+OPENML = ("balance-scale", "ionosphere", "isolet")
+
+#: Further names :func:`load` takes.
 ALIASES = {"wdbc": "breast-cancer"}
-"""Further names :func:`load` takes."""
 
 
 def list_datasets() -> list[str]:
@@ -103,9 +105,11 @@ def load(
         return BUNDLED[name]()
     folder = reading.data_folder() if data_folder is None else Path(data_folder).expanduser()
     try:
-        return FOLDER[name](folder, **options)
+        return beside(FOLDER[name], folder, **options)
     except DataNotFoundError as error:
         missing = error
+    except NotInstalledError:
+        raise
     except ConvexMetricError as error:
         raise InputError(f"Data set {name!r}: {error}") from error
     except Exception as error:
@@ -117,7 +121,7 @@ def load(
     reasons = [str(missing)]
     if name in OPENML and download:
         try:
-            return fetch(name)
+            return beside("bench.readers.openml:fetch", name)
         except DataNotFoundError as error:
             reasons.append(str(error))
     elif name in OPENML:

@@ -12,8 +12,7 @@ A 2-D array is points in rows without a ``preprocessor``, and tuples of indices 
 ``preprocessor`` is points by index.
 
 :func:`~convexmetric.held_out` says what a metric is good for, and :class:`~convexmetric.WeightSearch` chooses the
-weight of an estimator. :class:`~convexmetric.RetrievalAdapter` learns a linear map from judged queries, chooses its
-weight, and tests it.
+weight of an estimator.
 """
 
 from convexmetric.estimators.cross_modal import CrossModalMetric
@@ -26,15 +25,12 @@ from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
 from convexmetric.estimators.relative_comparisons import RelativeComparisonMetric
 from convexmetric.estimators.weight_search import WeightPath, WeightSearch
-from convexmetric.retrieval.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
 
 __all__ = [
     "LMNN",
     "MLR",
-    "AdapterPath",
     "CrossModalMetric",
     "HeldOut",
-    "HeldOutQueries",
     "LargeMargin",
     "LearnedDistance",
     "NeighborMetric",
@@ -43,7 +39,6 @@ __all__ = [
     "PairedScores",
     "RandomProjectionMetric",
     "RelativeComparisonMetric",
-    "RetrievalAdapter",
     "WeightPath",
     "WeightSearch",
     "held_out",

@@ -23,8 +23,8 @@ from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
 from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
+from convexmetric.imports import room
 from convexmetric.problem import MetricProblem
-from convexmetric.shards.backends import picklable
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
 
@@ -74,8 +74,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def __getstate__(self) -> Any:
         """Drop what cannot go to a file: of a live backend the address of a cluster stays, of an executor nothing."""
         state = dict(super().__getstate__())
-        if "backend" in state:
-            state["backend"] = picklable(self.backend)
+        if state.get("backend") is not None:
+            state["backend"] = room("shards.backends").picklable(self.backend)
         return state
 
     def __sklearn_clone__(self) -> Any:

@@ -1,6 +1,7 @@
 """Scores on held-out points: rankings, curves of retrieval, pairs that are similar or not."""
 
 from convexmetric.evaluation.distances import listed_squared_distances, squared_distances, verdicts
+from convexmetric.evaluation.operators import SimilarityOperator
 from convexmetric.evaluation.pairs import (
     RocCurve,
     balanced_error,
@@ -20,13 +21,12 @@ from convexmetric.evaluation.rankings import (
     retrieval_scores,
 )
 from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
-from convexmetric.retrieval.runs import RunScores, rank_corpus, score_run
 
 __all__ = [
     "RetrievalCurve",
     "RetrievalScores",
     "RocCurve",
-    "RunScores",
+    "SimilarityOperator",
     "balanced_error",
     "empirical_risk",
     "empirical_risk_from_labels",
@@ -35,12 +35,10 @@ __all__ = [
     "listed_squared_distances",
     "mean_scores",
     "query_scores",
-    "rank_corpus",
     "retrieval_curve",
     "retrieval_scores",
     "roc_area",
     "roc_curve",
-    "score_run",
     "single_prototype_error",
     "squared_distances",
     "verdicts",

@@ -46,16 +46,16 @@ from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
-from convexmetric.imports import cvxpy as cp
+from convexmetric.imports import room
 from convexmetric.measures import Measure, measure_named
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.papers.spanned import SpannedProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
-from convexmetric.retrieval.judged import judged_relevance
 from convexmetric.risks import CutDual, Ranking, RankingRisk
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["RankingProblem"]
 
@@ -312,7 +312,9 @@ class RankingProblem(SpannedProblem):
         for name in ("relevant", "irrelevant"):
             if name in settings:
                 raise InputError(f"{name} follows from qrels; leave it out")
-        judged = judged_relevance(points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined)
+        judged = room("retrieval.judged").judged_relevance(
+            points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
+        )
         if settings.get("query_weights") is not None:
             settings["query_weights"] = _weights_by_row(settings["query_weights"], asked.shape[0])[judged.rows]
         rows: Any = Checked(points), Checked(asked[judged.rows])

@@ -5,8 +5,6 @@ is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture. :func:
 use ``pyplot``, with or without a screen.
 """
 
-from convexmetric.bench.profiles import plot_benchmark, plot_data_profile, plot_performance_profile
-from convexmetric.bench.trails import plot_trails
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
 from convexmetric.plotting.axes import COLOURS, MARKERS, save_picture
 from convexmetric.plotting.embeddings import plot_embedding, plot_mds
@@ -25,21 +23,17 @@ __all__ = [
     "COLOURS",
     "MARKERS",
     "plot_audit",
-    "plot_benchmark",
     "plot_bounds",
-    "plot_data_profile",
     "plot_embedding",
     "plot_gap",
     "plot_mds",
     "plot_path",
-    "plot_performance_profile",
     "plot_precision_recall",
     "plot_query_changes",
     "plot_roc",
     "plot_scale",
     "plot_solution",
     "plot_spectrum",
-    "plot_trails",
     "plot_validation",
     "plot_violated_ranking",
     "plot_weight_path",

@@ -41,12 +41,12 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from convexmetric.arrays import Array
 from scipy.special import stdtrit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import check_count, check_seconds, check_share, checked_weight, not_one_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import PSDCone
 from convexmetric.deadline import Clock
@@ -57,9 +57,9 @@ from convexmetric.measures import MEASURES
 from convexmetric.model_selection import progress_bar
 from convexmetric.notebooks import facts_table
 from convexmetric.papers import RankingProblem
-from convexmetric.retrieval import rank_corpus, score_run
 from convexmetric.retrieval.judged import judged_relevance
 from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
+from convexmetric.retrieval.runs import rank_corpus, score_run
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 

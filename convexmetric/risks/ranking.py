@@ -16,10 +16,10 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.registry import COMPILED
 from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import (
     Cuts,
     Minorant,
@@ -239,8 +239,8 @@ class RankingRisk(QueryRisk):
         positives, negatives = self.rankings.relevance.of(q)
         if len(positives) + len(negatives) > ITEMS_LIMIT:
             raise InputError(
-                f"query {q} ranks {len(positives) + len(negatives)} items, of which there are too many rankings to list (at most "
-                f"{ITEMS_LIMIT} items)"
+                f"query {q} ranks {len(positives) + len(negatives)} items, of which there are too many "
+                f"rankings to list (at most {ITEMS_LIMIT} items)"
             )
         scale = 2.0 / (len(positives) * len(negatives))
         found = []

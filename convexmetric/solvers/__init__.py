@@ -1,16 +1,5 @@
 """Solvers, one algorithm a file; each takes any problem with the structure it needs and knows no paper."""
 
-from convexmetric.approximate import (
-    ApproximateSolver,
-    FactoredDescent,
-    LowRankDescent,
-    ProjectedSubgradient,
-    RandomisedSolver,
-    StochasticBatch,
-    StochasticFactors,
-    StochasticLowRank,
-    StochasticTriplets,
-)
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
@@ -26,7 +15,6 @@ from convexmetric.solvers.solving import SOLVERS, solve
 __all__ = [
     "CONIC_SOLVERS",
     "SOLVERS",
-    "ApproximateSolver",
     "AugmentedLagrangian",
     "ColumnGeneration",
     "Conic",
@@ -35,25 +23,17 @@ __all__ = [
     "DualNewton",
     "Exact",
     "Explanation",
-    "FactoredDescent",
     "FactoredLagrangian",
     "InteriorPoint",
-    "LowRankDescent",
     "LowRankNewton",
     "Monitor",
-    "ProjectedSubgradient",
     "ProximalGradient",
-    "RandomisedSolver",
     "SampledCuttingPlanes",
     "SemismoothNewton",
     "SmoothedLowRank",
     "SmoothedNewton",
     "Solver",
     "Step",
-    "StochasticBatch",
-    "StochasticFactors",
-    "StochasticLowRank",
-    "StochasticTriplets",
     "explain",
     "solve",
     "solve_path",

@@ -8,20 +8,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.approximate import (
-    FactoredDescent,
-    LowRankDescent,
-    ProjectedSubgradient,
-    StochasticBatch,
-    StochasticFactors,
-    StochasticLowRank,
-    StochasticTriplets,
-)
 from convexmetric.arguments import check_count, check_positive_number, check_seconds, is_real, not_one_of
 from convexmetric.arrays import Array
 from convexmetric.certificates.certificate import close_enough
@@ -33,11 +24,11 @@ from convexmetric.errors import (
     SolverError,
     UnsupportedProblemError,
 )
+from convexmetric.imports import room
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Reason, tangent_dual
-from convexmetric.shards.distribute import spread
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.costs import costs_of, legs_within, long_solve
@@ -59,6 +50,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SOLVERS", "solve"]
 
+
+def _approximate(name: str) -> Solver:
+    """A solver of the room of approximate ones."""
+    return cast(Solver, getattr(room("approximate"), name)())
+
+
 #: Solvers by the name a user types.
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
@@ -76,13 +73,13 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "sampled-cutting-planes": SampledCuttingPlanes,
     "cutting-planes": CuttingPlanes,
     "cutting-planes-plain": CuttingPlanes.plain,
-    "low-rank-descent": LowRankDescent,
-    "factored-descent": FactoredDescent,
-    "subgradient": ProjectedSubgradient,
-    "stochastic-batch": StochasticBatch,
-    "stochastic-factors": StochasticFactors,
-    "stochastic-low-rank": StochasticLowRank,
-    "stochastic-triplets": StochasticTriplets,
+    "low-rank-descent": partial(_approximate, "LowRankDescent"),
+    "factored-descent": partial(_approximate, "FactoredDescent"),
+    "subgradient": partial(_approximate, "ProjectedSubgradient"),
+    "stochastic-batch": partial(_approximate, "StochasticBatch"),
+    "stochastic-factors": partial(_approximate, "StochasticFactors"),
+    "stochastic-low-rank": partial(_approximate, "StochasticLowRank"),
+    "stochastic-triplets": partial(_approximate, "StochasticTriplets"),
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
 
@@ -231,7 +228,7 @@ def solve(
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
-        with spread(problem, backend) as there:
+        with room("shards.distribute").spread(problem, backend) as there:
             limits = {"max_iter": max_iter, "max_seconds": max_seconds, "max_memory": max_memory}
             others = {"callback": callback, "checkpoint": checkpoint, "atol": atol, "start": start}
             found = solve(there, tol, solver, progress=progress, **limits, **others)  # type: ignore[arg-type]

@@ -1,6 +1,5 @@
-"""Operators that say which points are similar (paper 4), bounds on their risk, and a choice among them."""
+"""Learning theory of paper 4: bounds on the risk of operators, a choice among them, and hyperbolic PCA."""
 
-from convexmetric.evaluation.operators import SimilarityOperator
 from convexmetric.theory.hyperbolic import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
 from convexmetric.theory.risk_bounds import (
     RiskBound,
@@ -17,7 +16,6 @@ __all__ = [
     "OperatorChoice",
     "PairSample",
     "RiskBound",
-    "SimilarityOperator",
     "affine_risk_bound",
     "affine_risk_bound_from_labels",
     "choose_operator",

@@ -9,7 +9,8 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 from scipy.ndimage import rotate
 
-from convexmetric.datasets import list_datasets, load, preprocess, printed, sha256
+from convexmetric.bench.readers import printed
+from convexmetric.datasets import list_datasets, load, preprocess, sha256
 
 SETS = {
     "rotated-letters": (20, 100, "7b40645fd90d"),

@@ -17,7 +17,7 @@ from convexmetric.bench import (
     plot_performance_profile,
     solve_times,
 )
-from convexmetric.cli.reports import benchmark_markdown, benchmark_table, run_record
+from convexmetric.bench.reports import benchmark_markdown, benchmark_table, run_record
 from convexmetric.errors import InputError
 
 INF = math.inf

@@ -8,7 +8,7 @@ import pytest
 from extensions import TRIPLETS, X, separable
 
 import convexmetric as cm
-from convexmetric.certificates import contracts
+from convexmetric.checks import problem as checks
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import PSDCone
 from convexmetric.errors import ContractError
@@ -179,13 +179,13 @@ def test_bounds_are_wrong_by_more_than_rounding(random_state):
 
 
 def test_few_programs_are_solved_where_each_is_long(monkeypatch):
-    solved, minimised = [], contracts._minimised
-    monkeypatch.setattr(contracts, "_minimised", lambda stated: (solved.append(stated), minimised(stated))[1])
+    solved, minimised = [], checks._minimised
+    monkeypatch.setattr(checks, "_minimised", lambda stated: (solved.append(stated), minimised(stated))[1])
     wine = cm.datasets.load("wine")
     points = cm.datasets.preprocess(wine.X, ["zscore"])
     cm.check_problem(cm.InformationTheoreticProblem.from_labels(points, wine.y, 400, random_state=0))
     # 13 features have 91 coordinates, and statements add a few.
-    assert 1 <= len(solved) <= contracts.SEARCHES_OF_ONE // 91 + 5
+    assert 1 <= len(solved) <= checks.SEARCHES_OF_ONE // 91 + 5
     solved.clear()
     cm.check_problem(separable(regularizer=EntrywiseL1(0.1, LogDet(CONE.identity()))))
     assert len(solved) >= 40

@@ -6,14 +6,15 @@ from dataclasses import fields, is_dataclass, replace
 import pytest
 
 import convexmetric as cm
-from convexmetric import solvers
+from convexmetric import approximate, solvers
 
-NAMES = ("approximate", "cuts", "hinges", "listed", "pairs", "smooth")
-FAMILIES = tuple(f"convexmetric.solvers.{name}." for name in NAMES)
-CLASSES = [getattr(solvers, name) for name in solvers.__all__ if isinstance(getattr(solvers, name), type)]
+NAMES = ("cuts", "explicit", "pair_losses", "pairwise", "smooth")
+FAMILIES = (*(f"convexmetric.solvers.{name}." for name in NAMES), "convexmetric.approximate.")
+NAMED = [getattr(module, name) for module in (solvers, approximate) for name in module.__all__]
+CLASSES = [kind for kind in NAMED if isinstance(kind, type)]
 SOLVERS = [kind for kind in CLASSES if issubclass(kind, solvers.Solver) and kind.__module__.startswith(FAMILIES)]
 #: Their settings are described with those of the solvers that they are bases of, or derived from.
-OTHERS = (solvers.ApproximateSolver, solvers.RandomisedSolver)
+OTHERS = (approximate.ApproximateSolver, approximate.RandomisedSolver)
 KINDS = [kind for kind in SOLVERS if kind not in OTHERS and fields(kind)]
 #: What is wrong for a setting of this type.
 WRONG = {

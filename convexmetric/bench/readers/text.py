@@ -16,10 +16,8 @@ from convexmetric.datasets.dataset import Dataset
 from convexmetric.datasets.reading import locate
 from convexmetric.errors import InputError
 from convexmetric.files import read_arrays, read_lines, read_mat, read_tar_xz
-from convexmetric.retrieval.judgements import Qrels
-from convexmetric.retrieval.reading import read_qrels
 
-__all__ = ["read_cranfield", "read_crossmodal", "read_webkb_cmu"]
+__all__ = ["read_crossmodal", "read_webkb_cmu"]
 
 _WEBKB = "WebKB, the CMU World Wide Knowledge Base (Craven et al. 1998)"
 _TOPICS = ("course", "faculty", "project", "student")
@@ -171,45 +169,3 @@ def read_crossmodal(folder: Path | None) -> Dataset:
             "image_id": np.array([row[1] for row in rows]),
         },
     )
-
-
-def read_cranfield(folder: Path | None) -> Dataset:
-    """Read the Cranfield collection from the files ``cran.all.1400``, ``cran.qry`` and ``cranqrel`` in ``cranfield/``.
-
-    X holds counts of the words of abstracts with title, authors and source, without the English stop words of
-    scikit-learn: see its ``TfidfTransformer``. Abstract 471 is empty.
-
-    Extras: ``queries`` (counts of the same words in the 225 questions), ``qrels`` (every judged pair, of degree 1, by
-    rows of both, from 0), ``codes`` (int64, of each pair: 1, complete answer, to 4, minimal interest; -1 for the
-    document that the question was written from), ``texts`` and ``questions`` (tuples), ``vocab``.
-    """
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    texts, questions = (_smart(locate(folder, f"cranfield/{name}")) for name in ("cran.all.1400", "cran.qry"))
-    words = CountVectorizer(stop_words="english", dtype=np.float64).fit(texts)
-    # Questions are judged by their place, whatever number the file gives them.
-    judged = read_qrels(locate(folder, "cranfield/cranqrel"))
-    pairs = ((judged.queries, judged.query), (judged.documents, judged.document))
-    rows = [np.array(names, dtype=np.int64)[code] - 1 for names, code in pairs]
-    return Dataset(
-        "cranfield",
-        csr_array(words.transform(texts)),
-        None,
-        (),
-        "Cranfield collection (Cleverdon 1967): words of 1400 abstracts on aerodynamics, 225 questions, and which "
-        "abstracts answer them.",
-        {
-            "queries": csr_array(words.transform(questions)),
-            "qrels": Qrels.from_lists(rows[0].tolist(), rows[1].tolist(), [1] * len(judged)),
-            "codes": judged.degree,
-            "texts": tuple(texts),
-            "questions": tuple(questions),
-            "vocab": words.get_feature_names_out(),
-        },
-    )
-
-
-def _smart(path: Path) -> list[str]:
-    """The texts of a file of the SMART system, without the names of their fields."""
-    entries = re.split(r"^\.I ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.MULTILINE) for entry in entries]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CertificateError", "NotProven", "demand", "refusals", "show"]
+__all__ = ["CertificateError", "NotProven", "refusals", "require_proven", "require_valid"]
 
 
 class CertificateError(Exception):

@@ -203,7 +203,7 @@ class CuttingPlanes(Solver):
             solved = True
             pool.weigh(outcome.a, ALIVE_SHARE)
             sums, lower = pool.says(outcome)
-            improved = monitor.dual(lower, pool.minorant(), sums)
+            improved = monitor.dual(lower, pool.dual_point(), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             # Parts whose values are not known: a shard was lost. It may be back in the next pass, but not for ever.

@@ -1,0 +1,112 @@
+"""The commands ``convexmetric list`` and ``convexmetric bench``."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from convexmetric.bench.benchmarking import RUNS_FILE, benchmark
+from convexmetric.bench.library import list_problems, load_instance
+from convexmetric.bench.records import Run, read_runs
+from convexmetric.bench.reports import (
+    benchmark_markdown,
+    benchmark_table,
+    instance_record,
+    instances_table,
+    run_record,
+)
+from convexmetric.cli.app import (
+    AsJson,
+    Quiet,
+    app,
+    complete_name,
+    complete_solver,
+    console,
+    interruptible,
+    print_json,
+    say,
+)
+from convexmetric.errors import InputError
+from convexmetric.files import all_or_nothing
+
+__all__: list[str] = []
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """List the instances, with certified bounds on their optimal values."""
+    instances = [load_instance(name) for name in list_problems()]
+    if as_json:
+        print_json([instance_record(instance) for instance in instances])
+    else:
+        console().print(instances_table(instances))
+
+
+@app.command()
+def bench(
+    solver: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A solver's name, or module:attribute for one of your own, whose code is imported and run. Repeat for "
+            "several. Default: exact.",
+            autocompletion=complete_solver,
+        ),
+    ] = None,
+    instances: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Names of instances, or patterns such as 'ranking-*-wine-*'. Repeat for several. Default: quick ones.",
+            autocompletion=complete_name,
+        ),
+    ] = None,
+    tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
+    max_seconds: Annotated[float, typer.Option(help="Limit on the wall time of a run.")] = 60.0,
+    jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of each run.")] = 1,
+    output: Annotated[
+        Path, typer.Option(help="Folder of runs.csv, table.md and profile.png; runs in it are not made again.")
+    ] = Path("convexmetric-bench"),
+    plot_only: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="CSV", help="Run nothing: table and picture of this file. Repeat to merge several."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run solvers on instances, each run in a process of its own, and draw performance profiles.
+
+    Results are kept as soon as they are known: after Ctrl-C the same command goes on where it stopped.
+    """
+    if plot_only:
+        runs = read_runs(*plot_only)
+        runs = [run for run in runs if not solver or run.solver in solver]
+        runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
+        _write_benchmark(runs, tol, output, as_json)
+        return
+    with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
+        runs = benchmark(solver or ["exact"], instances, tol, max_seconds, jobs, threads, output, progress=not quiet)
+    _write_benchmark(runs, tol, output, as_json)
+
+
+def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -> None:
+    from convexmetric.bench.profiles import plot_benchmark
+    from convexmetric.plotting import save_picture
+
+    table, picture = folder / "table.md", folder / "profile.png"
+    figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {table}: {error.strerror or error}") from error
+    with all_or_nothing(table) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+    save_picture(figure, picture)
+    if as_json:
+        print_json([run_record(run) for run in runs])
+    else:
+        console().print(benchmark_table(runs))
+    say(f"table: {table}\npicture: {picture}")

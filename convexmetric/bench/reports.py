@@ -1,0 +1,138 @@
+"""Instances, runs and trails as tables for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from convexmetric.bench.library import Instance
+from convexmetric.bench.records import GAPS, STATUSES, Run, solve_times
+from convexmetric.bench.traces import AuditTrail
+from convexmetric.cli.reports import digits, facts, finite
+from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
+
+__all__ = [
+    "benchmark_markdown",
+    "benchmark_table",
+    "instance_record",
+    "instances_table",
+    "run_record",
+    "trail_record",
+    "trail_table",
+]
+
+
+def trail_record(name: str, file: str, trail: AuditTrail) -> dict[str, Any]:
+    """What ``audit --iterates --json`` prints; numbers that are not finite become null."""
+    return {
+        "name": name,
+        "file": file,
+        "lower_bound": finite(trail.lower_bound),
+        "reference_gap": finite(trail.reference_gap),
+        "error": trail.error,
+        "seconds": [finite(value) for value in trail.seconds],
+        trail.unit: [finite(value) for value in trail.passes],
+        "objectives": [finite(value) for value in trail.objectives],
+        "suboptimality": [finite(value) for value in trail.suboptimality],
+        "violations": [finite(value) for value in trail.violations],
+    }
+
+
+def trail_table(trail: AuditTrail) -> Table:
+    """First and last iterate, the best one, and when it first came within some distances of the optimum."""
+    table = facts()
+    for name, value in trail.rows():
+        table.add_row(name, value)
+    return table
+
+
+def instance_record(instance: Instance) -> dict[str, Any]:
+    """What ``list --json`` prints of one instance."""
+    return {
+        "name": instance.name,
+        "title": instance.title,
+        "method": instance.method,
+        "data": instance.data["set"],
+        "lower_bound": instance.lower_bound,
+        "upper_bound": instance.upper_bound,
+        "grade": instance.grade,
+        "needs_data_folder": instance.needs_data_folder,
+    }
+
+
+def instances_table(instances: list[Instance]) -> Table:
+    """All instances with their certified bounds; a star marks data that do not come with the package."""
+    starred = any(instance.needs_data_folder for instance in instances)
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        caption=f"* from the data folder ({ENVIRONMENT_VARIABLE}) or, for UCI sets, the network" if starred else None,
+        caption_justify="left",
+    )
+    # In a narrow terminal names fold; digits stay together.
+    table.add_column("name", overflow="fold")
+    table.add_column("method", overflow="fold")
+    table.add_column("data", overflow="fold")
+    table.add_column("lower bound", justify="right", no_wrap=True)
+    table.add_column("upper bound", justify="right", no_wrap=True)
+    table.add_column("grade", no_wrap=True)
+    for instance in instances:
+        table.add_row(
+            instance.name,
+            instance.method,
+            instance.data["set"] + (" *" if instance.needs_data_folder else ""),
+            digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
+            digits(instance.upper_bound, instance.gap, ROUND_CEILING),
+            instance.grade,
+        )
+    return table
+
+
+def run_record(run: Run) -> dict[str, Any]:
+    """What ``bench --json`` prints of one run; numbers that are not finite become null."""
+    record = asdict(run)
+    record["reached"] = {f"{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
+    record["reached"] = {gap: finite(seconds) for gap, seconds in record["reached"].items()}
+    return {name: finite(value) if isinstance(value, float) else value for name, value in record.items()}
+
+
+def benchmark_table(runs: Sequence[Run]) -> Table:
+    """How many runs of each solver ended how, the seconds of those that are optimal, and the largest memory."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("solver", overflow="fold")
+    for name in (*STATUSES, "median seconds", "peak MB"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for solver in dict.fromkeys(run.solver for run in runs):
+        own = [run for run in runs if run.solver == solver]
+        seconds = [run.seconds for run in own if run.status == "optimal"]
+        counts = [str(sum(run.status == status for run in own) or "-") for status in STATUSES]
+        median = f"{np.median(seconds):.3g}" if seconds else "-"
+        table.add_row(solver, *counts, median, f"{max(run.peak_mb for run in own):.0f}")
+    return table
+
+
+def benchmark_markdown(runs: Sequence[Run], tol: float | None = None) -> str:
+    """Seconds of each solver to a relative gap, instance by instance, as a Markdown table.
+
+    Where the gap was not reached stands how the run ended, with the gap that was.
+    """
+    times = solve_times(runs, tol)
+    lines = [f"| instance | {' | '.join(times.solvers)} |", f"| --- |{' ---: |' * len(times.solvers)}"]
+    for name, row in zip(times.instances, times.seconds, strict=True):
+        cells = []
+        for solver, seconds in zip(times.solvers, row, strict=True):
+            run = times.runs[name, solver]
+            if np.isfinite(seconds):
+                cells.append(f"{seconds:.2g}" if seconds < 10.0 else f"{seconds:.1f}")
+            elif run.status == "unsupported":
+                cells.append("-")
+            else:
+                cells.append(run.status + (f" ({run.gap:.0e})" if run.gap < 1.0 else ""))
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

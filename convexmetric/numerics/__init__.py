@@ -1,0 +1,1 @@
+"""Threads, compiled loops and searches: what every layer computes with."""

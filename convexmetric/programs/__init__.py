@@ -1,0 +1,1 @@
+"""Programs in CVXPY: its late import, and what ``to_cvxpy`` returns."""

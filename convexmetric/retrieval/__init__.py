@@ -1,0 +1,33 @@
+"""Judged queries in, a certified linear adapter out: judgements, runs, adapters and their exports."""
+
+from typing import TYPE_CHECKING
+
+from convexmetric.imports import late
+from convexmetric.retrieval import export
+from convexmetric.retrieval.judgements import Qrels, RetrievalRun
+from convexmetric.retrieval.reading import BeirFolder, read_beir, read_letor, read_qrels, read_run
+from convexmetric.retrieval.runs import RunScores, rank_corpus, score_run
+
+if TYPE_CHECKING:
+    from convexmetric.retrieval.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
+
+__all__ = [
+    "AdapterPath",
+    "BeirFolder",
+    "HeldOutQueries",
+    "Qrels",
+    "RetrievalAdapter",
+    "RetrievalRun",
+    "RunScores",
+    "export",
+    "rank_corpus",
+    "read_beir",
+    "read_letor",
+    "read_qrels",
+    "read_run",
+    "score_run",
+]
+
+# scikit-learn takes longer to import than all else.
+if not TYPE_CHECKING:
+    __getattr__ = late(__name__, dict.fromkeys(("AdapterPath", "HeldOutQueries", "RetrievalAdapter"), "adapter"))

@@ -18,7 +18,7 @@ from convexmetric.bench.reports import (
     instances_table,
     run_record,
 )
-from convexmetric.cli.app import (
+from convexmetric.cli.shared import (
     AsJson,
     Quiet,
     app,

@@ -26,23 +26,6 @@ from convexmetric.audits import audit as audit_metric
 from convexmetric.certificates import CertificateError, verify_instance, write_certificate
 from convexmetric.certificates import verify as verify_files
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
-from convexmetric.cli.app import (
-    INTERRUPTED,
-    NOT_CERTIFIED,
-    WRONG_INPUT,
-    AsJson,
-    Quiet,
-    app,
-    check_picture_path,
-    check_report_path,
-    complete_name,
-    complete_solver,
-    console,
-    interruptible,
-    noted,
-    print_json,
-    say,
-)
 from convexmetric.cli.fitting import (
     DEFAULT_METHOD,
     KEEP_LONE,
@@ -66,6 +49,23 @@ from convexmetric.cli.reports import (
     solution_table,
     verdict_record,
     worst_table,
+)
+from convexmetric.cli.shared import (
+    INTERRUPTED,
+    NOT_CERTIFIED,
+    WRONG_INPUT,
+    AsJson,
+    Quiet,
+    app,
+    check_picture_path,
+    check_report_path,
+    complete_name,
+    complete_solver,
+    console,
+    interruptible,
+    noted,
+    print_json,
+    say,
 )
 from convexmetric.datasets import Dataset, flattened, read_csv, read_table
 from convexmetric.deadline import Clock

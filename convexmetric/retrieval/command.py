@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 
 from convexmetric.arguments import not_one_of
-from convexmetric.cli.app import (
+from convexmetric.cli.reports import figures_table, solution_table
+from convexmetric.cli.shared import (
     INTERRUPTED,
     NOT_CERTIFIED,
     AsJson,
@@ -24,7 +25,6 @@ from convexmetric.cli.app import (
     print_json,
     say,
 )
-from convexmetric.cli.reports import figures_table, solution_table
 from convexmetric.errors import InputError
 from convexmetric.files import check_solution_path
 from convexmetric.retrieval.collections import adapt as adapt_vectors

@@ -631,7 +631,7 @@ def test_an_interrupted_bench_says_how_to_go_on(command, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("convexmetric.cli.commands.benchmark", interrupted)
+    monkeypatch.setattr("convexmetric.bench.command.benchmark", interrupted)
     code, _, err = command("bench", "--output", tmp_path)
     assert code == 130
     assert "goes on from there" in err

@@ -1,11 +1,13 @@
 """Two checkouts of the package on instances of the library, side by side in one run.
 
 python benchmarks/compare_checkouts.py OTHER [--instances 'ranking-*'] [--tol 1e-6] [--limit 60] [--repeat 1]
+    [--clock processor] [--json FILE]
 
 OTHER is a folder with another version of the package, such as a `git worktree` of an earlier commit. Every instance is
 solved by both, one after the other in a process of its own; compiled loops are warmed up by a first solve that does not
 count. The table shows what each version certified, its rounding where it says so, and seconds; the last lines are the
-geometric mean and the worst of the ratios of seconds, this one over OTHER.
+geometric mean and the worst of the ratios of seconds, this one over OTHER. On a busy machine take seconds of the
+processor, with one thread. OTHER may be laid out otherwise: only public names of the root are called.
 """
 
 import argparse
@@ -28,13 +30,14 @@ RUN = """
 import json, sys, time, warnings
 import convexmetric as cm
 name, tol, limit, repeat = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+clock = time.process_time if sys.argv[5] == "processor" else time.perf_counter
 warnings.simplefilter("ignore")
 problem = cm.load_problem(name)
 best = None
 for attempt in range(repeat + 1):
-    start = time.perf_counter()
+    start = clock()
     solution = cm.solve(problem, tol=tol, max_seconds=limit)
-    taken = time.perf_counter() - start
+    taken = clock() - start
     if attempt and (best is None or taken < best):
         best = taken
     if taken > 0.5 * limit:
@@ -51,8 +54,9 @@ print(json.dumps({
 
 def solved(root, name, arguments):
     """What the package in a folder makes of an instance; None if it fails."""
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    command = [sys.executable, "-c", RUN, name, str(arguments.tol), str(arguments.limit), str(arguments.repeat)]
+    environment = {**os.environ, "PYTHONPATH": str(root), "NUMBA_NUM_THREADS": str(arguments.threads)}
+    given = name, arguments.tol, arguments.limit, arguments.repeat, arguments.clock
+    command = [sys.executable, "-c", RUN, *map(str, given)]
     # Python looks in the current folder first.
     done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True)
     if done.returncode:
@@ -68,9 +72,17 @@ def main():
     parser.add_argument("--tol", type=float, default=1e-6)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a solve (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="solves after the first, of which the fastest counts")
-    parser.add_argument("--json", type=Path, help="append every result to this file, and skip what is in it")
+    parser.add_argument(
+        "--clock", choices=["wall", "processor"], default="wall", help="what counts seconds (default %(default)s)"
+    )
+    parser.add_argument(
+        "--json", type=Path, help="append every result to this file, and skip what it has by the same options"
+    )
     add_threads_option(parser)
     arguments = parser.parse_args()
+    other = arguments.other.resolve()
+    if not (other / "convexmetric").is_dir():
+        parser.error(f"{other} has no folder convexmetric")
     try:
         names = chosen_instances(arguments.instances)
     except InputError as error:
@@ -78,14 +90,17 @@ def main():
     limit_threads(arguments.threads)
     print(surroundings(), flush=True)
 
+    asked = {key: getattr(arguments, key) for key in ("tol", "limit", "repeat", "clock", "threads")}
+    asked |= {"folder": str(other)}
     known = {}
     if arguments.json is not None and arguments.json.exists():
-        known = {row["name"]: row for row in map(json.loads, arguments.json.read_text().splitlines())}
+        lines = map(json.loads, arguments.json.read_text().splitlines())
+        known = {row["name"]: row for row in lines if row.get("asked") == asked}
     rows, ratios = [], {}
     for name in names:
         found = known.get(name)
         if found is None:
-            found = {"name": name, "other": solved(arguments.other, name, arguments)}
+            found = {"name": name, "asked": asked, "other": solved(other, name, arguments)}
             found["here"] = solved(HERE, name, arguments)
             if arguments.json is not None:
                 with arguments.json.open("a") as file:

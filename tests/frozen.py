@@ -1,17 +1,22 @@
-"""A third of the instance library, solved and recorded: what test_frozen.py holds later versions against.
+"""The instance library, solved and recorded: what test_frozen.py holds later versions against.
 
-python tests/frozen.py --record [NAME ...]    solve these, or all, and write what comes into frozen.json
-python tests/frozen.py [NAME ...]             solve them and print what differs from the file, and by how much
+python tests/frozen.py --record [PATTERN ...]    solve these, or all, and write what comes into frozen.json
+python tests/frozen.py [PATTERN ...]             solve them and print what differs from the file, and by how much
+python tests/frozen.py --short                   the same for those that the ordinary suite solves
 
 With one thread (OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1) and CONVEXMETRIC_DATA. Record anew only
 what a change was meant to change, and commit the numbers together with it. The recorded seconds only say which solves
-are slow, loading of compiled loops included; benchmarks/compare_checkouts.py compares seconds, in one run.
+are slow, loading of compiled loops included; benchmarks/compare_checkouts.py compares seconds, in one run. The file has
+null for an instance whose solve was given up at the limit (--limit, seconds of the processor): nothing is held against
+it, and --record with its name and a higher limit tries again.
 """
 
 import argparse
 import json
+import signal
 import time
 import warnings
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,105 +24,108 @@ import convexmetric as cm
 
 FILE = Path(__file__).with_name("frozen.json")
 
-#: Every method, statement and finishing solver of the library (a test says so); quick ones where there is a choice, and
-#: of every family the easy and the hard weights.
-NAMES = (
-    "blocks-budget-root-wine",
-    "blocks-constant-wine",
-    "blocks-itakura-saito-wine",
-    "blocks-itml-breast-cancer-diagonal",
-    "blocks-l1-logdet-iris",
-    "blocks-log-wine",
-    "blocks-logistic-breast-cancer",
-    "blocks-prior-auc-wine",
-    "blocks-prior-identity-triplets-wine",
-    "blocks-distance-wine",
-    "blocks-sum-rankings-pairs-wine",
-    "blocks-trace-distance-wine",
-    "blocks-two-groups-wine",
-    "blocks-zero-wine",
-    "cross-modal-wikipedia-image-text-a86-b7.1",
-    "cross-modal-wikipedia-text-image-a86-b7.1",
-    "cross-modal-wikipedia-text-image-centre-a3000-b1",
-    "large-margin-breast-cancer-diagonal",
-    "large-margin-wine",
-    "large-margin-wine-diagonal",
-    "pairs-breast-cancer-2000-rbf",
-    "pairs-breast-cancer-2000-trace-margins",
-    "pairs-digits-2000",
-    "pairs-digits-4000-trace",
-    "pairs-wine-1000",
-    "pairs-wine-1000-margins",
-    "pairs-wine-1000-rbf",
-    "pairs-wine-all",
-    "pairs-wine-all-trace-margins",
-    "pairs-wine-all-unbalanced",
-    "ranking-auc-balance-scale-c100",
-    "ranking-auc-breast-cancer-c100",
-    "ranking-auc-breast-cancer-c100-frobenius",
-    "ranking-auc-wine-c1",
-    "ranking-auc-wine-c100-diagonal",
-    "ranking-auc-wine-c100-frobenius",
-    "ranking-auc-wine-c10000",
-    "ranking-err-wine-c100",
-    "ranking-knn-balance-scale-c1",
-    "ranking-knn-breast-cancer-c100",
-    "ranking-knn-wine-c100",
-    "ranking-map-breast-cancer-c1",
-    "ranking-map-breast-cancer-c100-diagonal",
-    "ranking-map-ionosphere-c1",
-    "ranking-map-wine-c100",
-    "ranking-map-wine-c100-frobenius",
-    "ranking-map-wine-c10000",
-    "ranking-mrr-balance-scale-c1",
-    "ranking-mrr-breast-cancer-c100",
-    "ranking-mrr-wine-c100",
-    "ranking-ndcg-breast-cancer-c100",
-    "ranking-ndcg-ionosphere-c100",
-    "ranking-ndcg-wine-c100",
-    "ranking-ndcg-log2-wine-c100",
-    "ranking-precision-breast-cancer-c10000",
-    "ranking-precision-ionosphere-c1",
-    "ranking-precision-wine-c100",
-    "relative-digits-2000",
-    "relative-digits-5000",
-    "relative-webkb-university-2000",
-    "relative-wine-1000",
-    "relative-wine-1000-rbf",
-    "relative-wine-hard",
-    "relative-wine-hard-rbf",
-    "triplets-breast-cancer-10x10-1e-4",
-    "triplets-breast-cancer-10x10-diagonal-1e-2",
-    "triplets-cora-g-gaussian-300-1e-2",
-    "triplets-digits-10x10-1e-3",
-    "triplets-digits-20x20-1e-2",
-    "triplets-webkb-linqs-d-1e-2",
-    "triplets-wine-10x10-1e-2",
-    "triplets-wine-10x10-1e-4",
-    "triplets-wine-10x10-intra-1e-2",
-)
-
 #: Iterations may grow by so much, and by so many: other versions of BLAS round otherwise, which takes a step more or
 #: less where there are few, and other turns where there are many.
 ITERATIONS_FACTOR, ITERATIONS_MORE = 1.25, 2
-#: Seconds of the processor that the solves of the ordinary suite may take each; others are slow.
-QUICK_SECONDS = 2.0
+#: Seconds of the processor after which a solve that is to be recorded is given up.
+LIMIT_SECONDS = 60.0
+#: Seconds of the processor, by the records, that the ordinary suite may take for all its solves.
+SHORT_SECONDS = 38.0
+#: Parameters of which every value counts for the kind of an instance, and those of which it counts that they are there.
+VALUES, PRESENT = ("measure", "regularizer", "norm", "kernel", "diagonal"), ("margins", "intra", "inter", "beta")
 
 
-def solved(name):
-    """What a record has, from a solve made now at the tolerance that the file's bounds were asked for."""
+class TooLong(BaseException):
+    """The processor was used for longer than allowed; no ``Exception``, which a solver might take for its own."""
+
+
+@contextmanager
+def processor_limit(seconds):
+    """Raise :class:`TooLong` after so many seconds of the processor; None for no limit.
+
+    Again every second, as what is raised within a callback from C is only printed.
+    """
+
+    def stop(*_):
+        raise TooLong
+
+    if seconds is None:
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def classes(table):
+    """All classes that the tables of a composed problem name, and its other keys."""
+    below = [one for value in table.values() for one in (value if isinstance(value, list) else [value])]
+    own = {table["class"]} if "class" in table else {*table}
+    return own.union(*(classes(one) for one in below if isinstance(one, dict)))
+
+
+def kinds(instance):
+    """What an instance is about but for its data and weights, method by method; and the solver that certified it."""
+    said = instance.parameters
+    if instance.method == "blocks":
+        return {("blocks", name) for name in classes(said)} | {("solver", instance.how["solver"])}
+    about = [(key, said[key]) for key in VALUES if key in said] + [(key, True) for key in PRESENT if key in said]
+    formed = {**(instance.triplets or {}), **(instance.pairs or {})}
+    about += [(key, formed[key]) for key in ("graph", "all", "balanced") if key in formed]
+    about += [("queries", instance.modalities["queries"])] if instance.modalities else []
+    about += [("projection", instance.projection["kind"])] if instance.projection else []
+    about += [("hard margins", True)] if said.get("C") == float("inf") else []
+    return {(instance.method, *pair) for pair in [("any", True), *about]} | {("solver", instance.how["solver"])}
+
+
+def short(records):
+    """Names for the ordinary suite: the quickest instance of every kind, then the quickest others while there is time.
+
+    Kinds are taken by the seconds of their quickest instance, so that one that has several stands for all of them.
+    """
+    seconds = {name: record["seconds"] for name, record in records.items() if record is not None}
+    quickest, covered, chosen = sorted(seconds, key=seconds.__getitem__), set(), []
+    for name in quickest:
+        found = kinds(cm.bench.load_instance(name))
+        if not found <= covered:
+            covered |= found
+            chosen.append(name)
+    left = SHORT_SECONDS - sum(seconds[name] for name in chosen)
+    for name in (name for name in quickest if name not in chosen):
+        left -= seconds[name]
+        if left < 0.0:
+            break
+        chosen.append(name)
+    return sorted(chosen)
+
+
+def solved(name, limit=None):
+    """What a record has, from a solve made now at the tolerance that the file's bounds were asked for.
+
+    None if it takes longer than ``limit`` seconds of the processor.
+    """
     instance = cm.bench.load_instance(name)
     problem, start = instance.problem(), time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cm.errors.GapWarning)
-        solution = cm.solve(problem, tol=instance.how["tol"])
+    try:
+        with warnings.catch_warnings(), processor_limit(limit):
+            warnings.simplefilter("ignore", cm.errors.GapWarning)
+            solution = cm.solve(problem, tol=instance.how["tol"])
+    except TooLong:
+        return None
+    seconds = time.process_time() - start
+    if limit is not None and seconds > limit:
+        return None
     return {
         "lower": solution.lower_bound,
         "upper": solution.upper_bound,
         "status": solution.status,
         "iterations": solution.iterations,
         "solver": solution.solver,
-        "seconds": round(time.process_time() - start, 3),
+        "seconds": round(seconds, 3),
     }
 
 
@@ -161,27 +169,35 @@ def change(recorded, found):
 
 
 def read():
-    """The records by name."""
+    """The records by name; None for what was not solved in time."""
     return json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of this selection; all if none is named")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of names; all if none is given")
+    parser.add_argument("--short", action="store_true", help="only those that the ordinary suite solves")
     parser.add_argument("--record", action="store_true", help="write what comes into the file")
+    parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="of a solve to record (default %(default)s)")
     arguments = parser.parse_args()
-    if not set(arguments.names) <= set(NAMES):
-        parser.error(f"not in the selection: {', '.join(sorted(set(arguments.names) - set(NAMES)))}")
-    # Records of instances that left the selection go.
-    records = {name: record for name, record in read().items() if name in NAMES} if FILE.exists() else {}
-    for name in arguments.names or NAMES:
-        found = solved(name)
-        print(f"{name}: {found}", flush=True)
+    try:
+        names = cm.bench.chosen_instances(arguments.patterns or ["*"])
+    except cm.errors.InputError as error:
+        parser.error(str(error))
+    # Records of instances that left the library go.
+    library = cm.bench.list_problems()
+    records = {name: record for name, record in read().items() if name in library} if FILE.exists() else {}
+    if arguments.short:
+        names = [name for name in short(records) if name in names]
+    for name in names:
+        if not arguments.record and records.get(name) is None:
+            print(f"{name}: not recorded", flush=True)
+            continue
+        found = solved(name, arguments.limit if arguments.record else None)
+        print(f"{name}: {found or 'not solved in time'}", flush=True)
         if arguments.record:
             records[name] = found
             FILE.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")
-        elif name not in records:
-            print("  not recorded", flush=True)
         else:
             print(differences(name, records[name], found) or f"  {change(records[name], found)}", flush=True)
 

@@ -1,66 +1,59 @@
-"""A third of the instance library is solved as it was recorded: bounds, status, iterations and the last solver.
+"""The instances of the library are solved as they were recorded: bounds, status, iterations and the last solver.
 
-The limits are those of ``frozen.differences``; the numbers come from ``python tests/frozen.py --record``.
+The limits are those of ``frozen.differences``; the numbers come from ``python tests/frozen.py --record``. The ordinary
+suite solves a short selection of every kind, ``frozen.short``, and ``pytest -m slow`` the others.
 """
 
 import re
+import signal
 
 import pytest
-from frozen import NAMES, QUICK_SECONDS, differences, read, solved
+from frozen import differences, kinds, read, short, solved
 
 import convexmetric as cm
 
 RECORDED = read()
-#: Parameters of which every value counts, and those of which it counts that they are there.
-VALUES, PRESENT = ("measure", "regularizer", "norm", "kernel", "diagonal"), ("margins", "intra", "inter", "beta")
+SHORT = short(RECORDED)
 
 
-def classes(table):
-    """All classes that the tables of a composed problem name, and its other keys."""
-    below = [one for value in table.values() for one in (value if isinstance(value, list) else [value])]
-    own = {table["class"]} if "class" in table else {*table}
-    return own.union(*(classes(one) for one in below if isinstance(one, dict)))
+def test_every_instance_is_recorded_or_was_too_long():
+    assert sorted(RECORDED) == cm.bench.list_problems()
+    found = [record for record in RECORDED.values() if record is not None]
+    assert {record["status"] for record in found} == {"optimal"}
+    assert 10 * len(found) > 9 * len(RECORDED)
 
 
-def kinds(instance):
-    """What an instance is about but for its data and weights, method by method; and the solver that certified it."""
-    said = instance.parameters
-    if instance.method == "blocks":
-        return {("blocks", name) for name in classes(said)} | {("solver", instance.how["solver"])}
-    about = [(key, said[key]) for key in VALUES if key in said] + [(key, True) for key in PRESENT if key in said]
-    formed = {**(instance.triplets or {}), **(instance.pairs or {})}
-    about += [(key, formed[key]) for key in ("graph", "all", "balanced") if key in formed]
-    about += [("queries", instance.modalities["queries"])] if instance.modalities else []
-    about += [("projection", instance.projection["kind"])] if instance.projection else []
-    about += [("hard margins", True)] if said.get("C") == float("inf") else []
-    return {(instance.method, *pair) for pair in [("any", True), *about]} | {("solver", instance.how["solver"])}
+def test_the_ordinary_suite_solves_the_quickest_of_every_kind():
+    seconds = {name: record["seconds"] for name, record in RECORDED.items() if record is not None}
+    library = {name: kinds(cm.bench.load_instance(name)) for name in RECORDED}
+    for kind in set().union(*library.values()):
+        assert min((name for name in seconds if kind in library[name]), key=seconds.__getitem__) in SHORT
+    assert sum(seconds[name] for name in SHORT) < 40.0
 
 
-def test_every_kind_of_instance_is_among_them():
-    library = {name: kinds(cm.bench.load_instance(name)) for name in cm.bench.list_problems()}
-    assert 3 * len(set(NAMES)) >= len(library)
-    assert set().union(*(library[name] for name in NAMES)) == set().union(*library.values())
-
-
-def test_every_one_is_recorded_and_most_are_quick():
-    assert set(RECORDED) == set(NAMES)
-    assert {record["status"] for record in RECORDED.values()} == {"optimal"}
-    quick = [record["seconds"] for record in RECORDED.values() if record["seconds"] <= QUICK_SECONDS]
-    assert 2 * len(quick) > len(NAMES)
-    assert sum(quick) < 40.0
-
-
-def marked(name):
-    slow = name in RECORDED and RECORDED[name]["seconds"] > QUICK_SECONDS
-    return pytest.param(name, marks=[pytest.mark.slow] if slow else [])
-
-
-@pytest.mark.parametrize("name", [marked(name) for name in NAMES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in SHORT else [pytest.mark.slow])
+        for name, record in RECORDED.items()
+        if record is not None
+    ],
+)
 def test_instances_are_solved_as_recorded(name, request):
     if cm.bench.load_instance(name).needs_data_folder:
         request.getfixturevalue("data_folder")
     wrong = differences(name, RECORDED[name], solved(name))
     assert not wrong, wrong
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPROF"), reason="there are no limits on the processor here")
+def test_a_solve_that_is_too_long_is_no_record():
+    name, before = "ranking-auc-wine-c100", signal.getsignal(signal.SIGPROF)
+    # With compiled loops loaded, which calls back from C.
+    assert solved(name, limit=60.0)["status"] == "optimal"
+    assert solved(name, limit=0.02) is None
+    assert signal.getsignal(signal.SIGPROF) == before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array, finite_array, real_array
+from convexmetric.compiling import compiled
 from convexmetric.cones.base import Cone
 from convexmetric.cones.projection import DiagonalProjection
 from convexmetric.cones.scaling import DiagonalScaling
@@ -178,8 +178,8 @@ class NonnegativeDiagonal(Cone):
         return _squared(V) @ M
 
 
-@numba.njit(cache=True, nogil=True)
-def _sparse_cross(a_start, a_rows, a, b_start, b_rows, b, T, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _sparse_cross(a_start, a_rows, a, b_start, b_rows, b, T, found):
     """``a_f^T T b_f`` for the columns of two matrices compressed by columns."""
     for f in range(found.size):
         total = 0.0

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
+from convexmetric.compiling import compiled
 from convexmetric.described import Described
 from convexmetric.measures.base import Measure
 from convexmetric.measures.map import worst_weighted
@@ -25,8 +25,8 @@ from convexmetric.measures.rows import overwrite, query
 __all__ = ["ExpectedReciprocalRank"]
 
 
-@numba.njit(cache=True, nogil=True)
-def every_err(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_err(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)

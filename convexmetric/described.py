@@ -1,6 +1,6 @@
 """How a block of a problem stands in a certificate file (``docs/certificate-format.md``): the block says so itself.
 
-A block that certificates know has a method ``described``, beside its ``contents`` for fingerprints:
+A block that certificates know has a method ``described``; folders of shards hold the same:
 
 ===========  ============================  =========================================================================
 block        method                        its table, and its arrays

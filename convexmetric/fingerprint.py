@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -13,10 +14,12 @@ __all__ = ["fingerprint"]
 
 
 def fingerprint(*parts: Any) -> str:
-    """SHA-256 of numbers, strings, arrays, sparse matrices, sequences, dataclasses, and objects with ``contents()``.
+    """SHA-256 of numbers, strings, arrays, sparse matrices, sequences, dataclasses, and of blocks.
 
-    Classes of the package count by their names, others by module and qualified name; fields of dataclasses that do not
-    count in comparisons do not count.
+    A block is what its constructor was given, which it keeps in attributes of the same names (as estimators of
+    scikit-learn do), or what its method ``contents()`` returns, where that is more. Classes of the package count by
+    their names, others by module and qualified name; fields of dataclasses that do not count in comparisons do not
+    count.
 
     Raises
     ------
@@ -49,7 +52,20 @@ def _feed(digest: Any, part: Any) -> None:
         digest.update(f"{_kind(part)};".encode())
         _feed(digest, [getattr(part, field.name) for field in fields(part) if field.compare])
     else:
-        raise TypeError(f"no fingerprint for {type(part).__name__}: give it a method contents()")
+        digest.update(f"{_kind(part)};".encode())
+        _feed(digest, _given(part))
+
+
+def _given(part: Any) -> list[Any]:
+    """What the constructor was given."""
+    made = type(part).__init__
+    names = [*inspect.signature(made).parameters][1:] if inspect.isfunction(made) else []
+    if not names or not all(hasattr(part, name) for name in names):
+        raise TypeError(
+            f"no fingerprint for {type(part).__name__}: keep what its constructor takes in attributes of the same "
+            "names, or give it a method contents()"
+        )
+    return [getattr(part, name) for name in names]
 
 
 def _kind(part: Any) -> str:

@@ -27,6 +27,7 @@ from convexmetric.approximate.base import RandomisedSolver, resumed
 from convexmetric.arguments import as_generator, is_real
 from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import LogisticRankingRisk, Minorant, Reason, SmoothRisk, tangent_dual
 from convexmetric.solvers.runtime import Monitor, Run, check_counts
@@ -34,9 +35,7 @@ from convexmetric.solvers.runtime.requirements import linear_part, need_full_met
 
 __all__ = ["FactoredDescent"]
 
-#: Share of what the gradient promises that a step of the line search must gain.
-SUFFICIENT_GAIN = 1e-4
-#: Factor by which a step that does not is shortened.
+#: Factor by which a step that gains too little is shortened.
 BACKTRACKING = 0.5
 #: The line search gives up at this share of the first length.
 SHORTEST_STEP = 1e-12
@@ -146,12 +145,11 @@ class FactoredDescent(RandomisedSolver):
             here = there
 
     def _searched(self, objective: _Objective, here: _Point, length: float) -> _Point | None:
-        square, share = float(np.vdot(here.gradient, here.gradient)), 1.0
-        while share > SHORTEST_STEP and square > 0.0:
+        square = float(np.vdot(here.gradient, here.gradient))
+        for share in shortened(BACKTRACKING, SHORTEST_STEP) if square > 0.0 else ():
             there = objective.at(here.B - share * length * here.gradient)
-            if there.value <= here.value - SUFFICIENT_GAIN * share * length * square:
+            if there.value <= here.value - SUFFICIENT * share * length * square:
                 return there
-            share *= BACKTRACKING
         return None
 
     def _look(

@@ -45,7 +45,6 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar, Protocol
 
-import numba
 import numpy as np
 import scipy
 
@@ -58,6 +57,7 @@ from convexmetric.approximate.base import (
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import LabelledPairs
 from convexmetric.errors import UnsupportedProblemError
+from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
@@ -415,8 +415,8 @@ class _Run:
             self.monitor.dual(problem.bound(point.value, point.S, M), lambda: scaled, point)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _steps(seen, pulled, gram, numbers, rate, factor):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled_in_any_order
+def _steps(seen, pulled, gram, numbers, rate, factor):
     """Steps one after the other: images of the differences become what the steps add along the differences."""
     size, d = seen.shape
     active = np.empty(size, dtype=np.int64)

@@ -8,11 +8,11 @@ weight :math:`c_q`. Far items that are "all the others" are drawn by rank: of th
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.rankings import Rankings
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["TripletSampler"]
 
@@ -59,8 +59,8 @@ class TripletSampler:
         return found
 
 
-@numba.njit(cache=True, nogil=True)
-def _left_items(relevant, start, stop, itself, rank, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _left_items(relevant, start, stop, itself, rank, found):
     for t in range(found.size):
         positives = relevant[start[t] : stop[t]]
         out = np.empty(positives.size + 1, dtype=np.int64)

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.linalg as la
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.searches import Point, concave_maximum
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Reason, SmoothRisk
 
@@ -126,9 +127,6 @@ class Subspace:
 
 def best_scale(problem: MetricProblem, M: Array, lower_bound: float = -np.inf) -> Scale:
     """Minimise the convex function ``f(t M)`` over t >= 0, exact to rounding.
-
-    Every evaluation gives a supporting line; where two of opposite slopes meet is the next point, and a bound. For
-    functions with many kinks, or none, an interval is halved as well.
 
     Parameters
     ----------
@@ -252,46 +250,20 @@ def _along(problem: MetricProblem, M: Array, t: float) -> tuple[float, float]:
 
 def _minimised(problem: MetricProblem, M: Array, here: float, slope: float) -> tuple[float, float, float]:
     """The best t, ``f(t M)``, and a lower bound of it over all t."""
-    best, value = 1.0, here
-    # A point left of the minimum and one right of it, each with its line (value, slope); none where f is infinite.
-    left: tuple[float, float, float] = (0.0, *_along(problem, M, 0.0))
-    if left[1] <= value:
-        best, value = left[0], left[1]
-    if np.isfinite(left[1]) and left[2] >= 0.0:
-        return 0.0, left[1], left[1]
-    right = (1.0, here, slope)
-    while not right[2] >= 0.0:
-        left = right
-        t = 2.0 * right[0]
+
+    def turned(t: float, value: float, slope: float) -> Point:
+        # The domain is to the right of where f is infinite.
+        return (t, -value, -slope) if np.isfinite(value) else (t, -np.inf, np.inf)
+
+    left, right = turned(0.0, *_along(problem, M, 0.0)), turned(1.0, here, slope)
+    if left[2] <= 0.0:
+        return 0.0, -left[1], -left[1]
+    while right[2] > 0.0:
+        left, t = right, 2.0 * right[0]
         if t > FARTHEST:
-            return (best if np.isfinite(value) else np.inf), value, -np.inf
-        right = (t, *_along(problem, M, t))
-        if right[1] <= value:
-            best, value = t, right[1]
-    below = -np.inf
-    for evaluation in range(EVALUATIONS):
-        (a, fa, ga), (b, fb, gb) = left, right
-        t = 0.5 * (a + b)
-        if np.isfinite(fa):
-            # Where the two lines meet; nothing between a and b lies below.
-            meet = (fa - fb + gb * b - ga * a) / (gb - ga) if gb > ga else t
-            below = min(value, max(below, fa + ga * (meet - a)))
-            if value - below <= 2.0 * np.finfo(float).eps * abs(value):
-                break
-            if evaluation % 2 == 0 and a < meet < b:
-                t = meet
-            elif evaluation % 4 == 1 and np.isfinite(ga):
-                # Where a parabola would have its minimum: secant of the derivative.
-                t = a - ga * (b - a) / (gb - ga)
-        if not a < t < b:
-            t = 0.5 * (a + b)
-        if not a < t < b:
-            break
-        point = (t, *_along(problem, M, t))
-        if point[1] <= value:
-            best, value = t, point[1]
-        if point[2] >= 0.0:
-            right = point
-        else:
-            left = point
-    return best, value, below
+            return (left[0] if np.isfinite(left[1]) else np.inf), -left[1], -np.inf
+        right = turned(t, *_along(problem, M, t))
+    best, value, bound = concave_maximum(
+        lambda t: turned(t, *_along(problem, M, t))[1:], left, right, EVALUATIONS, 2.0 * np.finfo(float).eps
+    )
+    return best, -value, -bound

@@ -55,6 +55,7 @@ from convexmetric.errors import ContractError, InputError
 from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
+from convexmetric.numerics.searches import last_true
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer
@@ -181,10 +182,8 @@ class _Block:
             while share > 0.0 and ((largest := float(np.max(values(share * x)))) == np.inf or largest > most):
                 infinite = share if largest == np.inf else infinite
                 share *= 0.5
-            finite = share
-            while infinite is not None and finite < (middle := 0.5 * (finite + infinite)) < infinite:
-                finite, infinite = (finite, middle) if np.isposinf(values(middle * x)).any() else (middle, infinite)
             if infinite is not None:
+                finite, _ = last_true(lambda part: not np.isposinf(values(part * x)).any(), share, infinite)
                 overflows = _size(values(finite * x)) > NEARLY_INFINITE
                 self.demand(overflows, f"{what} must be finite, got inf where no float overflows")
         return share * x

@@ -23,10 +23,6 @@ class Comparisons(ABC):
     def __len__(self) -> int:
         """Number of comparisons."""
 
-    @abstractmethod
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-
     def signs_of_each(self) -> Array:
         """``sigma_t`` where ``s_t`` is a distance, or a difference of two, times a sign; for certificate files."""
         return np.ones(len(self))

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["DenseTriplets", "DiagonalTriplets", "SparseTriplets"]
@@ -127,8 +127,8 @@ class SparseTriplets:
 DiagonalTriplets = DenseTriplets | SparseTriplets
 
 
-@numba.njit(cache=True, nogil=True)
-def _dense_forward(begin, end, X, triplets, w, s):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _dense_forward(begin, end, X, triplets, w, s):
     for t in range(begin, end):
         x, positives, negatives = X[triplets[t, 0]], X[triplets[t, 1]], X[triplets[t, 2]]
         total = 0.0
@@ -137,8 +137,8 @@ def _dense_forward(begin, end, X, triplets, w, s):  # type: ignore[no-untyped-de
         s[t] = total
 
 
-@numba.njit(cache=True, nogil=True)
-def _dense_adjoint(begin, end, X, triplets, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _dense_adjoint(begin, end, X, triplets, u, sums):
     chunks = sums.shape[0]
     for chunk in range(begin, end):
         total = sums[chunk]
@@ -151,8 +151,8 @@ def _dense_adjoint(begin, end, X, triplets, u, sums):  # type: ignore[no-untyped
                 total[f] += weight * (positives[f] - negatives[f]) * (2.0 * x[f] - positives[f] - negatives[f])
 
 
-@numba.njit(cache=True, nogil=True)
-def _sparse_forward(begin, end, indptr, indices, data, triplets, order, start, w, s, chunks):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _sparse_forward(begin, end, indptr, indices, data, triplets, order, start, w, s, chunks):
     groups = start.size - 1
     anchor = np.zeros(w.size)
     for chunk in range(begin, end):
@@ -174,8 +174,8 @@ def _sparse_forward(begin, end, indptr, indices, data, triplets, order, start, w
                 anchor[indices[entry]] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
-def _sparse_adjoint(begin, end, indptr, indices, data, triplets, order, start, u, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _sparse_adjoint(begin, end, indptr, indices, data, triplets, order, start, u, sums):
     groups, chunks = start.size - 1, sums.shape[0]
     anchor = np.zeros(sums.shape[1])
     for chunk in range(begin, end):
@@ -197,8 +197,8 @@ def _sparse_adjoint(begin, end, indptr, indices, data, triplets, order, start, u
                 anchor[indices[entry]] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
-def _entries(begin, end, indptr, indices, data, triplets, start, counts, out_indices, out_data):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _entries(begin, end, indptr, indices, data, triplets, start, counts, out_indices, out_data):
     """Count the entries of every ``d_t`` that are not zero; write them from ``start[t]`` on as far as there is room."""
     last = np.iinfo(np.int32).max
     for t in range(begin, end):

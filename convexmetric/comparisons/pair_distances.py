@@ -57,10 +57,6 @@ class PairDistances(Comparisons):
         self.pairs = ListedPairs(pairs, self.X.shape[0]).pairs
         self.signs = np.asarray(signs, dtype=np.float64)
 
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return self.X, self.pairs, self.signs, self.cone
-
     def described(self) -> Described:
         """Points and pairs."""
         return Described(arrays={**described_points(self.X), "pairs": self.pairs})

@@ -33,10 +33,6 @@ class Pairs(ABC):
         """Number of pairs."""
 
     @abstractmethod
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-
-    @abstractmethod
     def total(self, X: Any, cone: Cone) -> Array:
         """``sum over pairs of (x_i - x_j)(x_i - x_j)^T``, an element of the cone's space."""
 
@@ -85,10 +81,6 @@ class ListedPairs(Pairs):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def contents(self) -> tuple[Any, ...]:
-        """The list."""
-        return self.pairs, self.n
-
     def total(self, X: Any, cone: Cone, weights: Array | None = None) -> Array:
         """One weighted Laplacian; pairs weigh 1 by default."""
         i, j = self.pairs.T
@@ -130,10 +122,6 @@ class LabelledPairs(Pairs):
     def __len__(self) -> int:
         return self.size
 
-    def contents(self) -> tuple[Any, ...]:
-        """Labels and which pairs of them."""
-        return self.codes, self.same
-
     def total(self, X: Any, cone: Cone) -> Array:
         """Sums over whole classes, or what they leave of the sum over all pairs."""
         within = cone.zeros()
@@ -174,10 +162,6 @@ class UnlinkedPairs(Pairs):
 
     def __len__(self) -> int:
         return self.size
-
-    def contents(self) -> tuple[Any, ...]:
-        """The graph."""
-        return (self.adjacency,)
 
     def total(self, X: Any, cone: Cone) -> Array:
         """All pairs but for the links."""

@@ -22,17 +22,17 @@ from copy import copy
 from itertools import product
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
-from convexmetric.comparisons.relevance import Lists, Relevance
+from convexmetric.comparisons.relevance import Lists, Relevance, lists_of
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.deadline import check_deadline
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]
@@ -98,10 +98,6 @@ class Rankings:
     def pairs(self) -> np.ndarray:
         """Number of pairs of a relevant and an irrelevant item of every query."""
         return self.relevance.n_relevant.astype(np.int64) * self.relevance.n_irrelevant
-
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return self.X, None if self.Q is self.X else self.Q, self.relevance, self.cone, self.anchors
 
     def described(self) -> Described:
         """Points, and the near and the far list of every query."""
@@ -351,18 +347,15 @@ class ListedBlock(Block):
         return self.rankings.adjoint(T, self.queries[start:stop])
 
 
-@numba.njit(cache=True, nogil=True)
-def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, start, items, values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, start, items, values):
     """``x^T M x - 2 q^T M x`` for the listed items x of every query."""
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     for row in range(begin, end):
         q = Q[rows_of_queries[row]]
         place = start[row]
-        for source in range(2):
-            rows = relevant if source == 0 else irrelevant
-            first = relevant_start[row] if source == 0 else irrelevant_start[row]
-            last = relevant_stop[row] if source == 0 else irrelevant_stop[row]
-            for item in rows[first:last]:
+        positives, _, negatives, _ = lists_of(start, False, lists, row)
+        for listed in (positives, negatives):
+            for item in listed:
                 dot = 0.0
                 for f in range(q.size):
                     dot += q[f] * images[item, f]

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from convexmetric.comparisons.points import rows_of
 from convexmetric.described import Described
 from convexmetric.errors import InputError
+from convexmetric.numerics.compiling import compiled
 
-__all__ = ["Lists", "Relevance"]
+__all__ = ["Lists", "Relevance", "lists_of", "place"]
 
 Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Storage, start and stop of relevant points, and the same of irrelevant ones."""
@@ -304,3 +305,18 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
         at = repeated[0]
         raise InputError(f"{name}[{query[at]}] lists row {int(flat[at])} twice; remove the duplicate")
     return _compress(flat, sizes)
+
+
+@compiled
+def lists_of(first, dense, lists, row):
+    """The near and the far list of a query of a block, each with where its values begin, for :func:`place`."""
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    positives = relevant[relevant_start[row] : relevant_stop[row]]
+    negatives = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+    return positives, first[row], negatives, first[row] + (0 if dense else positives.size)
+
+
+@compiled
+def place(items, begin, dense, i):
+    """Where the value of an item of a list is: its own in a whole row of the corpus, or as it is listed."""
+    return begin + (items[i] if dense else i)

@@ -28,10 +28,6 @@ class StackedComparisons(Comparisons):
         self.kinds, self.cone = kinds, kinds[0].cone
         self.ends = np.cumsum([0, *map(len, kinds)])
 
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return tuple(self.kinds)
-
     def __len__(self) -> int:
         return int(self.ends[-1])
 

@@ -59,10 +59,6 @@ class Triplets(Comparisons):
         self.cone = cone
         self.triplets = checked_triplets(triplets, self.X.shape[0])
 
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return self.X, self.triplets, self.cone
-
     def described(self) -> Described:
         """Points and triplets."""
         return Described(arrays={**described_points(self.X), "triplets": self.triplets})

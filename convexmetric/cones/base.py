@@ -191,10 +191,6 @@ class Cone(ABC):
         """``<A, B>``, the Frobenius inner product."""
         return float(np.vdot(A, B))
 
-    def contents(self) -> tuple[int]:
-        """What defines it, for fingerprints."""
-        return (self.d,)
-
     def zeros(self) -> Array:
         """The metric under which all distances are zero."""
         return np.zeros(self.shape)

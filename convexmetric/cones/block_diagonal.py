@@ -236,10 +236,6 @@ class BlockDiagonal(Cone):
         """``v^T M v`` per row, stacked."""
         return cp.sum(cp.multiply(V @ M, V), axis=1)
 
-    def contents(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The sizes of the blocks."""
-        return self.sizes
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self.sizes)})"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
@@ -14,6 +13,7 @@ from convexmetric.cones.projection import DiagonalProjection
 from convexmetric.cones.scaling import DiagonalScaling
 from convexmetric.described import Described
 from convexmetric.errors import InputError
+from convexmetric.numerics.compiling import compiled
 from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["NonnegativeDiagonal"]
@@ -178,8 +178,8 @@ class NonnegativeDiagonal(Cone):
         return _squared(V) @ M
 
 
-@numba.njit(cache=True, nogil=True)
-def _sparse_cross(a_start, a_rows, a, b_start, b_rows, b, T, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _sparse_cross(a_start, a_rows, a, b_start, b_rows, b, T, found):
     """``a_f^T T b_f`` for the columns of two matrices compressed by columns."""
     for f in range(found.size):
         total = 0.0

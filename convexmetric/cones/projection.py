@@ -17,11 +17,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["DiagonalProjection", "ListedDifferences", "MatrixProjection", "Projection"]
@@ -202,8 +202,8 @@ class MatrixProjection(Projection):
         return lambda v: turned.margins(self._matrix(v)), lambda u: self._entries(turned.adjoint(u))
 
 
-@numba.njit(cache=True, nogil=True)
-def _outer_differences(begin, end, positives, negatives, i, j, scale, rows):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _outer_differences(begin, end, positives, negatives, i, j, scale, rows):
     """Entries (i, j) of ``f f^T - n n^T``, times the scale, for the rows of near and far."""
     for t in range(begin, end):
         for k in range(i.size):

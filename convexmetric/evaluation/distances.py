@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["listed_squared_distances", "squared_distances", "verdicts"]
 
 #: Rows that stay in the cache while the others pass by.
 TILE = 16
-#: Sums of squares may be taken in any order, always the same one.
-FASTMATH = {"reassoc", "contract"}
 
 
 def squared_distances(A: Any, B: Any) -> Array:
@@ -46,8 +44,8 @@ def listed_squared_distances(Z: Any, pairs: np.ndarray) -> Array:
     return found
 
 
-@numba.njit(cache=True, nogil=True, fastmath=FASTMATH)
-def _fill(begin, end, A, B, D):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled_in_any_order
+def _fill(begin, end, A, B, D):
     for tile in range(begin, end, TILE):
         for j in range(B.shape[0]):
             for i in range(tile, min(tile + TILE, end)):
@@ -58,8 +56,8 @@ def _fill(begin, end, A, B, D):  # type: ignore[no-untyped-def] # pragma: no cov
                 D[i, j] = total
 
 
-@numba.njit(cache=True, nogil=True, fastmath=FASTMATH)
-def _fill_listed(begin, end, Z, pairs, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled_in_any_order
+def _fill_listed(begin, end, Z, pairs, found):
     for t in range(begin, end):
         i, j = pairs[t, 0], pairs[t, 1]
         total = 0.0
@@ -78,8 +76,8 @@ def _sorted_rows(Z: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows.indptr, rows.indices, rows.data
 
 
-@numba.njit(cache=True, nogil=True)
-def _between(one, i, other, j):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _between(one, i, other, j):
     """The squared distance of two sparse rows, column by column."""
     start, columns, numbers = one
     begin, places, values = other
@@ -100,15 +98,15 @@ def _between(one, i, other, j):  # type: ignore[no-untyped-def] # pragma: no cov
     return total
 
 
-@numba.njit(cache=True, nogil=True)
-def _fill_sparse(begin, end, A, B, D):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _fill_sparse(begin, end, A, B, D):
     for i in range(begin, end):
         for j in range(D.shape[1]):
             D[i, j] = _between(A, i, B, j)
 
 
-@numba.njit(cache=True, nogil=True)
-def _fill_sparse_listed(begin, end, Z, pairs, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _fill_sparse_listed(begin, end, Z, pairs, found):
     for t in range(begin, end):
         found[t] = _between(Z, pairs[t, 0], Z, pairs[t, 1])
 

@@ -23,7 +23,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -34,6 +33,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
 from convexmetric.evaluation.distances import listed_squared_distances, squared_distances, verdicts
 from convexmetric.features import Embedding
+from convexmetric.numerics.compiling import compiled
 
 __all__ = [
     "RocCurve",
@@ -404,8 +404,8 @@ def _expected_prototype_error(Z: Array, starts: np.ndarray, stops: np.ndarray) -
     return float(1.0 - right / (n - counts.size))
 
 
-@numba.njit(cache=True, nogil=True)
-def _right(D, first, own, starts, stops, nodes, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _right(D, first, own, starts, stops, nodes, weights):
     """Sum over rows of the probability that a point is no prototype and nearest to that of its class."""
     classes = starts.size
     below, upto = np.empty(classes, dtype=np.int64), np.empty(classes, dtype=np.int64)

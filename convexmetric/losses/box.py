@@ -18,7 +18,6 @@ Huber: c (y - s)^2, then linear     y          [-b, b]              1 / (2 c)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -94,10 +93,6 @@ class BoxLoss(Loss):
     def nonnegative(self) -> bool:
         """Whether 0 is in every box: it is worth nothing."""
         return bool((self.low <= 0.0).all() and (self.high >= 0.0).all())
-
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return self.offset, self.low, self.high, self.curvature
 
     def described(self, signs: Array) -> Described:
         """Squared or absolute errors, or hinges, each with its weight and its target or margin.

@@ -13,7 +13,7 @@ loss is infinite unless it is positive; with :math:`\sigma = -1` it should be at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,10 +63,6 @@ class ItakuraSaito(Loss):
             raise InputError("bounds of distances must be positive and finite")
         if not (np.abs(signs) == 1.0).all():
             raise InputError("signs must be 1, for a distance to be large, or -1, for one to be small")
-
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return self.gamma, self.bounds, self.signs
 
     def described(self, signs: Array) -> Described:
         """Bounds with their signs as margins, all of the weight gamma."""

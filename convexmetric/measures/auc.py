@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -21,6 +20,7 @@ from convexmetric.measures.base import Measure
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import place
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["AUC"]
 
@@ -44,8 +44,8 @@ class AUC(Measure):
         return (n - b) / (p * n)
 
 
-@numba.njit(cache=True, nogil=True)
-def every_auc(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_auc(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
@@ -53,8 +53,8 @@ def every_auc(begin, end, block, k, cut, losses, violations):  # type: ignore[no
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def worst_auc(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def worst_auc(x, z, v, b):
     """Invert every pair with ``z_j < x_i + 1/2``; returns the loss."""
     place(x, z, 0.5, v, b)
     total = 0

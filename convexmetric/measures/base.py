@@ -89,8 +89,8 @@ class Measure(ABC):
         return float(self.gains(np.arange(1, p + 1), above, p, relevant.size - p).sum())
 
     def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints: name, k, and whatever else was given to a measure of a user's own."""
-        return self.name, self.k, *sorted((name, value) for name, value in vars(self).items() if name != "k")
+        """For fingerprints: name, k, and whatever else was given to a measure of a user's own."""
+        return self.name, self.k, *sorted(vars(self).items())
 
     @property
     def label(self) -> str:
@@ -135,11 +135,6 @@ class MeasureAtK(Measure):
     def _completed(gains: Array, i: np.ndarray, perfect: Any) -> Array:
         """Gains of sum 1 at the perfect ranking, from gains whose sum is ``perfect`` there."""
         return np.asarray(gains + np.where(i == 1, 1.0 - perfect, 0.0))
-
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it; ``short`` only where it is not the default."""
-        own = sorted((name, value) for name, value in vars(self).items() if name not in ("k", "short"))
-        return self.name, self.k, *own, *([("short", self.short)] if self.short != "cut" else [])
 
     def _described(self) -> Described:
         """Its name and k, and ``short`` where it is not the default."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -21,12 +20,13 @@ from convexmetric.measures.base import Measure
 from convexmetric.measures.map import worst_weighted
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["ExpectedReciprocalRank"]
 
 
-@numba.njit(cache=True, nogil=True)
-def every_err(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_err(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -24,6 +23,7 @@ from convexmetric.measures.precision import push, pushed, relevant_in_head
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["NearestNeighbours"]
 
@@ -53,8 +53,8 @@ class NearestNeighbours(MeasureAtK):
         return ((i == self.k // 2 + 1) & (i + b <= self.k)).astype(np.float64)
 
 
-@numba.njit(cache=True, nogil=True)
-def every_knn(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_knn(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
@@ -62,8 +62,8 @@ def every_knn(begin, end, block, k, cut, losses, violations):  # type: ignore[no
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def worst_knn(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def worst_knn(x, z, k, cut, v, b):
     """Lose the majority if that is cheap enough; returns the loss."""
     p, n = x.size, z.size
     if cut:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -26,6 +25,7 @@ from convexmetric.measures.base import Measure
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["AveragePrecision"]
 
@@ -52,8 +52,8 @@ class AveragePrecision(Measure):
         return i / (p * (i + b))
 
 
-@numba.njit(cache=True, nogil=True)
-def every_map(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_map(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
@@ -61,8 +61,8 @@ def every_map(begin, end, block, k, cut, losses, violations):  # type: ignore[no
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def worst_weighted(x, z, v, b, weight):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def worst_weighted(x, z, v, b, weight):
     """Place the irrelevant items one chunk after the other, for gains ``weight_i / (p (i + b))``; returns the loss.
 
     Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
@@ -104,8 +104,8 @@ def worst_weighted(x, z, v, b, weight):  # type: ignore[no-untyped-def] # pragma
     return 1.0 - score / p
 
 
-@numba.njit(cache=True, nogil=True)
-def conquer(x, z, items, weight, inverse, best, start, stop, lowest):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def conquer(x, z, items, weight, inverse, best, start, stop, lowest):
     """``best[c]``: the largest best r, at least ``lowest``, for irrelevant item ``items[c]``, c from start to stop."""
     p, n = x.size, z.size
     scale = 2.0 / n

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -21,6 +20,7 @@ from convexmetric.measures.base import Measure
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells, place
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["ReciprocalRank"]
 
@@ -43,8 +43,8 @@ class ReciprocalRank(Measure):
         return np.where(i == 1, 1.0 / (1.0 + b), 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
-def every_mrr(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_mrr(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
@@ -52,8 +52,8 @@ def every_mrr(begin, end, block, k, cut, losses, violations):  # type: ignore[no
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def worst_mrr(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def worst_mrr(x, z, v, b):
     """Push the best number of irrelevant items above everything; returns the loss."""
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
@@ -112,8 +112,8 @@ def worst_mrr(x, z, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - 
     return 1.0 - 1.0 / (1.0 + b[0])
 
 
-@numba.njit(cache=True, nogil=True)
-def worth(distance, below, base, sums, scale, rank):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def worth(distance, below, base, sums, scale, rank):
     """Whether the item of this rank pays for standing above everything."""
     return scale * (below * (distance - base) - sums[below]) * rank * (rank + 1.0) <= 1.0
 

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -35,6 +34,7 @@ from convexmetric.measures.precision import push, pushed, relevant_in_head
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["NDCG", "NDCGLog2"]
 
@@ -91,8 +91,8 @@ class NDCGLog2(NDCG):
         return self._described()
 
 
-@numba.njit(cache=True, nogil=True)
-def every_ndcg(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_ndcg(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
@@ -100,8 +100,8 @@ def every_ndcg(begin, end, block, k, cut, losses, violations):  # type: ignore[n
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def every_ndcg_log2(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_ndcg_log2(begin, end, block, k, cut, losses, violations):
     """The same with the discount ``1 / log2(t + 1)``."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
@@ -109,8 +109,8 @@ def every_ndcg_log2(begin, end, block, k, cut, losses, violations):  # type: ign
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def worst_ndcg(x, z, k, cut, shift, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def worst_ndcg(x, z, k, cut, shift, v, b):
     """Best number of relevant items in the head, and their order; returns the loss."""
     p, n = x.size, z.size
     if cut:

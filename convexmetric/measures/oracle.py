@@ -9,6 +9,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, ListedBlock
+from convexmetric.comparisons.relevance import lists_of
 from convexmetric.measures.base import Measure, MeasureAtK
 from convexmetric.measures.reference import places
 from convexmetric.measures.registry import COMPILED
@@ -59,10 +60,9 @@ def _by_programme(measure: Measure, block: Block, losses: Array, violations: Arr
             x, z = np.split(block.values[block.start[row] : block.start[row + 1]], block.n_relevant[row : row + 1])
             losses[row], violations[row] = _ranked(measure, x, z)
         return
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = block.lists
+    first, dense = block.layout
     for row, distances in enumerate(block.values):
-        wanted = relevant[relevant_start[row] : relevant_stop[row]]
-        unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+        wanted, _, unwanted, _ = lists_of(first, dense, block.lists, row)
         x, z = distances[wanted], distances[unwanted]
         losses[row], violations[row] = _ranked(measure, x, z)
         distances[:] = 0.0

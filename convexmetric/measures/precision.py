@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -30,6 +29,7 @@ from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["PrecisionAtK"]
 
@@ -57,8 +57,8 @@ class PrecisionAtK(MeasureAtK):
         return np.asarray((i + b <= self.k) / self.k)
 
 
-@numba.njit(cache=True, nogil=True)
-def every_precision(begin, end, block, k, cut, losses, violations):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_precision(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
@@ -66,8 +66,8 @@ def every_precision(begin, end, block, k, cut, losses, violations):  # type: ign
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def worst_precision(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def worst_precision(x, z, k, cut, v, b):
     """Best number of relevant items in the first k places; returns the loss."""
     p, n = x.size, z.size
     if cut:
@@ -86,8 +86,8 @@ def worst_precision(x, z, k, cut, v, b):  # type: ignore[no-untyped-def] # pragm
     return perfect - best / k
 
 
-@numba.njit(cache=True, nogil=True)
-def relevant_in_head(b, k):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def relevant_in_head(b, k):
     """Number of relevant items in the first k places."""
     m = 0
     while m < b.size and m + 1 + b[m] <= k:
@@ -95,8 +95,8 @@ def relevant_in_head(b, k):  # type: ignore[no-untyped-def] # pragma: no cover -
     return m
 
 
-@numba.njit(cache=True, nogil=True)
-def pushed(x, z, order, m, r):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def pushed(x, z, order, m, r):
     """Sum of ``max(0, z_j - x_i)`` over the pairs that m relevant items and r irrelevant ones in the head add.
 
     Compared with m + 1 and r - 1: relevant item m + 1 with the first r irrelevant ones, and irrelevant item r
@@ -113,8 +113,8 @@ def pushed(x, z, order, m, r):  # type: ignore[no-untyped-def] # pragma: no cove
     return total
 
 
-@numba.njit(cache=True, nogil=True)
-def push(x, z, order, m, r, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def push(x, z, order, m, r, v, b):
     """Put the r nearest irrelevant items above all relevant ones but the first m."""
     for i in range(m, x.size):
         if b[i] >= r:

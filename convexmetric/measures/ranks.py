@@ -7,11 +7,12 @@ likes: equal distances have equal parts in its objective.)
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from convexmetric.comparisons import Block
+from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending, count_below
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["irrelevant_above"]
@@ -36,13 +37,11 @@ def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
     return above, start
 
 
-@numba.njit(cache=True, nogil=True)
-def _place(begin, end, values, dense, first, lists, start, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _place(begin, end, values, dense, first, lists, start, above):
     """Count the irrelevant items above each relevant one: sort the relevant ones and find the others' places."""
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     for row in range(begin, end):
-        positives = relevant[relevant_start[row] : relevant_stop[row]]
-        negatives = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
+        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
         p = positives.size
         # By item first: then equal distances stay in that order.
         items, x, by_item, in_order = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64), True
@@ -52,7 +51,7 @@ def _place(begin, end, values, dense, first, lists, start, above):  # type: igno
         if not in_order:
             by_item = ascending(items)
         for i in range(p):
-            x[i] = values[first[row] + (positives[by_item[i]] if dense else by_item[i])]
+            x[i] = values[place(positives, near_at, dense, by_item[i])]
         order = ascending(x)
         sorted_x = np.empty(p)
         for i in range(p):
@@ -63,20 +62,20 @@ def _place(begin, end, values, dense, first, lists, start, above):  # type: igno
             count[i] = 0
         z, places = np.empty(negatives.size), np.empty(negatives.size, dtype=np.int32)
         for j in range(negatives.size):
-            z[j] = values[first[row] + (negatives[j] if dense else p + j)]
+            z[j] = values[place(negatives, far_at, dense, j)]
         count_below(sorted_x, z, 0.0, places)
         for j in range(negatives.size):
-            place = places[j]
-            if place > 0 and sorted_x[place - 1] == z[j]:
-                place = _among_ties(sorted_x, items, z[j], negatives[j])
-            if place < p:
-                count[place] += 1
+            below = places[j]
+            if below > 0 and sorted_x[below - 1] == z[j]:
+                below = _among_ties(sorted_x, items, z[j], negatives[j])
+            if below < p:
+                count[below] += 1
         for i in range(1, p):
             count[i] += count[i - 1]
 
 
-@numba.njit(cache=True, nogil=True)
-def _among_ties(x, items, z, item):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _among_ties(x, items, z, item):
     """How many relevant items stand above an irrelevant one, by (distance, item)."""
     low, high = 0, x.size
     while low < high:

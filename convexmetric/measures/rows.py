@@ -11,54 +11,53 @@ Coefficients of the cut, ``<W, dpsi> = sum_x T_x d(q, x)``, overwrite the distan
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["coefficients", "overwrite", "query"]
 
 
-@numba.njit(cache=True, nogil=True)
-def query(block, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def query(block, row):
     """Distances of a query's relevant and irrelevant items; order and sorted distances of the relevant ones; v and b.
 
     ``v`` and ``b`` are to be filled with the ranking, in the order of the irrelevant and of the sorted relevant items.
     """
     values, dense, first, lists = block
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    begin, positives, negatives = first[row], relevant_start[row], irrelevant_start[row]
-    p, n = relevant_stop[row] - positives, irrelevant_stop[row] - negatives
+    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+    p, n = positives.size, negatives.size
     x, z = np.empty(p), np.empty(n)
     for i in range(p):
-        x[i] = values[begin + (relevant[positives + i] if dense else i)]
+        x[i] = values[place(positives, near_at, dense, i)]
     for j in range(n):
-        z[j] = values[begin + (irrelevant[negatives + j] if dense else p + j)]
+        z[j] = values[place(negatives, far_at, dense, j)]
     order, sorted_x = ascending(x), np.empty(p)
     for i in range(p):
         sorted_x[i] = x[order[i]]
     return x, z, order, sorted_x, np.empty(n, dtype=np.int64), np.empty(p, dtype=np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
-def overwrite(block, row, x, z, order, sorted_x, v, b, loss):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def overwrite(block, row, x, z, order, sorted_x, v, b, loss):
     """Put the coefficients of a query's ranking in place of its distances; returns its violation."""
     violation = coefficients(x, z, order, sorted_x, v, b, loss)
     values, dense, first, lists = block
-    relevant, relevant_start, _, irrelevant, irrelevant_start, _ = lists
-    begin, positives, negatives = first[row], relevant_start[row], irrelevant_start[row]
+    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
     if dense:
-        for at in range(begin, first[row + 1]):
+        for at in range(first[row], first[row + 1]):
             values[at] = 0.0
     for i in range(x.size):
-        values[begin + (relevant[positives + i] if dense else i)] = x[i]
+        values[place(positives, near_at, dense, i)] = x[i]
     for j in range(z.size):
-        values[begin + (irrelevant[negatives + j] if dense else x.size + j)] = z[j]
+        values[place(negatives, far_at, dense, j)] = z[j]
     return violation
 
 
-@numba.njit(cache=True, nogil=True)
-def coefficients(x, z, order, sorted_x, v, b, loss):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def coefficients(x, z, order, sorted_x, v, b, loss):
     """Overwrite distances by the coefficients of a ranking; returns its violation.
 
     ``v`` in the order of ``z``, ``b`` in that of ``sorted_x``.

@@ -13,8 +13,9 @@ same distance the relevant one stands first.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["ascending", "count_below", "distribute", "nearest", "order_cells", "place"]
 
@@ -24,8 +25,8 @@ FINENESS = 8
 CROWDED = 8
 
 
-@numba.njit(cache=True, nogil=True)
-def count_below(x, z, shift, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def count_below(x, z, shift, counts):
     """``#{x_i <= z_j - shift}`` for all z_j; ``x`` is sorted. NaN and infinity are at an end.
 
     What is looked up in a table of equal intervals is nearly always at most two steps off.
@@ -72,8 +73,8 @@ def count_below(x, z, shift, counts):  # type: ignore[no-untyped-def] # pragma: 
             counts[j] = first
 
 
-@numba.njit(cache=True, nogil=True)
-def place(x, z, margin, v, b):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def place(x, z, margin, v, b):
     """Natural placement: ``v_j = #{x_i > z_j - margin}``, ``b_i`` the number of irrelevant items above relevant i.
 
     ``x`` is sorted; NaN and infinite distances are placed at an end.
@@ -92,8 +93,8 @@ def place(x, z, margin, v, b):  # type: ignore[no-untyped-def] # pragma: no cove
         b[i] = above
 
 
-@numba.njit(cache=True, nogil=True)
-def nearest(z, k):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def nearest(z, k):
     """Indices of the k smallest entries by (value, index), in that order."""
     found = np.empty(k, dtype=np.int64)
     values = np.empty(k)
@@ -113,8 +114,8 @@ def nearest(z, k):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     return found
 
 
-@numba.njit(cache=True, nogil=True)
-def distribute(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def distribute(z):
     """Indices of ``z`` grouped by cells of ascending value, by index in a cell, and where each cell starts.
 
     There are about as many cells as items. Values that cannot be dealt out (NaN, infinite, all equal) share one cell.
@@ -155,8 +156,8 @@ def distribute(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
     return items, start
 
 
-@numba.njit(cache=True, nogil=True)
-def order_cells(z, items, start, first, last):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def order_cells(z, items, start, first, last):
     """Put the items of the cells from first to last in order by (value, index), no numbers last, by Shell's sort.
 
     In a cell that is not crowded that is insertion, item by item.
@@ -183,8 +184,8 @@ def order_cells(z, items, start, first, last):  # type: ignore[no-untyped-def] #
             gap //= 3
 
 
-@numba.njit(cache=True, nogil=True)
-def ascending(z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def ascending(z):
     """Indices of ``z`` in order of (value, index)."""
     items, start = distribute(z)
     # Typed: for a plain 0 all would be compiled once more.

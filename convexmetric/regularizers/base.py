@@ -23,6 +23,7 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
+from convexmetric.numerics.searches import concave_maximum
 from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["Grade", "NormWeights", "Regularizer"]
@@ -154,7 +155,8 @@ class Regularizer(ABC):
             dual, M = self.conjugate(theta * S if G is None else theta * S - G, cone)
             return theta * value - dual, value - cone.inner(S, M) if np.isfinite(dual) else -np.inf
 
-        return largest_concave(at)
+        last = (1.0, *at(1.0))
+        return last[1] if last[2] >= 0.0 else concave_maximum(at, (0.0, *at(0.0)), last, SHARES, NEARLY)[1]
 
     def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
         """The largest theta in [0, 1], less ``near`` of it, at which ``Omega*_K(theta S - G)`` is finite; None if none.
@@ -255,31 +257,3 @@ class Regularizer(ABC):
         """
         weights = self.weights()
         return None if weights is None or weights.norm > 0.0 else float(weights.squared)
-
-
-def largest_concave(at: Callable[[float], tuple[float, float]]) -> float:
-    """The largest value found of a concave function on [0, 1], which ``at`` gives with a slope; at 1 if it still rises.
-
-    Tangents from both sides tell how much more there can be. A value of minus infinity is outside its domain.
-    """
-    best, slope = at(1.0)
-    if slope >= 0.0:
-        return best
-    start, rise = at(0.0)
-    low, high = (0.0, start, rise), (1.0, best, slope)
-    best = max(best, start)
-    for turn in range(SHARES):
-        if not low[2] > 0.0:
-            break
-        middle = 0.5 * (low[0] + high[0])
-        if np.isfinite(high[1]):
-            crossing = (high[1] - low[1] + low[2] * low[0] - high[2] * high[0]) / (low[2] - high[2])
-            most = low[1] + low[2] * (crossing - low[0])
-            if most - best <= NEARLY * abs(best):
-                break
-            # Tangents alone may come down on one end by ever shorter steps.
-            middle = crossing if low[0] < crossing < high[0] and turn % 3 else middle
-        found, slope = at(middle)
-        best = max(best, found)
-        low, high = ((middle, found, slope), high) if slope >= 0.0 else (low, (middle, found, slope))
-    return best

@@ -60,10 +60,6 @@ class Budget(Regularizer):
             )
         self.limit, self.weight = float(limit), float(weight)
 
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return self.A, self.limit, self.weight
-
     def described(self, cone: Cone, points: Array | None) -> Described:
         """The limit, the weight if it is finite, and A."""
         table: dict[str, Any] = {"kind": "budget", "limit": self.limit}

@@ -52,9 +52,8 @@ class EntrywiseL1(NormTerm):
         self.diagonal = diagonal
 
     def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        own = self.reg, self.rest, self.diagonal
-        return own if self.centre is None else (*own, self.centre)
+        """The same, and whether the diagonal counts."""
+        return *super().contents(), self.diagonal
 
     def described(self, cone: Cone, points: Array | None) -> Described:
         """The norm beside the other one; of diagonal metrics linear, as no weight is negative, or a trace norm."""

@@ -62,10 +62,6 @@ class LogDet(Regularizer):
         self.L: Array = np.asarray(factor, dtype=np.float64)
         self.inverse_L: Array = np.asarray(np.linalg.inv(factor) if factor.ndim == 2 else 1.0 / factor, np.float64)
 
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-        return self.reg, self.prior
-
     def described(self, cone: Cone, points: Array | None) -> Described:
         """Its weight, and a root of the inverse of the prior.
 

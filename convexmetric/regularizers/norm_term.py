@@ -101,7 +101,7 @@ class NormTerm(Regularizer):
         return self.rest.grade
 
     def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
+        """For fingerprints: what it was given; its prior may be that of the other one."""
         return self.reg, self.rest, self.centre
 
     def beside_rest(self, kind: dict[str, Any], cone: Cone, points: Array | None) -> Described:

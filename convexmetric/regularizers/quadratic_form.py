@@ -76,10 +76,6 @@ class QuadraticForm(Regularizer):
         form.A = A
         return form
 
-    def contents(self) -> tuple[Array]:
-        """What defines it, for fingerprints."""
-        return (self.L,)
-
     def described(self, cone: Cone, points: Array | None) -> Described:
         """L by A, by the points where it is their square entry by entry (a kernel matrix), or as it is."""
         table = {"kind": "quadratic form"}

@@ -94,7 +94,7 @@ class SquaredDistance(Regularizer):
         self.outside = 0.0
 
     def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
+        """For fingerprints: what it was given, and what a restriction left out."""
         return self.reg, self.prior, self.outside
 
     def described(self, cone: Cone, points: Array | None) -> Described:

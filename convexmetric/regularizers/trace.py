@@ -13,6 +13,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.described import Described
+from convexmetric.numerics.searches import last_true
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
@@ -80,11 +81,7 @@ def max_dual_scaling(reg: float, S: Array, G: Array, cone: Cone) -> float | None
             theta *= 1.0 - shrink
             if cone.largest(theta * S - G) <= reg:
                 return theta
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if cone.largest(middle * S - G) <= reg else (low, middle)
-    return low
+    return last_true(lambda share: cone.largest(share * S - G) <= reg, 0.0, 1.0)[0]
 
 
 def best_share(reg: float, value: float, S: Array, G: Array, cone: Cone) -> float:

@@ -188,10 +188,6 @@ class Risk(ABC):
 
     cone: Cone
 
-    @abstractmethod
-    def contents(self) -> tuple[Any, ...]:
-        """What defines it, for fingerprints."""
-
     def __add__(self, other: Risk) -> Risk:
         """The sum: several kinds of data about one metric."""
         from convexmetric.risks.sum import SumRisk

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
@@ -29,6 +28,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.losses import BoxLoss
+from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["ImagePass", "ImageRisk", "ListedImages"]
@@ -198,8 +198,8 @@ def _scatter(X: Array, weights: Any) -> Array:
     return np.asarray(0.5 * (S + S.T))
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _curved(begin, end, G, H, start, other, curvature, out):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled_in_any_order
+def _curved(begin, end, G, H, start, other, curvature, out):
     for i in range(begin, end):
         g, h, total = G[i], H[i], out[i]
         for at in range(start[i], start[i + 1]):

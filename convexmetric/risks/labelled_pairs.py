@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -24,6 +23,7 @@ from convexmetric.deadline import until_deadline
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
@@ -96,10 +96,6 @@ class LabelledPairRisk(Risk, ImageRisk):
         self.codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.same, self.other, self.cone = same, other, cone
         self._numbers = np.array([same.numbers(), other.numbers()])
-
-    def contents(self) -> tuple[Any, ...]:
-        """Points, labels, hinges and cone."""
-        return self.X, self.codes, self.same, self.other, self.cone
 
     def described(self) -> Described:
         """Points, labels, and a term of each kind of pair."""
@@ -320,8 +316,8 @@ class LabelledPairRisk(Risk, ImageRisk):
         return sums, weights, counts
 
 
-@numba.njit(cache=True, nogil=True)
-def _hinges(begin, end, block, norms, first, codes, numbers, width, centre, sums, counts):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _hinges(begin, end, block, norms, first, codes, numbers, width, centre, sums, counts):
     for r in range(begin, end):
         i = first + r
         smoothed = exact = adding = taking = 0.0
@@ -357,8 +353,8 @@ def _hinges(begin, end, block, norms, first, codes, numbers, width, centre, sums
         counts[r] = kinks
 
 
-@numba.njit(cache=True, nogil=True)
-def _list_kinks(begin, end, weights, codes, numbers, width, start, other, curvature):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _list_kinks(begin, end, weights, codes, numbers, width, start, other, curvature):
     for i in range(begin, end):
         at = start[i]
         for j in range(len(weights)):
@@ -371,16 +367,16 @@ def _list_kinks(begin, end, weights, codes, numbers, width, start, other, curvat
                 at += 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _slopes_of(begin, end, weights, codes, numbers, slopes):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _slopes_of(begin, end, weights, codes, numbers, slopes):
     for i in range(begin, end):
         for j in range(len(weights)):
             kind = 0 if codes[i] == codes[j] else 1
             slopes[i, j] = abs(weights[i, j]) / numbers[kind, 1]
 
 
-@numba.njit(cache=True, nogil=True)
-def _weigh(u, codes, numbers, T):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _weigh(u, codes, numbers, T):
     value = 0.0
     at = 0
     for i in range(len(T)):

@@ -17,15 +17,16 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any, ClassVar, Self
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import BLOCK_BYTES
+from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.cones.factored import Images, TangentImages
 from convexmetric.described import Described, description
 from convexmetric.losses import Logistic
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation
@@ -57,12 +58,8 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
 
     def __init__(self, rankings: Rankings, C: float) -> None:
         self.rankings = rankings
-        self.loss = Logistic(C)
+        self.C, self.loss = C, Logistic(C)
         self.cone = rankings.cone
-
-    def contents(self) -> tuple[Any, ...]:
-        """Rankings and loss."""
-        return self.rankings, self.loss
 
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
         """The sum over some of the queries, times a factor."""
@@ -220,8 +217,8 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
                 yield block, sums
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _slopes(begin, end, values, dense, first, lists, C, sums):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _slopes(begin, end, values, dense, first, lists, C, sums):
     """Overwrite the distances of every query by the weights of its slopes; its value, and its dual value."""
     for row in range(begin, end):
         x_at, z_at = _places(dense, first, lists, row)
@@ -260,8 +257,8 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):  # type: ignore[n
         sums[row, 1] = C * (logarithm + entropy)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _weights(begin, end, values, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _weights(begin, end, values, dense, first, lists, C, start, weights):
     """Second derivatives of the loss, pair by pair from ``start`` on for every query."""
     for row in range(begin, end):
         x_at, z_at = _places(dense, first, lists, row)
@@ -274,8 +271,8 @@ def _weights(begin, end, values, dense, first, lists, C, start, weights):  # typ
                 place += 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
     """Overwrite the changes of distances of every query by the weights of the changes of its slopes, turned around.
 
     Second derivatives come from ``weights``, or, where that is empty, from the distances.
@@ -311,8 +308,8 @@ def _bend(begin, end, values, changes, dense, first, lists, C, start, weights): 
             changes[z_at[j]] += negatives[j]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _curvature(s, a, b, split):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _curvature(s, a, b, split):
     """``f / (1 + f)^2``, the same for f and 1 / f: the one that is at most one, whose square does not overflow."""
     f = a * b if split else np.exp(-abs(s))
     if split and s < 0.0:
@@ -321,36 +318,34 @@ def _curvature(s, a, b, split):  # type: ignore[no-untyped-def] # pragma: no cov
     return f * r * r
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _places(dense, first, lists, row):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _places(dense, first, lists, row):
     """Places of the values of the near and of the far items of a query."""
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
-    p = relevant_stop[row] - relevant_start[row]
-    n = irrelevant_stop[row] - irrelevant_start[row]
-    x_at, z_at = np.empty(p, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for i in range(p):
-        x_at[i] = first[row] + (relevant[relevant_start[row] + i] if dense else i)
-    for j in range(n):
-        z_at[j] = first[row] + (irrelevant[irrelevant_start[row] + j] if dense else p + j)
+    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+    x_at, z_at = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
+    for i in range(positives.size):
+        x_at[i] = place(positives, near_at, dense, i)
+    for j in range(negatives.size):
+        z_at[j] = place(negatives, far_at, dense, j)
     return x_at, z_at
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _taken(values, places):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _taken(values, places):
     taken = np.empty(places.size)
     for i in range(places.size):
         taken[i] = values[places[i]]
     return taken
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _clear(values):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _clear(values):
     for at in range(values.size):
         values[at] = 0.0
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _factors(x, z):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _factors(x, z):
     """``exp(x - m)`` and ``exp(m - z)`` with the middle m of all distances, and whether these are harmless."""
     low, high = x[0], x[0]
     for i in range(x.size):

@@ -18,10 +18,11 @@ A block is ``values, dense, first, lists`` as in :mod:`convexmetric.measures.row
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending, count_below
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["every_slope"]
 
@@ -29,8 +30,8 @@ __all__ = ["every_slope"]
 SHORT_RUN = 8
 
 
-@numba.njit(cache=True, nogil=True)
-def every_slope(begin, end, block, settings, weights, own, strides, starts, sums, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def every_slope(begin, end, block, settings, weights, own, strides, starts, sums, found):
     """Overwrite the distances of the rows from begin to end by the weights of their gradient, and sample their kinks.
 
     ``settings`` are margin, width and whether to overwrite anything; ``sums`` of a row are those of its smoothed and of
@@ -38,40 +39,39 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     """
     margin, width, write = settings
     values, dense, first, lists = block
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     own_begin, own_end, pairs, slopes = own
     most, reach = found.shape[1], margin + 0.5 * width
     largest = 0
     for row in range(begin, end):
-        largest = max(largest, irrelevant_stop[row] - irrelevant_start[row])
+        largest = max(largest, lists_of(first, dense, lists, row)[2].size)
     z_room, items_room = np.empty(largest), np.empty(largest, dtype=np.int64)
     places_room = np.empty(largest, dtype=np.int64)
     counts = np.empty((3, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
-        base, positives, negatives = first[row], relevant_start[row], irrelevant_start[row]
-        p, n = relevant_stop[row] - positives, irrelevant_stop[row] - negatives
+        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+        p, n = positives.size, negatives.size
         given, x, x_places = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64)
         for i in range(p):
-            given[i] = values[base + (relevant[positives + i] if dense else i)]
+            given[i] = values[place(positives, near_at, dense, i)]
         order = ascending(given)
         for i in range(p):
             x[i] = given[order[i]]
-            x_places[i] = base + (relevant[positives + order[i]] if dense else order[i])
+            x_places[i] = place(positives, near_at, dense, order[i])
         # Far items beyond all near ones have no slope: at a good metric most of them.
         met, last = 0, x[p - 1]
         for j in range(n):
-            at = base + (irrelevant[negatives + j] if dense else p + j)
+            at = place(negatives, far_at, dense, j)
             z_room[met], items_room[met], places_room[met] = values[at], j, at
             met += not last <= values[at] - reach
         changes = np.empty(own_end[row] - own_begin[row])
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
-            z = values[base + (irrelevant[negatives + j] if dense else p + j)]
+            z = values[place(negatives, far_at, dense, j)]
             changes[k] = slopes[own_begin[row] + k] - _slope(given[i], z, margin, width)
         if write:
             # Added to, not set: an item may stand in a list several times.
-            for at in range(base, first[row + 1]):
+            for at in range(first[row], first[row + 1]):
                 values[at] = 0.0
         places = x_places, items_room[:met], places_room[:met]
         smooth, exact, total, kinks, runs = _row(
@@ -80,8 +80,8 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
             total += changes[k]
-            values[base + (irrelevant[negatives + j] if dense else p + j)] += weights[row] * changes[k]
-            values[base + (relevant[positives + i] if dense else i)] -= weights[row] * changes[k]
+            values[place(negatives, far_at, dense, j)] += weights[row] * changes[k]
+            values[place(positives, near_at, dense, i)] -= weights[row] * changes[k]
         sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
         if most and kinks and np.isfinite(strides[row]):
@@ -89,8 +89,8 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
             _sample(runs_room, runs, order, strides[row], starts[row], found[row])
 
 
-@numba.njit(cache=True, nogil=True)
-def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
     """Smoothed and exact sum of a query, sum of its slopes, number of its kinks, and number of runs on the kink."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
     sums, squares = _prefix_sums(x, low)
@@ -165,8 +165,8 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
     return smooth, exact, total, kinks, runs
 
 
-@numba.njit(cache=True, nogil=True)
-def _write_sharp(weight, values, x_places, z_places, above):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _write_sharp(weight, values, x_places, z_places, above):
     """Add the weights of a query's items where hinges are not smoothed: slopes are 0 or 1."""
     p = x_places.size
     ones = np.zeros(p + 1, dtype=np.int64)
@@ -179,8 +179,8 @@ def _write_sharp(weight, values, x_places, z_places, above):  # type: ignore[no-
         values[x_places[i]] -= weight * beyond
 
 
-@numba.njit(cache=True, nogil=True)
-def _sample(runs_room, runs, order, stride, start, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _sample(runs_room, runs, order, stride, start, found):
     """One in ``stride`` pairs on the kink."""
     following, seen, taken = np.floor(start * stride), 0, 0
     for run in range(runs):
@@ -193,8 +193,8 @@ def _sample(runs_room, runs, order, stride, start, found):  # type: ignore[no-un
         seen += e - b
 
 
-@numba.njit(cache=True, nogil=True)
-def _slope(x, z, margin, width):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _slope(x, z, margin, width):
     """Slope of the smoothed hinge of a pair; the same comparisons as above, so that ties fall alike."""
     half = 0.5 * width
     if x <= z - (margin + half):
@@ -204,8 +204,8 @@ def _slope(x, z, margin, width):  # type: ignore[no-untyped-def] # pragma: no co
     return 1.0
 
 
-@numba.njit(cache=True, nogil=True)
-def _prefix_sums(values, low):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _prefix_sums(values, low):
     """Sums of ``values - low``, and of their squares, up to every place."""
     sums, squares = np.empty(values.size + 1), np.empty(values.size + 1)
     sums[0] = squares[0] = 0.0

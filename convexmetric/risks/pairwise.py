@@ -21,16 +21,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons import Block, Rankings, Triplets
-from convexmetric.comparisons.relevance import Lists, Relevance
+from convexmetric.comparisons.relevance import Lists, Relevance, lists_of, place
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.losses import BoxLoss
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, checked_multipliers
@@ -143,10 +143,6 @@ class PairwiseRisk(QueryRisk):
         self.weights = weights
         self.margin = margin
         self.cone = rankings.cone
-
-    def contents(self) -> tuple[Any, ...]:
-        """Rankings, weights and margin."""
-        return self.rankings, self.weights, self.margin
 
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
         """The sum over some of the queries, times a factor."""
@@ -461,39 +457,35 @@ def listed_pairs(rankings: Rankings) -> Triplets:
     return Triplets(points, triplets, rankings.cone)
 
 
-@numba.njit(cache=True, nogil=True)
-def _turned(begin, end, here, there, layout, at, write, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _turned(begin, end, here, there, layout, at, write, found):
     """Count, or write from ``at`` on, the pairs of rows from begin to end that are active in one of two blocks only."""
     first, dense, lists, margin = layout
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     for row in range(begin, end):
-        wanted = relevant[relevant_start[row] : relevant_stop[row]]
-        unwanted = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
-        base = first[row]
-        place = at[row]
-        for i in range(wanted.size):
-            x_at = base + (wanted[i] if dense else i)
-            for j in range(unwanted.size):
-                z_at = base + (unwanted[j] if dense else wanted.size + j)
+        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+        following = at[row]
+        for i in range(positives.size):
+            x_at = place(positives, near_at, dense, i)
+            for j in range(negatives.size):
+                z_at = place(negatives, far_at, dense, j)
                 if (here[x_at] > here[z_at] - margin) != (there[x_at] > there[z_at] - margin):
                     if write:
-                        found[place, 0], found[place, 1], found[place, 2] = row, i, j
-                    place += 1
+                        found[following, 0], found[following, 1], found[following, 2] = row, i, j
+                    following += 1
         if not write:
-            at[row] = place
+            at[row] = following
 
 
-@numba.njit(cache=True, nogil=True)
-def _largest(values, dense, first, lists):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
-    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+@compiled
+def _largest(values, dense, first, lists):
     largest = -np.inf
     for row in range(first.size - 1):
-        p = relevant_stop[row] - relevant_start[row]
+        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
         low, high = np.inf, -np.inf
-        for i in range(p):
-            low = min(low, values[first[row] + (relevant[relevant_start[row] + i] if dense else i)])
-        for j in range(irrelevant_stop[row] - irrelevant_start[row]):
-            high = max(high, values[first[row] + (irrelevant[irrelevant_start[row] + j] if dense else p + j)])
+        for i in range(positives.size):
+            low = min(low, values[place(positives, near_at, dense, i)])
+        for j in range(negatives.size):
+            high = max(high, values[place(negatives, far_at, dense, j)])
         largest = max(largest, high - low)
     return largest
 

@@ -64,11 +64,6 @@ class RankingRisk(QueryRisk):
         self.weights = weights
         self.cone = rankings.cone
 
-    def contents(self) -> tuple[Any, ...]:
-        """Rankings, measure and C, and weights where there are any."""
-        made = self.rankings, self.measure, self.C
-        return made if self.weights is None else (*made, self.weights)
-
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self:
         """The sum over some of the queries, times a factor."""
         weights = None if self.weights is None else self.weights[parts]

@@ -43,10 +43,6 @@ class SeparableRisk(Risk):
         self.loss = loss
         self.cone = comparisons.cone
 
-    def contents(self) -> tuple[Any, ...]:
-        """Comparisons and loss."""
-        return self.comparisons, self.loss
-
     def written_as(self, kind: type) -> object:
         """Hinges where the loss is one; losses of pairs where they are boxed, also as a function of images."""
         if kind is ListedHinges:

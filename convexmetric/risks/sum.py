@@ -99,10 +99,6 @@ class SumRisk(Risk):
                 raise InputError(f"risks of one sum must have one kind of metric, got {self.cone!r} and {risk.cone!r}")
         self.ends = np.cumsum([0, *(risk.parts for risk in self.risks)])
 
-    def contents(self) -> tuple[Any, ...]:
-        """The risks."""
-        return tuple(self.risks)
-
     def described(self) -> Described:
         """Describe every summand."""
         return Described({"kind": "sum"}, summands=tuple(description(risk) for risk in self.risks))

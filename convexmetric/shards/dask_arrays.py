@@ -25,7 +25,6 @@ from convexmetric.errors import InputError, SolverNotInstalledError
 from convexmetric.measures import Measure, measure_named
 from convexmetric.risks import RankingRisk
 from convexmetric.shards.folder import Piece, StoredArray
-from convexmetric.shards.kinds import measure_table, relevance_arrays
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 from convexmetric.shards.writing import Written, finish, new_folder, piece_name, write_arrays, write_piece
 
@@ -158,9 +157,11 @@ def _corpus(
         raise InputError(f"folder: cannot write {file}: {error.strerror or error}") from error
     starts = (np.cumsum(lengths) - lengths).tolist()
     reaches = _computed(_fill, ((file, start, block, shift) for start, block in zip(starts, blocks, strict=True)))
-    arrays = {"points": None, "anchors": np.arange(n), **relevance_arrays(relevance)}
+    arrays = {"points": None, "anchors": np.arange(n), **description(relevance).arrays}
     piece = Piece(piece_name(0), n, n, weight, write_arrays(folder, 0, arrays))
-    return Written(piece, measure_table(measure), description(cone).table, np.max(reaches, axis=0))
+    return Written(
+        piece, {"kind": "rankings", **description(measure).table}, description(cone).table, np.max(reaches, axis=0)
+    )
 
 
 def _range(number: int, block: Any) -> tuple[Array, Array]:

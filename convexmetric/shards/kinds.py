@@ -12,14 +12,15 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.comparisons.points import Checked
 from convexmetric.cones import Cone
+from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
-from convexmetric.measures import MEASURES, Measure, MeasureAtK, measure_named
+from convexmetric.measures import measure_named
 from convexmetric.risks import PairwiseRisk, RankingRisk, Risk, SeparableRisk
 from convexmetric.shards.corpus import SharedRankings, StreamedRankings
-from convexmetric.shards.folder import StoredArray
+from convexmetric.shards.folder import NAMES, StoredArray
 
-__all__ = ["Made", "Source", "arrays_of", "made", "measure_table", "relevance_arrays", "table_of"]
+__all__ = ["Made", "Source", "cut", "made"]
 
 
 class Source(Protocol):
@@ -74,66 +75,38 @@ class Made:
         return (first, *(row(place) for place in named[1:]))
 
 
-def table_of(risk: Risk) -> tuple[dict[str, Any], float]:
-    """Kind and parameters, and the weight of a part.
+def cut(risk: Risk) -> tuple[dict[str, Any], float, dict[str, np.ndarray]]:
+    """Kind and parameters of a risk, the weight of a part, and its arrays by the names of files.
 
     Raises
     ------
     InputError
-        If such a risk cannot be cut.
+        If such a risk cannot be cut, or its points are sparse.
     """
-    if isinstance(risk, RankingRisk) and type(risk.measure) is MEASURES.get(risk.measure.name):
-        return measure_table(risk.measure), risk.C / risk.parts
-    if isinstance(risk, PairwiseRisk):
-        return {"kind": "pairs of lists", "margin": float(risk.margin)}, 1.0
-    if isinstance(risk, SeparableRisk) and not risk.hard:
-        comparisons, loss = risk.comparisons, risk.loss
-        if isinstance(comparisons, Triplets) and isinstance(loss, Hinge):
-            return {"kind": "triplets", "margin": float(loss.margin)}, float(loss.C)
-    raise InputError(
-        f"{risk.words} cannot be cut into shards: rankings by a measure of the package, hinges over pairs of near and "
-        "far items, and soft hinges of listed triplets can"
-    )
-
-
-def arrays_of(risk: Risk) -> dict[str, np.ndarray]:
-    """The arrays of a risk that :func:`table_of` knows, by the names of files.
-
-    Raises
-    ------
-    InputError
-        If its points are sparse.
-    """
-    if isinstance(risk, SeparableRisk):
-        comparisons: Any = risk.comparisons
-        arrays = {"points": comparisons.X, "triplets": comparisons.triplets}
+    try:
+        said = description(risk)
+    except InputError:
+        said = Described()
+    arrays, table = dict(said.arrays), dict(said.table)
+    kind, terms = table.get("kind"), table.get("terms", [])
+    if kind == "rankings":
+        weight = table.pop("C") / risk.parts
+        arrays.setdefault("anchors", np.arange(risk.parts))
+    elif kind == "pairs of lists" and table["loss"] == "hinge":
+        arrays.setdefault("anchors", np.arange(risk.parts))
+        arrays.setdefault("query_weights", np.full(risk.parts, table["weight"]))
+        table, weight = {"kind": kind, "margin": table["margin"]}, 1.0
+    elif "triplets" in arrays and len(terms) == 1 and terms[0]["loss"] == "hinge":
+        table, weight = {"kind": "triplets", "margin": terms[0]["margin"]}, terms[0]["weight"]
+        del arrays["terms"]
     else:
-        assert isinstance(risk, RankingRisk | PairwiseRisk)
-        of = risk.rankings
-        arrays = {"points": of.X} if of.Q is of.X else {"points": of.X, "queries": of.Q}
-        arrays |= {"anchors": of.rows(np.arange(len(of))), **relevance_arrays(of.relevance)}
-        if risk.weights is not None:
-            arrays["query_weights"] = risk.weights
-    if not all(isinstance(arrays[name], np.ndarray) for name in ("points", "queries") if name in arrays):
+        raise InputError(
+            f"{risk.words} cannot be cut into shards: rankings by a measure of the package, hinges over pairs of near "
+            "and far items, and soft hinges of listed triplets can"
+        )
+    if not arrays.keys() <= set(NAMES):
         raise InputError("sparse points cannot be cut into shards; pass X.toarray()")
-    return arrays
-
-
-def measure_table(measure: Measure) -> dict[str, Any]:
-    """Kind and parameters of rankings by a measure of the package."""
-    at_k = {"k": measure.k, "short": measure.short} if isinstance(measure, MeasureAtK) else {}
-    return {"kind": "rankings", "measure": measure.name, **at_k}
-
-
-def relevance_arrays(relevance: Relevance) -> dict[str, np.ndarray]:
-    """Who is near and who is far to every query."""
-    arrays = {"near": relevance.relevant}
-    arrays |= {"near_start": relevance.relevant_start, "near_stop": relevance.relevant_stop}
-    if relevance.complement:
-        nobody = np.full(len(relevance), relevance.n_corpus)
-        return arrays | {"itself": nobody if relevance.itself is None else relevance.itself}
-    arrays |= {"far": relevance.irrelevant}
-    return arrays | {"far_start": relevance.irrelevant_start, "far_stop": relevance.irrelevant_stop}
+    return table, weight, arrays
 
 
 def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:

@@ -18,7 +18,7 @@ from convexmetric.files import all_or_nothing
 from convexmetric.risks import Risk
 from convexmetric.risks.rounding import reach
 from convexmetric.shards.folder import FORMAT, REACH, TABLE, Piece, digest
-from convexmetric.shards.kinds import arrays_of, table_of
+from convexmetric.shards.kinds import cut
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 
 __all__ = ["Written", "finish", "new_folder", "piece_name", "write", "write_arrays", "write_piece", "write_pieces"]
@@ -131,8 +131,8 @@ def write_piece(folder: Path, number: int, risk: Risk) -> Written:
     InputError
         If it cannot be cut or written.
     """
-    table, weight = table_of(risk)
-    files = write_arrays(folder, number, arrays_of(risk))
+    table, weight, arrays = cut(risk)
+    files = write_arrays(folder, number, arrays)
     piece = Piece(piece_name(number), risk.parts, sum(len(points) for points in risk.points), weight, files)
     return Written(piece, table, description(risk.cone).table, reach(risk.points))
 

@@ -181,7 +181,6 @@ def test_blocks_are_cones_of_their_own():
     assert cone != BlockDiagonal([1, 2])
     assert (cone.d, cone.size, repr(cone)) == (3, 4, "BlockDiagonal([2, 1])")
     assert hash(cone) == hash(BlockDiagonal([2, 1]))
-    assert cone.contents() == (2, 1)
     assert cone.on_subspace(1) is None
     between = np.eye(3)
     between[0, 2] = between[2, 0] = 1e-5

@@ -19,6 +19,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import relative_gap
+from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.dual_master import simplex_qp
@@ -26,8 +27,8 @@ from convexmetric.solvers.cuts.master import MasterPoint
 
 __all__ = ["NewtonMaster", "has_newton_master"]
 
-#: Newton steps at most; how much of the rise that the slope promises is enough, and the shortest share of a step.
-STEPS, ENOUGH, SHORTEST = 200, 1e-4, 1e-12
+#: Newton steps at most, and the shortest share of a step.
+STEPS, SHORTEST = 200, 1e-12
 
 
 def has_newton_master(problem: MetricProblem) -> bool:
@@ -98,11 +99,11 @@ class NewtonMaster:
             if relative_gap(upper, lower) <= tol or stop():
                 break
             move = simplex_qp(gram, slopes + gram @ a, group, C) - a
-            rise, share = float(slopes @ move), 1.0
-            following = at(a + move)
-            while not following[2] >= value + ENOUGH * share * rise and share > SHORTEST:
-                share *= 0.5
+            rise = float(slopes @ move)
+            for share in shortened(0.5, SHORTEST):
                 following = at(a + share * move)
+                if following[2] >= value + SUFFICIENT * share * rise:
+                    break
             if not following[2] > value:
                 break
             a, (S, M, value) = a + share * move, following

@@ -30,6 +30,7 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
@@ -65,10 +66,8 @@ SAMPLE = 20_000
 CG_STEPS = 60
 #: They end where the preconditioned residual is below this share of the first one.
 CG_ACCURACY = 0.1
-#: A step pays if it gains this share of what its slope promises.
-SUFFICIENT_DECREASE = 1e-4
-#: Of a step that does not pay, at most: where few comparisons are on the kink it may be far too long.
-HALVINGS = 40
+#: A step is halved until it pays, down to this share: where few comparisons are on the kink it may be far too long.
+SHORTEST_STEP = 0.5**39
 
 
 @dataclass(frozen=True)
@@ -196,9 +195,9 @@ class _Proximal:
     def _searched(self, gradient: Array, step: Array) -> _Point | None:
         """The first point on the arc, halving the step, at which it pays; None if there is none."""
         here = self.here
-        for halving in range(HALVINGS):
-            there = self._at(np.maximum(here.w + 0.5**halving * step, 0.0))
+        for share in shortened(0.5, SHORTEST_STEP):
+            there = self._at(np.maximum(here.w + share * step, 0.0))
             promised = float(gradient @ (there.w - here.w))
-            if there.value < here.value and there.value <= here.value + SUFFICIENT_DECREASE * promised:
+            if there.value < here.value and there.value <= here.value + SUFFICIENT * promised:
                 return there
         return None

@@ -33,6 +33,7 @@ from scipy.linalg.blas import dsymv
 from convexmetric.arrays import Array
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import UnsupportedProblemError
+from convexmetric.numerics.searches import root
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
@@ -284,22 +285,8 @@ def _advance(run: _Run, step: Array, slope: float, width: float) -> None:
         a = run.hinges.smoothed_multipliers(run.s + t * ds, width)
         return start + t * curvature - float(a @ ds)
 
-    t = _root(slope_at, SEARCH_ACCURACY * abs(slope), SEARCH_STEPS)
+    t = root(slope_at, SEARCH_ACCURACY * abs(slope), SEARCH_STEPS)
     run.move(np.maximum(run.w + t * step, 0.0))
-
-
-def _root(slope_at: Callable[[float], float], flat: float, steps: int) -> float:
-    """Where in (0, 1] an increasing function is at most ``flat`` in size; 1 if it is not positive there."""
-    if slope_at(1.0) <= 0.0:
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(steps):
-        t = 0.5 * (low + high)
-        here = slope_at(t)
-        if abs(here) <= flat:
-            break
-        low, high = (t, high) if here < 0.0 else (low, t)
-    return t
 
 
 class _PenaltyOnColumns:

@@ -28,6 +28,7 @@ import numpy as np
 import scipy.linalg as la
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.searches import shortened
 from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.trust_region import at_boundary, new_radius, steihaug
 
@@ -41,8 +42,8 @@ CG_STEPS = 200
 NEW_ROW_SHARE = 0.1
 #: Share of the gradient at which conjugate gradients end, at most; it shrinks with the gradient,
 CG_ACCURACY = 0.1
-#: Attempts to make new rows short enough to descend.
-GROWTH_TRIALS = 20
+#: Share of the length they should have down to which new rows are made shorter until they descend.
+SHORTEST_GROWTH = 0.25**19
 
 
 @dataclass(frozen=True)
@@ -198,12 +199,11 @@ class FactorObjective(ABC, Generic[Point]):
         V = rows @ self.inverse
         curvature = self.curvature(here, V.T @ V)
         slope, old = float((values[above] - 1.0).sum()), self._kept(here.C)
-        share = slope / curvature if curvature > 0.0 else 1.0
-        for _ in range(GROWTH_TRIALS):
+        longest = slope / curvature if curvature > 0.0 else 1.0
+        for share in shortened(0.25, SHORTEST_GROWTH * longest, longest):
             there = self.tried(np.concatenate([old, np.sqrt(share) * rows]))
             if there.value < here.value:
                 return there
-            share *= 0.25
         return here
 
     def reduced(self, here: Point) -> Point:

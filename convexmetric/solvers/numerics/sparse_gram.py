@@ -6,11 +6,11 @@ entries in one column is added where it belongs. Work: the sum over columns of t
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["sparse_gram"]
@@ -27,8 +27,8 @@ def sparse_gram(P: sp.csr_array) -> Array:
     return gram
 
 
-@numba.njit(cache=True, nogil=True)
-def _accumulate(begin, end, indptr, indices, data, column_start, rows, values, gram):  # type: ignore[no-untyped-def]  # pragma: no cover
+@compiled
+def _accumulate(begin, end, indptr, indices, data, column_start, rows, values, gram):
     for i in range(begin, end):
         for entry in range(indptr[i], indptr[i + 1]):
             f = indices[entry]

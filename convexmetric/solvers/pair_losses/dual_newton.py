@@ -22,7 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
@@ -30,6 +29,8 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import UnsupportedProblemError
+from convexmetric.numerics.compiling import compiled_in_any_order
+from convexmetric.numerics.searches import SUFFICIENT, last_true, shortened
 from convexmetric.numerics.threads import over_rows
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
@@ -62,9 +63,7 @@ ETA_FACTOR = 4.0
 LEAST_RIDGE, LARGEST_RIDGE = 1e-9, 1e3
 #: Factors by which the proximal term grows when a step fails and shrinks when one succeeds.
 RIDGE_GROWTH, RIDGE_DECAY = 30.0, 0.1
-#: Share of what the gradient promises that a step must gain.
-SUFFICIENT_GAIN = 1e-4
-#: Factor by which a step that does not is shortened.
+#: Factor by which a step that gains too little is shortened.
 BACKTRACKING = 0.3
 #: Share of the Newton step below which it is not shortened further.
 SHORTEST_STEP = 0.02
@@ -184,12 +183,7 @@ class _Run:
         low, high = 0.0, float(size / reach) if 0.0 < size < np.inf and 0.0 < reach < np.inf else 1.0 / at.norm
         while falls(high) and high < 1e200:
             low, high = high, 4.0 * high
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if falls(middle) else (low, middle)
-            if high - low <= 1e-15 * high:
-                break
-        return high
+        return last_true(falls, low, high, 100, 1e-15)[1]
 
     def _metric(self, at: _Point, scale: float) -> Array:
         U = at.vectors[:, : at.p] * np.sqrt(scale * at.values[: at.p])
@@ -271,15 +265,13 @@ class _Run:
         du[free] = move
         before = self.dual_value(here, wanted)
         gradient = loss.offset - loss.curvature * here.u - wanted * here.q
-        length = 1.0
-        while length >= SHORTEST_STEP:
+        for length in shortened(BACKTRACKING, SHORTEST_STEP):
             there = self.at(loss.clip(here.u + length * du))
             promised = float(gradient @ (there.u - here.u))
             gained = self.dual_value(there, wanted) - before
-            if there.p > 0 and promised > 0.0 and gained >= SUFFICIENT_GAIN * promised:
+            if there.p > 0 and promised > 0.0 and gained >= SUFFICIENT * promised:
                 self.here, self.eta = there, wanted
                 return True
-            length *= BACKTRACKING
         return False
 
 
@@ -357,8 +349,8 @@ class _System:
         return conjugate_gradients(self.product, b, self.diagonal + self.ridge, self.accuracy, CG_STEPS)[0]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _forms(begin, end, positives, images, i, j, forms):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled_in_any_order
+def _forms(begin, end, positives, images, i, j, forms):
     for t in range(begin, end):
         a, b = i[t], j[t]
         dot = np.float32(0.0)

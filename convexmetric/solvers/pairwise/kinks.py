@@ -7,11 +7,11 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.risks import PairwiseRisk
 
@@ -132,8 +132,8 @@ class Kinks:
         return turned
 
 
-@numba.njit(cache=True, nogil=True)
-def _margins(begin, end, Q, anchors, sample, norms, images, margins):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _margins(begin, end, Q, anchors, sample, norms, images, margins):
     """``<D_t, M>`` from ``M x`` and ``x^T M x`` of all items."""
     for t in range(begin, end):
         positives, negatives = sample[t, 1], sample[t, 2]
@@ -144,8 +144,8 @@ def _margins(begin, end, Q, anchors, sample, norms, images, margins):  # type: i
         margins[t] = norms[negatives] - norms[positives] - 2.0 * dot
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _changes(begin, end, Y, Z, G, H, anchors, sample, margins):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled_in_any_order
+def _changes(begin, end, Y, Z, G, H, anchors, sample, margins):
     """``<D_t, B^T E + E^T B>`` from images ``B q, B x`` (Y, Z) and ``E q, E x`` (G, H)."""
     for t in range(begin, end):
         q, positives, negatives = anchors[t], sample[t, 1], sample[t, 2]

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numba
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons.relevance import Relevance
+from convexmetric.comparisons.relevance import Relevance, lists_of
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.risks import PairwiseRisk, Smoothed
 
@@ -166,13 +166,12 @@ def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
     return np.asarray(largest + rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), M))
 
 
-@numba.njit(cache=True, nogil=True)
-def _within_limits(begin, end, values, first, lists, limits, at, found):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _within_limits(begin, end, values, first, lists, limits, at, found):
     """Count, or write from ``at`` on, the far items of rows from begin to end whose values are below a limit."""
-    irrelevant, start, stop = lists[3], lists[4], lists[5]
     for row in range(begin, end):
         place = at[row]
-        for item in irrelevant[start[row] : stop[row]]:
+        for item in lists_of(first, True, lists, row)[2]:
             if values[first[row] + item] < limits[row]:
                 if found.size:
                     found[place] = item

@@ -10,13 +10,13 @@ or by conjugate gradients, whose products cost no more than a pass over the data
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.cones.projection import Projection
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.pairwise.kinks import Kinks
@@ -82,8 +82,8 @@ def solve_newton(
     return v if accurate or work > FALLBACK_WORK else Factorised(projection, kinks, diagonal, sigma).solve(b)
 
 
-@numba.njit(cache=True, nogil=True)
-def _scale(begin, end, matrix, by_row, by_column):  # type: ignore[no-untyped-def] # pragma: no cover - compiled
+@compiled
+def _scale(begin, end, matrix, by_row, by_column):
     for t in range(begin, end):
         for k in range(matrix.shape[1]):
             matrix[t, k] *= by_row[t] * by_column[k]

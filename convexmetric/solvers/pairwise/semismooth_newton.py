@@ -38,6 +38,7 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones.projection import Projection
 from convexmetric.cones.scaling import longest_step
 from convexmetric.errors import InputError, SolverError
+from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant, PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.pairwise.kinks import Kinks
@@ -68,9 +69,7 @@ BALANCE = 10.0
 BALANCE_TOLERANCE = 3.0
 #: The largest sigma, in units of lambda.
 LARGEST_SIGMA = 1e10
-#: Share of what the gradient promises that a step must gain.
-SUFFICIENT_GAIN = 1e-4
-#: Factor by which a step that does not is shortened.
+#: Factor by which a step that gains too little is shortened.
 BACKTRACKING = 0.4
 #: Share of the Newton step at which the search for a step gives up.
 SHORTEST_STEP = 1e-4
@@ -311,14 +310,11 @@ class _Run:
 
     def _moved(self, at: _Point, move: Array, slope: float, search: bool) -> tuple[_Point, float]:
         """A step that descends the smoothed objective, or the whole step where the width has just changed."""
-        step = 1.0
-        while True:
+        for step in shortened(BACKTRACKING, SHORTEST_STEP):
             there = self._pass(self.cone.projection(at.projection.W + step * move), at.sigma)
-            if not search or there.value <= at.value + SUFFICIENT_GAIN * step * slope:
+            if not search or there.value <= at.value + SUFFICIENT * step * slope:
                 return there, step
-            step *= BACKTRACKING
-            if step < SHORTEST_STEP:
-                return there, 0.0
+        return there, 0.0
 
 
 class _SlopesInteriorPoint:

@@ -30,6 +30,7 @@ import scipy.linalg as la
 from convexmetric.arrays import Array
 from convexmetric.cones.scaling import Scaling
 from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
@@ -65,9 +66,7 @@ CENTRING_ACCURACY = 0.3
 CENTRING_STEPS = 12
 #: Share of the way to the boundary of the cone that a step may go.
 BOUNDARY_SHARE = 0.9
-#: Share of what the gradient promises that a step must gain.
-SUFFICIENT_GAIN = 1e-4
-#: Factor by which a step that does not is shortened.
+#: Factor by which a step that gains too little is shortened.
 BACKTRACKING = 0.4
 #: Share of the Newton step below which the path ends.
 SHORTEST_STEP = 1e-3
@@ -199,18 +198,17 @@ class _Path:
                 self.here = U, mu, width
                 here = self._pass(U, width)
                 continue
-            step = min(1.0, BOUNDARY_SHARE * scaling.longest(V))
+            longest = min(1.0, BOUNDARY_SHARE * scaling.longest(V))
             before = self._merit(U, here, mu)
             move = scaling.primal_step(V)
-            while not self.done:
+            for step in shortened(BACKTRACKING, SHORTEST_STEP, longest):
                 trial = U + step * move
                 there = self._pass(trial, width)
-                if self._merit(trial, there, mu) <= before - SUFFICIENT_GAIN * step * decrement:
+                if self._merit(trial, there, mu) <= before - SUFFICIENT * step * decrement or self.done:
                     break
-                step *= BACKTRACKING
-                if step < SHORTEST_STEP:
-                    # Rounding, or a sample too thin: the path goes no further.
-                    return
+            else:
+                # Rounding, or a sample too thin: the path goes no further.
+                return
             U, here = trial, there
             self.here = U, mu, width
 

@@ -1,0 +1,26 @@
+"""Decorators of compiled loops: numba's ``njit`` with the settings that every loop of this package has.
+
+A loop is compiled when it is first called with arrays of some type, and cached beside its own file; it releases the
+interpreter's lock and divides by zero as NumPy does. Caches do not know the settings below: run ``make clean-cache``
+after a change of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # numba finds the types when a loop is called. To mypy a loop takes and returns anything, and its body is not read.
+    from typing import no_type_check as compiled
+    from typing import no_type_check as compiled_in_any_order
+else:
+    import numba
+
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+    # Sums may be added in another order, multiplications fused with additions, and zeros lose their sign, so that loops
+    # use vector registers. NaN and infinity stay what they are.
+    compiled_in_any_order = numba.njit(
+        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+    )
+
+__all__ = ["compiled", "compiled_in_any_order"]

@@ -19,7 +19,6 @@ from convexmetric.bench import load_problem
 from convexmetric.certificates import Certificate, certify, verify, write_certificate
 from convexmetric.checks import check_problem
 from convexmetric.evaluation import SimilarityOperator
-from convexmetric.model_selection import cross_validate
 from convexmetric.papers import (
     CrossModalProblem,
     InformationTheoreticProblem,
@@ -31,8 +30,9 @@ from convexmetric.papers import (
     TripletProblem,
 )
 from convexmetric.problem import MetricProblem
+from convexmetric.selection import cross_validate, held_out, solve_path
 from convexmetric.solution import Solution
-from convexmetric.solvers import explain, solve, solve_path
+from convexmetric.solvers import explain, solve
 from convexmetric.version import __version__ as __version__
 
 if _typing.TYPE_CHECKING:
@@ -47,7 +47,6 @@ if _typing.TYPE_CHECKING:
         RandomProjectionMetric,
         RelativeComparisonMetric,
         WeightSearch,
-        held_out,
     )
     from convexmetric.retrieval import RetrievalAdapter
 

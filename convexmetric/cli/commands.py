@@ -54,18 +54,15 @@ from convexmetric.cli.fitting import (
 from convexmetric.cli.metric_tables import metric_on_table, read_components, save_components, saved_settings, write_rows
 from convexmetric.cli.own import made_by
 from convexmetric.cli.reports import (
-    adapter_table,
     audit_record,
     audit_table,
     benchmark_markdown,
     benchmark_table,
     explanation_record,
+    figures_table,
     fit_record,
-    held_out_queries_table,
-    held_out_table,
     instance_record,
     instances_table,
-    path_table,
     run_record,
     solution_record,
     solution_table,
@@ -596,11 +593,11 @@ def _print_fit(fitted: Fitted) -> None:
     console.print(head)
     console.print(solution_table(solution))
     if fitted.path is not None:
-        console.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
+        console.print(f"\n{fitted.path.heading()}", figures_table(fitted.path), sep="\n")
     elif fitted.unchosen:
         console.print(f"\n{fitted.unchosen[0].upper()}{fitted.unchosen[1:]}.")
     if fitted.held_out is not None:
-        console.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
+        console.print(f"\n{fitted.held_out.heading()}", figures_table(fitted.held_out), sep="\n")
 
 
 @app.command()
@@ -698,9 +695,9 @@ def _print_adapter(adapter: Any) -> None:
         console.print(solution_table(adapter.solution_))
     else:
         console.print(f"result: {adapter.result_}; no map was kept, and there is nothing to bound")
-    console.print(f"\n{adapter.path_.heading()}", adapter_table(adapter.path_), sep="\n")
-    console.print(f"\n{adapter.held_out_.heading()}", held_out_queries_table(adapter.held_out_), sep="\n")
-    console.print(f"{adapter.held_out_.counted()}\n\n{adapter.verdict}")
+    console.print(f"\n{adapter.path_.heading()}", figures_table(adapter.path_), sep="\n")
+    console.print(f"\n{adapter.held_out_.heading()}", figures_table(adapter.held_out_), sep="\n")
+    console.print(f"{adapter.held_out_.closing()}\n\n{adapter.verdict}")
 
 
 @app.command()

@@ -25,15 +25,13 @@ from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
 from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
-from convexmetric.estimators.held_out_rows import COLUMNS
-from convexmetric.estimators.weight_search import WeightPath, stratified_sample
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
-from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_weight_path, plot_weights
+from convexmetric.plotting import plot_embedding, plot_query_changes, plot_spectrum, plot_validation, plot_weights
 from convexmetric.plotting.audits import DRAWN_ABOVE
 from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
 from convexmetric.retrieval import RetrievalAdapter
-from convexmetric.retrieval.adapter import COLUMNS as QUERY_COLUMNS
+from convexmetric.selection.folds import stratified_sample
 from convexmetric.solution import Solution
 
 __all__ = ["write_adapter_report", "write_report"]
@@ -146,11 +144,9 @@ def _adapter_sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
         f"the same corpus. {held.power}"
     )
     changes = _picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
-    scores = _table(("measure", *QUERY_COLUMNS), held.cells())
+    scores = _table(held.columns, held.cells())
     yield _section("Does it help on new queries?", scores + _text(how, "soft") + _side_by_side(changes))
-    yield _section(
-        "What was tried", _table(("loss and weight", held.measure, "largest gap", ""), adapter.path_.cells())
-    )
+    yield _section("What was tried", _table(adapter.path_.columns, adapter.path_.cells()))
     if adapter.kept_ and solution is not None:
         yield _section("What is certified", _text(_claim(solution)) + f"<pre>{escape(str(solution.problem))}</pre>")
     else:
@@ -168,7 +164,7 @@ def _held_out(fitted: Fitted) -> str:
         "MAP the mean average precision of ranking the other rows. Standard errors and verdicts are of the corrected "
         "resampled t-test (Nadeau and Bengio 2003) at 5%."
     )
-    return _section("Does it help on new rows?", _table(("score", *COLUMNS), scores.cells()) + _text(how, "soft"))
+    return _section("Does it help on new rows?", _table(scores.columns, scores.cells()) + _text(how, "soft"))
 
 
 def _certificate(fitted: Fitted) -> str:
@@ -197,14 +193,13 @@ def _choice(fitted: Fitted) -> str:
     path = fitted.path
     assert path is not None
     names = " and ".join(path.settings)
-    shown = _table((names, "score", ""), path.cells())
-    if isinstance(path, WeightPath):
+    shown = _table(path.columns, path.cells())
+    if len(path.names) == 1:
         caption = (
             "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the "
             "choice."
         )
-        weights = path
-        picture = _picture(lambda ax: plot_weight_path(weights, ax), f"Accuracy against {names}", caption)
+        picture = _picture(lambda ax: plot_validation(path, ax=ax), f"Accuracy against {names}", caption)
         shown = _side_by_side(picture, shown)
     return _section(f"How {names} was chosen", _text(path.heading() + ".", "soft") + shown)
 

@@ -18,33 +18,25 @@ weight, and tests it.
 
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
-from convexmetric.estimators.held_out_rows import HeldOut, PairedScores, held_out
 from convexmetric.estimators.large_margin import LMNN, LargeMargin
-from convexmetric.estimators.neighbors import NeighborMetric, NeighborPath
+from convexmetric.estimators.neighbors import NeighborMetric
 from convexmetric.estimators.operator_margin import OperatorMarginMetric
 from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
 from convexmetric.estimators.relative_comparisons import RelativeComparisonMetric
-from convexmetric.estimators.weight_search import WeightPath, WeightSearch
-from convexmetric.retrieval.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
+from convexmetric.estimators.weight_search import WeightSearch
+from convexmetric.retrieval.adapter import RetrievalAdapter
 
 __all__ = [
     "LMNN",
     "MLR",
-    "AdapterPath",
     "CrossModalMetric",
-    "HeldOut",
-    "HeldOutQueries",
     "LargeMargin",
     "LearnedDistance",
     "NeighborMetric",
-    "NeighborPath",
     "OperatorMarginMetric",
-    "PairedScores",
     "RandomProjectionMetric",
     "RelativeComparisonMetric",
     "RetrievalAdapter",
-    "WeightPath",
     "WeightSearch",
-    "held_out",
 ]

@@ -20,13 +20,12 @@ from convexmetric.evaluation.rankings import (
     retrieval_scores,
 )
 from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
-from convexmetric.retrieval.runs import RunScores, rank_corpus, score_run
+from convexmetric.retrieval.runs import rank_corpus, score_run
 
 __all__ = [
     "RetrievalCurve",
     "RetrievalScores",
     "RocCurve",
-    "RunScores",
     "balanced_error",
     "empirical_risk",
     "empirical_risk_from_labels",

@@ -205,7 +205,9 @@ class LargeMarginProblem(MetricProblem):
             return super().with_reg(reg)
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer(self.cone)), self.G)
+        MetricProblem.__init__(
+            other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)), self.G
+        )
         return other
 
     def _pull(self, cone: Cone) -> Array:

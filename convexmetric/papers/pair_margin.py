@@ -125,7 +125,7 @@ class _PairProblem(SpannedProblem):
         """The same problem with another lambda, sharing all data."""
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer(self.cone)))
+        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)))
         return other
 
     def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:

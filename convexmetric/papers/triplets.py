@@ -331,7 +331,7 @@ class TripletProblem(MetricProblem):
         omega = REGULARIZERS[self.regularizer_name](other.reg)
         if prior is not None:
             omega = towards(omega, prior, self.cone)
-        MetricProblem.__init__(other, self.risk, self.regularizer.around(omega), self.G)
+        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(omega), self.G)
         return other
 
     @property

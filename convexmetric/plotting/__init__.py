@@ -16,7 +16,6 @@ from convexmetric.plotting.rankings import (
     plot_roc,
     plot_validation,
     plot_violated_ranking,
-    plot_weight_path,
 )
 from convexmetric.plotting.screen import show_pictures
 from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_path, plot_solution, plot_weights
@@ -42,7 +41,6 @@ __all__ = [
     "plot_trails",
     "plot_validation",
     "plot_violated_ranking",
-    "plot_weight_path",
     "plot_weights",
     "plot_worst",
     "save_picture",

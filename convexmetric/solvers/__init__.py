@@ -18,7 +18,6 @@ from convexmetric.solvers.explaining import Explanation, Step, explain
 from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
-from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.solvers.solving import SOLVERS, solve
@@ -56,5 +55,4 @@ __all__ = [
     "StochasticTriplets",
     "explain",
     "solve",
-    "solve_path",
 ]

@@ -18,7 +18,6 @@ from convexmetric.audits import audit
 from convexmetric.certificates import Certificate, certify, verify, write_certificate
 from convexmetric.checks import check_problem
 from convexmetric.evaluation import SimilarityOperator
-from convexmetric.model_selection import cross_validate
 from convexmetric.papers import (
     CrossModalProblem,
     InformationTheoreticProblem,
@@ -30,8 +29,9 @@ from convexmetric.papers import (
     TripletProblem,
 )
 from convexmetric.problem import MetricProblem
+from convexmetric.selection import cross_validate, held_out, solve_path
 from convexmetric.solution import Solution
-from convexmetric.solvers import explain, solve, solve_path
+from convexmetric.solvers import explain, solve
 
 __version__ = "0.2.0rc1"
 
@@ -48,7 +48,6 @@ if _typing.TYPE_CHECKING:
         RandomProjectionMetric,
         RelativeComparisonMetric,
         WeightSearch,
-        held_out,
     )
     from convexmetric.retrieval import RetrievalAdapter
 

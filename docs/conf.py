@@ -71,7 +71,7 @@ numpydoc_xref_param_type = False
 
 #: Modules that users call by name, as they call the root.
 CALLED = ("audits", "bench", "datasets", "estimators", "evaluation", "features")
-CALLED += ("methods", "model_selection", "similarity", "solution", "solvers")
+CALLED += ("methods", "selection", "similarity", "solution", "solvers")
 
 
 def records() -> list[str]:

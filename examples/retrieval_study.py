@@ -281,7 +281,7 @@ def split_record(name: str, split: int) -> dict[str, Any]:
         methods[f"exact: {loss}"] |= {
             "C": adapter.path_.best[1],
             "gap": float(adapter.path_.gaps.max()),
-            "path": [(C, mean) for (_, C), mean in zip(adapter.path_.candidates, adapter.path_.mean, strict=True)],
+            "path": [(C, mean) for (_, C), mean in zip(adapter.path_.candidates, adapter.path_.mean(), strict=True)],
         }
     adapter = adapters["AP"]
     note("adapter", lambda: adapter.components_.T @ adapter.components_)

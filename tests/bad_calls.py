@@ -183,11 +183,11 @@ CALLS = [
     ("cm.cross_validate(X, y, C=[1.0], folds=2, score='accuracy')", errors.InputError, "with a number for k"),
     ("cm.cross_validate(X[:6], y[:6], C=[1.0], folds=2)", errors.InputError, "too few to learn from"),
     (
-        "cm.model_selection.cross_validate_queries(ranking, C=[1.0], folds=13)",
+        "cm.selection.cross_validate_queries(ranking, C=[1.0], folds=13)",
         errors.InputError,
         "at most the number of queries",
     ),
-    ("cm.model_selection.cross_validate_queries(relative, C=[1.0])", errors.InputError, "must be a RankingProblem"),
+    ("cm.selection.cross_validate_queries(relative, C=[1.0])", errors.InputError, "must be a RankingProblem"),
     ("ranking.with_queries([12])", errors.InputError, "points to row 12"),
     ("cm.bench.synthetic_matchings(10, 3)", errors.InputError, "n_matchings must be between"),
     ("cm.TripletProblem(X, [[0, 1, 1]])", errors.InputError, "repeats an index"),

@@ -30,7 +30,7 @@ PAGES = sorted(
 )
 #: What a user calls by its name in the package, or imports from the packages below it.
 PACKAGES = ["", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures", ".methods"]
-PACKAGES += [".model_selection", ".regularizers", ".risks", ".shards", ".similarity", ".solution", ".solvers"]
+PACKAGES += [".regularizers", ".risks", ".selection", ".shards", ".similarity", ".solution", ".solvers"]
 
 
 @pytest.fixture(autouse=True)

@@ -276,24 +276,9 @@ def read_instance(text: str, file: str) -> Instance:
     lower, upper = float(bounds.pop("lower")), float(bounds.pop("upper"))
     if not lower <= upper:
         raise InputError(f"{file} [bounds]: lower must be at most upper, got {lower!r} and {upper!r}")
-    exact_lower, exact_upper = _exact(bounds, lower, upper, f"{file} [bounds]")
-    return Instance(
-        name=document["name"],
-        title=document["title"],
-        method=document["method"],
-        data=document["data"],
-        parameters=document["parameters"],
-        triplets=document.get("triplets"),
-        pairs=document.get("pairs"),
-        projection=document.get("projection"),
-        modalities=document.get("modalities"),
-        arrays=document.get("arrays"),
-        lower_bound=lower,
-        upper_bound=upper,
-        how=bounds,
-        exact_lower=exact_lower,
-        exact_upper=exact_upper,
-    )
+    least, most = _exact(bounds, lower, upper, f"{file} [bounds]")
+    read: Any = {key: document.get(key) for key in READ}
+    return Instance(**read, lower_bound=lower, upper_bound=upper, how=bounds, exact_lower=least, exact_upper=most)
 
 
 def _exact(
@@ -320,6 +305,8 @@ def _exact(
     return exact_lower, exact_upper
 
 
+#: What an instance keeps as the file has it; the bounds are read by themselves.
+READ = ("name", "title", "method", "data", "parameters", "triplets", "pairs", "projection", "modalities", "arrays")
 DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha256": str}
 DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list, "parts": list, "rows": int}
 DRAWN: Keys = {"count": int, "seed": int, "sha256": str}, {"also": list}

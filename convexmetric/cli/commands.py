@@ -42,9 +42,8 @@ from convexmetric.cli.reports import (
     audit_record,
     audit_table,
     explanation_record,
+    figures_table,
     fit_record,
-    held_out_table,
-    path_table,
     solution_record,
     solution_table,
     verdict_record,
@@ -549,11 +548,11 @@ def _print_fit(fitted: Fitted) -> None:
     out.print(head)
     out.print(solution_table(solution))
     if fitted.path is not None:
-        out.print(f"\n{fitted.path.heading()}", path_table(fitted.path), sep="\n")
+        out.print(f"\n{fitted.path.heading()}", figures_table(fitted.path), sep="\n")
     elif fitted.unchosen:
         out.print(f"\n{fitted.unchosen[0].upper()}{fitted.unchosen[1:]}.")
     if fitted.held_out is not None:
-        out.print(f"\n{fitted.held_out.heading()}", held_out_table(fitted.held_out), sep="\n")
+        out.print(f"\n{fitted.held_out.heading()}", figures_table(fitted.held_out), sep="\n")
 
 
 def _labelled(

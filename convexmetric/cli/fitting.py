@@ -14,11 +14,13 @@ from convexmetric.arrays import Array
 from convexmetric.datasets import Dataset, preprocess
 from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.errors import ConvexMetricError
+from convexmetric.selection import HeldOut, Validation, held_out
+from convexmetric.selection.folds import stratified_sample
+from convexmetric.selection.rows import unsolved
 from convexmetric.solution import Solution
 
 if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
-    from convexmetric.estimators import HeldOut, NeighborPath, WeightPath
     from convexmetric.estimators.base import MetricEstimator
 
 __all__ = [
@@ -72,7 +74,7 @@ class Fitted:
     settings: dict[str, Any]
     estimator: MetricEstimator
     #: How parameters were chosen; None where they were given, there are none, or ``unchosen`` says why not.
-    path: NeighborPath | WeightPath | None
+    path: Validation | None
     #: None where the scores were not asked for, or could not be had: ``unscored`` says why.
     held_out: HeldOut | None
     unchosen: str = ""
@@ -153,9 +155,7 @@ def fit_table(
     KeyboardInterrupt
         At Ctrl-C before there is a metric.
     """
-    from convexmetric.estimators import WeightSearch, held_out
-    from convexmetric.estimators.held_out_rows import unsolved
-    from convexmetric.estimators.weight_search import stratified_sample
+    from convexmetric.estimators import WeightSearch
 
     clock = Clock(max_seconds)
     rows = ROWS if max_seconds is None else ROWS_WITH_LIMIT

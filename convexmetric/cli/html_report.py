@@ -25,13 +25,12 @@ from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
 from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
-from convexmetric.estimators.held_out_rows import COLUMNS
-from convexmetric.estimators.weight_search import WeightPath, stratified_sample
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
-from convexmetric.plotting import plot_embedding, plot_spectrum, plot_weight_path, plot_weights
+from convexmetric.plotting import plot_embedding, plot_spectrum, plot_validation, plot_weights
 from convexmetric.plotting.audits import DRAWN_ABOVE
 from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
+from convexmetric.selection.folds import stratified_sample
 from convexmetric.solution import Solution
 
 __all__ = [
@@ -144,7 +143,7 @@ def _held_out(fitted: Fitted) -> str:
         "MAP the mean average precision of ranking the other rows. Standard errors and verdicts are of the corrected "
         "resampled t-test (Nadeau and Bengio 2003) at 5%."
     )
-    return section("Does it help on new rows?", table(("score", *COLUMNS), scores.cells()) + paragraph(how, "soft"))
+    return section("Does it help on new rows?", table(scores.columns, scores.cells()) + paragraph(how, "soft"))
 
 
 def _certificate(fitted: Fitted) -> str:
@@ -174,14 +173,13 @@ def _choice(fitted: Fitted) -> str:
     path = fitted.path
     assert path is not None
     names = " and ".join(path.settings)
-    shown = table((names, "score", ""), path.cells())
-    if isinstance(path, WeightPath):
+    shown = table(path.columns, path.cells())
+    if len(path.names) == 1:
         caption = (
             "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the "
             "choice."
         )
-        weights = path
-        drawn = picture(lambda ax: plot_weight_path(weights, ax), f"Accuracy against {names}", caption)
+        drawn = picture(lambda ax: plot_validation(path, ax=ax), f"Accuracy against {names}", caption)
         shown = side_by_side(drawn, shown)
     return section(f"How {names} was chosen", paragraph(path.heading() + ".", "soft") + shown)
 

@@ -14,6 +14,8 @@ from rich.table import Table
 from convexmetric.audits import Audit
 from convexmetric.certificates import Verdict
 from convexmetric.certificates.checker import decimal
+from convexmetric.selection import PairedScores, Validation
+from convexmetric.selection.records import Tabled
 from convexmetric.solution import Solution
 from convexmetric.solvers import Explanation
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from convexmetric.cli.fitting import Fitted
-    from convexmetric.estimators import HeldOut, NeighborPath, PairedScores, WeightPath
 
 __all__ = [
     "audit_record",
@@ -32,8 +33,7 @@ __all__ = [
     "figures_table",
     "finite",
     "fit_record",
-    "held_out_table",
-    "path_table",
+    "paired_record",
     "solution_record",
     "solution_table",
     "verdict_record",
@@ -85,33 +85,30 @@ def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
         "held_out": None
         if scores is None
         else {
-            "accuracy": _paired_record(scores.accuracy),
-            "retrieval": _paired_record(scores.retrieval),
-            "lda": dict(zip(("accuracy", "retrieval"), scores.lda, strict=True)),
-            "n_neighbors": scores.n_neighbors,
-            "folds": scores.folds,
+            "accuracy": paired_record(scores.accuracy),
+            "retrieval": paired_record(scores.retrieval),
+            "lda": {"accuracy": scores.accuracy.lda, "retrieval": scores.retrieval.lda},
             "planned_folds": scores.planned,
-            "copies": scores.copies,
-            "rows": scores.rows,
-            "seconds": scores.seconds,
+            **{name: getattr(scores, name) for name in ("n_neighbors", "folds", "copies", "rows", "seconds")},
         },
         "recommendation": fitted.recommendation,
     }
 
 
-def _path_record(path: NeighborPath | WeightPath) -> dict[str, Any]:
+def _path_record(path: Validation) -> dict[str, Any]:
     return {
         "names": list(path.settings),
         "chosen": list(path.settings.values()),
         "tried": [list(one) for one in path.candidates],
-        "mean": path.mean.tolist(),
+        "mean": path.mean().tolist(),
         "gaps": [finite(float(np.max(gaps))) for gaps in path.gaps],
         "rows": path.rows,
         "seconds": path.seconds,
     }
 
 
-def _paired_record(scores: PairedScores) -> dict[str, Any]:
+def paired_record(scores: PairedScores) -> dict[str, Any]:
+    """Scores before and after, and their test; numbers that are not finite become null."""
     return {
         "before": scores.before.tolist(),
         "after": scores.after.tolist(),
@@ -122,26 +119,15 @@ def _paired_record(scores: PairedScores) -> dict[str, Any]:
     }
 
 
-def path_table(path: NeighborPath | WeightPath) -> Table:
-    """What was tried, with the scores of held-out rows."""
-    return figures_table((" and ".join(path.settings), "score", ""), path.cells())
-
-
-def held_out_table(scores: HeldOut) -> Table:
-    """Scores of held-out rows before and after, with verdicts."""
-    from convexmetric.estimators.held_out_rows import COLUMNS
-
-    return figures_table(("score", *COLUMNS), scores.cells())
-
-
-def figures_table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A name, numbers and a remark in every row."""
+def figures_table(result: Tabled) -> Table:
+    """What was tried, or compared: a name, numbers and a remark in every row."""
+    name, *numbers, remark = result.columns
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(heading[0], overflow="fold")
-    for name in heading[1:-1]:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(heading[-1])
-    for row in rows:
+    table.add_column(name, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(remark)
+    for row in result.cells():
         table.add_row(*row)
     return table
 

@@ -17,29 +17,23 @@ weight of an estimator.
 
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.distances import LearnedDistance
-from convexmetric.estimators.held_out_rows import HeldOut, PairedScores, held_out
 from convexmetric.estimators.large_margin import LMNN, LargeMargin
-from convexmetric.estimators.neighbors import NeighborMetric, NeighborPath
+from convexmetric.estimators.neighbors import NeighborMetric
 from convexmetric.estimators.operator_margin import OperatorMarginMetric
 from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
 from convexmetric.estimators.relative_comparisons import RelativeComparisonMetric
-from convexmetric.estimators.weight_search import WeightPath, WeightSearch
+from convexmetric.estimators.weight_search import WeightSearch
 
 __all__ = [
     "LMNN",
     "MLR",
     "CrossModalMetric",
-    "HeldOut",
     "LargeMargin",
     "LearnedDistance",
     "NeighborMetric",
-    "NeighborPath",
     "OperatorMarginMetric",
-    "PairedScores",
     "RandomProjectionMetric",
     "RelativeComparisonMetric",
-    "WeightPath",
     "WeightSearch",
-    "held_out",
 ]

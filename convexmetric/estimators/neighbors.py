@@ -12,16 +12,14 @@ distance at scale 1. :math:`\lambda` is ``strength`` times a hundredth of :attr:
 Of more than a hundred features the metric is learned on the hundred leading principal components.
 
 Scale and strength, and whether to leave Euclidean distance at all, are chosen by rows that the metric has not seen; the
-rows of each fold are then scored by a choice that has not seen them either (``estimators/choosing.py``).
+rows of each fold are then scored by a choice that has not seen them either (``selection/folds.py``).
 The paired test over rows takes the learned metrics as given: it speaks of other rows of the same kind, not of other
 training sets.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, Self
 
@@ -30,29 +28,18 @@ import numpy as np
 from convexmetric.arguments import check_count, check_share, checked_weight, not_one_of
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked
-from convexmetric.deadline import Clock, OutOfTime, check_deadline
-from convexmetric.errors import GapWarning, InputError
+from convexmetric.deadline import OutOfTime
+from convexmetric.errors import InputError
 from convexmetric.estimators.base import has_class_mate
-from convexmetric.estimators.choosing import NestedFolds, Rows
-from convexmetric.estimators.held_out_rows import (
-    LARGEST_GAP,
-    HeldOut,
-    PairedScores,
-    dealt,
-    discriminant_scores,
-    distinct_rows,
-    row_scores,
-)
 from convexmetric.estimators.large_margin import NeighborEstimator
-from convexmetric.estimators.weight_search import stratified_sample
 from convexmetric.features import make_projection
-from convexmetric.model_selection import progress_bar
-from convexmetric.notebooks import facts_table
 from convexmetric.papers import TripletProblem
-from convexmetric.solution import Solution
-from convexmetric.solvers import solve_path
+from convexmetric.selection import HeldOut, PairedScores, Validation, solve_path
+from convexmetric.selection.folds import NestedFolds, Rows, dealt, distinct_rows, stratified_sample
+from convexmetric.selection.records import LARGEST_GAP
+from convexmetric.selection.rows import discriminant_scores, factor_of, row_scores
 
-__all__ = ["NeighborMetric", "NeighborPath"]
+__all__ = ["NeighborMetric"]
 
 #: What is tried, from the strongest prior on.
 SCALES, STRENGTHS = (0.3, 1.0, 3.0), (10.0, 1.0, 0.1)
@@ -69,71 +56,6 @@ FOLDS_SHARE = 0.7
 #: Pairs of points of which the median distance is taken.
 SAMPLED_PAIRS = 10_000
 SCORINGS = ("accuracy", "map")
-
-
-@dataclass(frozen=True, repr=False)
-class NeighborPath:
-    """Scales and strengths that were tried, and how held-out rows fared.
-
-    Attributes
-    ----------
-    candidates : tuple of (float, float)
-        Scale and strength; the first is Euclidean distance.
-    mean : (c,) array
-        Score of the rows held out.
-    gaps : (c,) array
-        Largest certified relative gap of the solves that a limit ended, else 0; a candidate with one above 0.5 is not
-        chosen.
-    index : int
-        Place of the one chosen.
-    scoring : str
-        What the score is.
-    rows, of_rows : int
-        Rows that were used, a stratified sample where there were more.
-    seconds : float
-        Wall time.
-    """
-
-    candidates: tuple[tuple[float, float], ...]
-    mean: Array
-    gaps: Array
-    index: int
-    scoring: str
-    rows: int
-    of_rows: int
-    seconds: float = field(compare=False)
-
-    @property
-    def best(self) -> tuple[float, float]:
-        """Scale and strength chosen."""
-        return self.candidates[self.index]
-
-    @property
-    def settings(self) -> dict[str, float]:
-        """Parameters that state what was chosen."""
-        return dict(zip(("scale", "strength"), self.best, strict=True))
-
-    def heading(self) -> str:
-        """What was chosen, in a line."""
-        of = "" if self.rows == self.of_rows else f", a stratified sample of {self.of_rows}"
-        return f"{_called(self.best)}, chosen by {self.scoring} of held-out rows ({self.rows} rows{of})"
-
-    def cells(self) -> list[tuple[str, str, str]]:
-        """Candidate, score and remark, as text."""
-        remarks = ["chosen" if at == self.index else "" for at in range(len(self.candidates))]
-        return [
-            (_called(one), f"{mean:.4f}" if gap <= LARGEST_GAP else "not solved in time", remark)
-            for one, mean, gap, remark in zip(self.candidates, self.mean, self.gaps, remarks, strict=True)
-        ]
-
-    def __repr__(self) -> str:
-        return f"<NeighborPath: {self.heading()}>"
-
-    def __str__(self) -> str:
-        return "\n".join([self.heading(), *(f"{one:>26}  {mean}  {note}".rstrip() for one, mean, note in self.cells())])
-
-    def _repr_html_(self) -> str:
-        return facts_table(self.heading(), [(one, f"{mean} {note}") for one, mean, note in self.cells()])
 
 
 class NeighborMetric(NeighborEstimator):
@@ -173,8 +95,9 @@ class NeighborMetric(NeighborEstimator):
     ----------
     kept_ : bool
         Whether the metric is a learned one; otherwise it is Euclidean distance times a constant.
-    path_ : NeighborPath or None
-        What was tried; None where nothing was to choose, or there was no time.
+    path_ : Validation or None
+        What was tried; None where nothing was to choose, or there was no time. Gaps are those of solves that a limit
+        ended, else 0; a candidate with one above 0.5 is not chosen.
     held_out_ : HeldOut or None
         Scores of every row before and after, by metrics that have not seen it.
     reason_ : str
@@ -251,7 +174,7 @@ class NeighborMetric(NeighborEstimator):
         rng = self._begin()
         candidates = self._candidates()
         points, labels = self._labelled(X, y)
-        self.path_: NeighborPath | None = None
+        self.path_: Validation | None = None
         self.held_out_: HeldOut | None = None
         self.reason_ = ""
         best, interrupted = candidates[0], False
@@ -309,11 +232,7 @@ class NeighborMetric(NeighborEstimator):
         return list(product(scales, strengths[::-1]))
 
     def _chosen(
-        self,
-        points: Array,
-        labels: np.ndarray,
-        rng: np.random.Generator,
-        candidates: list[tuple[float, float]],
+        self, points: Array, labels: np.ndarray, rng: np.random.Generator, candidates: list[tuple[float, float]]
     ) -> tuple[float, float]:
         """The best candidate; sets what is known of it."""
         clock, begun, seed = self._clock, self._clock.spent, int(rng.integers(2**31))
@@ -331,24 +250,22 @@ class NeighborMetric(NeighborEstimator):
         for j, (_, rest) in enumerate(dealt(A, y, min(self.cv, largest), 1, seed)):
             fold[rest] = j
         folds = _Folds(self, A, y, fold, candidates)
-        with warnings.catch_warnings():
-            # Gaps are in the path.
-            warnings.simplefilter("ignore", GapWarning)
-            try:
-                with clock.until(FOLDS_SHARE):
-                    folds.scored(clock, bool(self.verbose))
-            except OutOfTime:
-                needed = (clock.spent - begun) * folds.solves / max(folds.done, 1)
-                about = "about" if folds.done else "more than"
-                self.reason_ = f"not enough time: choosing scale and strength takes {about} {needed:.0f} s"
-                return candidates[0]
-            except InputError as error:
-                self.reason_ = f"there are too few rows for folds: {error}"
-                return candidates[0]
+        try:
+            with clock.until(FOLDS_SHARE):
+                folds.scored(bool(self.verbose), "held-out rows")
+        except OutOfTime:
+            needed = (clock.spent - begun) * folds.solves / max(folds.done, 1)
+            about = "about" if folds.done else "more than"
+            self.reason_ = f"not enough time: choosing scale and strength takes {about} {needed:.0f} s"
+            return candidates[0]
+        except InputError as error:
+            self.reason_ = f"there are too few rows for folds: {error}"
+            return candidates[0]
         index, means = folds.best_of_pairs()
-        scoring = "MAP" if self.scoring == "map" else f"{self.n_neighbors}-NN accuracy"
-        tried = tuple(candidates), means, folds.gaps, index, scoring, len(y), len(labels)
-        self.path_, self.held_out_ = NeighborPath(*tried, clock.spent), folds.held_out(clock.spent)
+        score = "MAP" if self.scoring == "map" else f"{self.n_neighbors}-NN accuracy"
+        tried = tuple(candidates), {score: means[:, None]}, folds.gaps[:, None], index, len(y), len(labels)
+        self.path_ = Validation(("scale", "strength"), *tried, clock.spent, unlearned="Euclidean distance")
+        self.held_out_ = folds.held_out(clock.spent)
         return candidates[index]
 
 
@@ -363,62 +280,38 @@ class _Folds(NestedFolds):
         fold: Rows,
         candidates: list[tuple[float, float]],
     ) -> None:
-        self.points, self.labels, self.candidates = points, labels, candidates
+        self.points, self.labels, self.clock = points, labels, estimator._clock
         self.k, self.by_map = estimator.n_neighbors, estimator.scoring == "map"
-        super().__init__(fold, np.zeros((2, len(labels))), len(candidates))
-        self.gaps = np.zeros(len(candidates))
+        super().__init__(fold, np.zeros((2, len(labels))), candidates)
+        # Without one fold only what was chosen for it is learned.
+        self.solves -= self.folds * (len(candidates) - 2)
         #: Scores of discriminant analysis, learned without the rows' fold.
         self.discriminant = np.zeros((2, len(labels)))
 
-    def scored(self, clock: Clock, verbose: bool) -> None:
-        """Learn every candidate without two folds, and without one what was chosen for it.
-
-        Raises
-        ------
-        OutOfTime
-            If there is no time for all; of :attr:`solves` some are :attr:`done`.
-        """
-        pairs, alone = [out for out in self.left_out if len(out) == 2], len(self.candidates) - 1
-        self.solves, self.done = len(pairs) * alone + self.folds, 0
-        with progress_bar(verbose) as bar:
-            shown = bar.add_task("held-out rows", total=self.solves)
-            for out in self.left_out:
-                learn = self.without(out)
-                self._score(0, out, self.points)
-                wanted = list(range(1, len(self.candidates)))
-                if len(out) == 1:
-                    self.able = self.gaps <= LARGEST_GAP
-                    wanted = [at for at in [self.choices()[out[0]]] if at]
-                    self._analysed(learn, out[0])
-                tol = CHOICE_TOL if len(out) == 2 else SCORE_TOL
-                for at, solution in self._path(learn, wanted, tol, clock, self.solves - self.done):
-                    check_deadline()
-                    self.gaps[at] = max(self.gaps[at], solution.gap if solution.status != "optimal" else 0.0)
-                    # The metric zero has no components.
-                    L = solution.components if solution.rank else np.zeros((1, solution.components.shape[1]))
-                    self._score(at, out, self.points @ L.T)
-                    self.done += 1
-                    bar.advance(shown)
-
-    def _path(
-        self, learn: Rows, wanted: Sequence[int], tol: float, clock: Clock, left: int
-    ) -> Iterator[tuple[int, Solution]]:
-        """Solutions on some rows, for every scale along the strengths."""
+    def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
+        """For every scale along the strengths."""
+        learn, wanted, tol = self.without(out), list(range(1, len(self.candidates))), CHOICE_TOL
+        A, y = self.points[learn], self.labels[learn]
+        self.score(0, out, self._scores(self.points, learn, out))
+        if len(out) == 1:
+            self.able = self.gaps <= LARGEST_GAP
+            wanted, tol = [at for at in [self.choices()[out[0]]] if at], SCORE_TOL
+            rows = np.flatnonzero(self.fold == out[0])
+            self.discriminant[:, rows] = discriminant_scores(A, y, self.points[rows], self.labels[rows], self.k)
         if not wanted:
             return
-        A, y = self.points[learn], self.labels[learn]
         company = has_class_mate(y)
         base = _base(A[company], y[company], self.k)
         for scale in sorted({self.candidates[at][0] for at in wanted}):
             places = [at for at in wanted if self.candidates[at][0] == scale]
             reg = [self.candidates[at][1] * base.reg for at in places]
-            limit = clock.left(FOLDS_SHARE, left)
-            left -= len(places)
+            limit = self.clock.left(FOLDS_SHARE, self.solves - self.done)
             found = solve_path(base.with_prior(_prior(base, scale)), reg=reg, tol=tol, atol=ZERO, max_seconds=limit)
-            yield from zip(places, found, strict=True)
+            for at, solution in zip(places, found, strict=True):
+                gap = solution.gap if solution.status != "optimal" else 0.0
+                yield at, gap, self._scores(self.points @ factor_of(solution).T, learn, out)
 
-    def _score(self, at: int, out: tuple[int, ...], Z: Array) -> None:
-        learn = self.without(out)
+    def _scores(self, Z: Array, learn: Rows, out: tuple[int, ...]) -> Callable[[Rows], Array]:
         # Average precision of all candidates only where it decides: sorting takes more than a solve.
         retrieval = self.by_map or len(out) == 1
 
@@ -426,12 +319,7 @@ class _Folds(NestedFolds):
             found = row_scores(Z[learn], self.labels[learn], Z[rows], self.labels[rows], self.k, retrieval)
             return found[::-1] if self.by_map else found
 
-        self.score(at, out, scores)
-
-    def _analysed(self, learn: Rows, fold: int) -> None:
-        rows = np.flatnonzero(self.fold == fold)
-        learned, asked = (self.points[learn], self.labels[learn]), (self.points[rows], self.labels[rows])
-        self.discriminant[:, rows] = discriminant_scores(*learned, *asked, self.k)
+        return scores
 
     def best_of_pairs(self) -> tuple[int, Array]:
         """The candidate for all rows, and the mean scores of all candidates by metrics learned without two folds."""
@@ -449,11 +337,12 @@ class _Folds(NestedFolds):
         before, after = (scores[::-1] if self.by_map else scores for scores in self.chosen())
         # Precision is zero only of rows without another of their label to find.
         known = before[1] > 0.0
-        accuracy = PairedScores(before[0], after[0], 0.0)
-        retrieval = PairedScores(before[1, known], after[1, known], 0.0)
-        lda = float(self.discriminant[0].mean()), float(self.discriminant[1, known].mean())
+        accuracy, retrieval = (
+            PairedScores(before[at, rows], after[at, rows], 0.0, float(self.discriminant[at, rows].mean()))
+            for at, rows in enumerate((known | True, known))
+        )
         copies = len(known) - len(distinct_rows(self.points)[0])
-        return HeldOut(accuracy, retrieval, self.k, len(known), self.folds, self.folds, seconds, lda, copies=copies)
+        return HeldOut(accuracy, retrieval, self.k, len(known), self.folds, self.folds, seconds, copies=copies)
 
 
 def _base(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
@@ -478,8 +367,3 @@ def _prior(problem: TripletProblem, scale: float) -> Array:
     apart = squared[squared > 0.0]
     size = 10.0 * scale / float(np.median(apart)) if apart.size else 1.0
     return size * np.diag((np.ptp(points, axis=0) > 0.0).astype(np.float64))
-
-
-def _called(candidate: tuple[float, float]) -> str:
-    scale, strength = candidate
-    return f"scale = {scale:g}, strength = {strength:g}" if candidate != EUCLIDEAN else "Euclidean distance"

@@ -7,12 +7,10 @@ before found; the estimator is then fitted to all rows with the best value.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,116 +19,16 @@ from convexmetric.arrays import Array
 from convexmetric.deadline import Clock, OutOfTime, until_deadline
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
-from convexmetric.estimators.held_out_rows import LARGEST_GAP, dealt, knn_accuracy
 from convexmetric.evaluation import SimilarityOperator
-from convexmetric.model_selection import progress_bar
-from convexmetric.notebooks import facts_table
-from convexmetric.solvers import solve_path
+from convexmetric.selection import Validation, solve_path
+from convexmetric.selection.folds import Rows, Trial, dealt, first_best, stratified_sample, validated
+from convexmetric.selection.records import LARGEST_GAP
+from convexmetric.selection.rows import factor_of, row_scores
 
-__all__ = ["WeightPath", "WeightSearch", "stratified_sample"]
+__all__ = ["WeightSearch"]
 
 #: Share of the time limit for the choice; the fit has the rest.
 CHOICE = 0.3
-
-
-@dataclass(frozen=True, repr=False)
-class WeightPath:
-    """Values of a weight that were tried, and how held-out rows fared.
-
-    Attributes
-    ----------
-    name : str
-        Of the weight: ``"C"`` or ``"reg"``.
-    values : (w,) array
-        From the simplest metric on.
-    accuracy : (w, folds) array
-        Nearest-neighbour accuracy of the rows held out.
-    gaps : (w, folds) array
-        Certified relative gaps of the solves; a value with one above 0.5 is not chosen.
-    n_neighbors : int
-        Of the accuracy.
-    rows, of_rows : int
-        Rows that were used, a stratified sample where there were more.
-    seconds : float
-        Wall time.
-    """
-
-    name: str
-    values: Array
-    accuracy: Array
-    gaps: Array
-    n_neighbors: int
-    rows: int
-    of_rows: int
-    seconds: float = field(compare=False)
-
-    @property
-    def mean(self) -> Array:
-        """Mean accuracy over folds of every value."""
-        return np.asarray(self.accuracy.mean(axis=1))
-
-    @property
-    def std(self) -> Array:
-        """Its standard deviation over folds (of a sample)."""
-        return np.asarray(self.accuracy.std(axis=1, ddof=1))
-
-    @property
-    def solved(self) -> NDArray[np.bool_]:
-        """``(w,)`` whether no gap is above 0.5: other values are not chosen."""
-        return np.asarray((self.gaps <= LARGEST_GAP).all(axis=1))
-
-    @property
-    def index(self) -> int:
-        """Place of the value with the highest mean; of several the first, with the simplest metric."""
-        # A row counts alike in every sum, so that means that should be equal differ by rounding only.
-        means = np.where(self.solved, self.mean, -np.inf)
-        return int(np.argmax(means >= means.max() - 1e-12))
-
-    @property
-    def candidates(self) -> tuple[tuple[float], ...]:
-        """The values, each as the parameters that it sets."""
-        return tuple((float(value),) for value in self.values)
-
-    @property
-    def settings(self) -> dict[str, float]:
-        """The parameter that was chosen."""
-        return {self.name: self.best}
-
-    @property
-    def best(self) -> float:
-        """The value chosen."""
-        return float(self.values[self.index])
-
-    def heading(self) -> str:
-        """What was done, in a line."""
-        of = "" if self.rows == self.of_rows else f", a stratified sample of {self.of_rows}"
-        return (
-            f"{self.name} = {self.best:g}, chosen by {self.n_neighbors}-NN accuracy in {self.accuracy.shape[1]} folds "
-            f"({self.rows} rows{of})"
-        )
-
-    def cells(self) -> list[tuple[str, str, str]]:
-        """Value, accuracy and remark of every value, as text."""
-        said = [f"{mean:.4f} +- {std:.4f}" for mean, std in zip(self.mean, self.std, strict=True)]
-        return [
-            (
-                f"{value:.4g}",
-                said[at] if self.solved[at] else "not solved in time",
-                "chosen" if at == self.index else "",
-            )
-            for at, value in enumerate(self.values)
-        ]
-
-    def __repr__(self) -> str:
-        return f"<WeightPath: {self.heading()}>"
-
-    def __str__(self) -> str:
-        lines = [f"{value:>10}  {accuracy}  {remark}".rstrip() for value, accuracy, remark in self.cells()]
-        return "\n".join([self.heading(), f"{self.name:>10}  accuracy", *lines])
-
-    def _repr_html_(self) -> str:
-        rows = [(value, f"{accuracy} {remark}") for value, accuracy, remark in self.cells()]
-        return facts_table(self.heading(), rows)
 
 
 class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
@@ -161,8 +59,9 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    path_ : WeightPath or None
-        Values and accuracies; None where none was solved in time, or Ctrl-C ended the choice.
+    path_ : Validation or None
+        Values and accuracies; None where none was solved in time, or Ctrl-C ended the choice. A value with a certified
+        relative gap above 0.5 is not chosen.
     reason_ : str
         Why nothing was chosen, and the weight is the estimator's own; empty where it was.
     estimator_ : MetricEstimator
@@ -218,7 +117,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_seconds(self.max_seconds, "max_seconds")
         clock = Clock(self.max_seconds)
         points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
-        self.path_: WeightPath | None = None
+        self.path_: Validation | None = None
         self.reason_, interrupted = "", False
         try:
             with clock.until(CHOICE):
@@ -251,42 +150,40 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             raise InputError(f"{type(self.estimator).__name__} has no weight to choose: fit it as it is")
         return self.estimator.weight
 
-    def _chosen(self, name: str, points: Array, labels: np.ndarray, clock: Clock) -> WeightPath:
+    def _chosen(self, name: str, points: Array, labels: np.ndarray, clock: Clock) -> Validation:
         n = len(points)
         kept = np.arange(n)
         if self.max_rows is not None:
             check_count(self.max_rows, "max_rows")
             kept = stratified_sample(labels, self.max_rows, self.random_state)
-        folds = dealt(points[kept], labels[kept], self.cv, 1, self.random_state)
-        values = self._values(points, labels)
-        accuracy, gaps = np.empty((2, len(values), len(folds)))
-        with progress_bar(self.progress) as bar, warnings.catch_warnings():
-            # What a fold leaves out the fit does not, or says itself; gaps are in the path.
-            warnings.simplefilter("ignore", UserWarning)
-            task = bar.add_task(f"choice of {name}", total=len(folds))
+        folds = [(kept[a], kept[b]) for a, b in dealt(points[kept], labels[kept], self.cv, 1, self.random_state)]
+        values, score = self._values(points, labels), f"{self.n_neighbors}-NN accuracy"
+
+        def found() -> Iterator[list[Trial]]:
             for fold, (learn, rest) in enumerate(until_deadline(folds)):
                 limit = clock.left(CHOICE, len(values) * (len(folds) - fold))
-                for place, scores in enumerate(self._path(name, points, labels, kept[learn], kept[rest], limit)):
-                    accuracy[place, fold], gaps[place, fold] = scores
-                bar.advance(task)
-        return WeightPath(name, np.array(values), accuracy, gaps, self.n_neighbors, len(kept), n, clock.spent)
+                yield [({score: right}, gap) for right, gap in self._path(name, points, labels, learn, rest, limit)]
+
+        with warnings.catch_warnings():
+            # What a fold leaves out the fit does not, or says itself; gaps are in the path.
+            warnings.simplefilter("ignore", UserWarning)
+            scores, gaps = validated(found(), len(folds), self.progress, f"choice of {name}")
+        index = first_best(scores[score], (gaps <= LARGEST_GAP).all(axis=1))
+        candidates = tuple((value,) for value in values)
+        return Validation((name,), candidates, scores, gaps, index, len(kept), n, clock.spent)
 
     def _path(
-        self, name: str, points: Array, labels: np.ndarray, learn: np.ndarray, rest: np.ndarray, limit: float | None
-    ) -> list[tuple[float, float]]:
+        self, name: str, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, limit: float | None
+    ) -> Iterator[tuple[float, float]]:
         """Accuracy of the rows held out and certified gap, for every value."""
         A, y = points[learn], labels[learn]
         problem, embedding = self.estimator.stated(A, y)
-        values = self._values(A, y, problem)
-        weights: dict[str, Any] = {name: values}
-        found = []
+        weights: dict[str, Any] = {name: self._values(A, y, problem)}
         for solution in solve_path(problem, **weights, tol=self.tol, max_seconds=limit):
-            # The metric zero has no components, and puts all points in one place.
-            components = solution.components if solution.rank else np.zeros((1, solution.components.shape[1]))
-            operator = SimilarityOperator(components, embedding)
+            operator = SimilarityOperator(factor_of(solution), embedding)
             Z, queries = operator.transform(A), operator.transform(points[rest])
-            found.append((knn_accuracy(Z, y, queries, labels[rest], self.n_neighbors), solution.gap))
-        return found
+            right = row_scores(Z, y, queries, labels[rest], self.n_neighbors, retrieval=False)[0]
+            yield float(right.mean()), solution.gap
 
     def _values(self, points: Array, labels: np.ndarray, problem: Any = None) -> list[float]:
         """What to try on these points."""
@@ -295,14 +192,3 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                 raise InputError("values is empty; give at least one to try")
             return [float(value) for value in self.values]
         return list(self.estimator.weights(self.estimator.problem(points, labels) if problem is None else problem))
-
-
-def stratified_sample(labels: np.ndarray, rows: int, random_state: int) -> np.ndarray:
-    """So many rows in ascending order, or all, with the share of every class kept to one row."""
-    n = len(labels)
-    if n <= rows:
-        return np.arange(n)
-    shuffled = np.random.default_rng(random_state).permutation(n)
-    by_class = shuffled[np.argsort(np.unique(labels, return_inverse=True)[1][shuffled], kind="stable")]
-    # Every n/rows-th of them.
-    return np.sort(by_class[(np.arange(rows) * n) // rows])

@@ -2,22 +2,22 @@ r"""How well a metric retrieves and classifies points it was not trained on.
 
 Retrieval scores are means over queries of the plain definitions of the ranking measures: k is never cut, so that a
 query with fewer than k relevant items cannot have precision 1, and the discount of NDCG is that of metric learning to
-rank. Losses of learning differ there (see :mod:`convexmetric.measures.base`). Ties are settled the same way every time,
-and never by relevance: of two points at the same distance, as computed in float64, the one with the smaller row number
-is nearer; of classes with equally many votes the one with the nearest member wins. So the metric zero scores by the
-order of the rows, not perfectly.
+rank, which the name says: ``ndcg-paper``. Losses of learning differ there (see :mod:`convexmetric.measures.base`).
+Ties are settled the same way every time, and never by relevance: of two points at the same distance, as computed in
+float64, the one with the smaller row number is nearer; of classes with equally many votes the one with the nearest
+member wins. So the metric zero scores by the order of the rows, not perfectly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
@@ -36,24 +36,30 @@ BLOCK_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """Mean scores over queries.
+    """Scores of rankings, by measure and query.
 
     Attributes
     ----------
-    means : dict
-        Mean score by measure: ``auc``, ``map``, ``mrr``, ``precision@k``, ``ndcg@k``.
-    queries : int
-        Number of queries.
+    queries : tuple of str
+        Names of the queries; of rows their numbers.
+    scores : dict of (n_q,) arrays
+        By name of the measure, in the order of the queries.
     """
 
-    means: dict[str, float]
-    queries: int
+    queries: tuple[str, ...] = field(repr=False)
+    scores: dict[str, Array] = field(repr=False)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean over queries by name of the measure."""
+        return {name: float(values.mean()) for name, values in self.scores.items()}
 
     def __getitem__(self, name: str) -> float:
         return self.means[name]
 
     def __str__(self) -> str:
-        return "   ".join(f"{name} {mean:.4f}" for name, mean in self.means.items()) + f"   ({self.queries} queries)"
+        means = (f"{name} {mean:.4f}" for name, mean in self.means.items())
+        return "   ".join([*means, f"({len(self.queries)} queries)"])
 
 
 def retrieval_scores(
@@ -72,8 +78,9 @@ def retrieval_scores(
     - ``map``: mean over the relevant points of the precision at their places
     - ``mrr``: 1 over the place of the first relevant point
     - ``precision@k``: number of relevant points among the first k, over k, also where p or p + n is less than k
-    - ``ndcg@k``: sum of D(t) over the places t <= k of relevant points, over that sum of the perfect ranking,
-      D(1) + ... + D(min(k, p)), with D(1) = 1 and D(t) = 1 / log2 t
+    - ``ndcg-paper@k``: sum of D(t) over the places t <= k of relevant points, over that sum of the perfect ranking,
+      D(1) + ... + D(min(k, p)), with D(1) = 1 and D(t) = 1 / log2 t: not the nDCG of reports, which has
+      1 / log2(t + 1) (:func:`score_run`)
 
     Parameters
     ----------
@@ -90,7 +97,7 @@ def retrieval_scores(
     Returns
     -------
     RetrievalScores
-        Means over queries, by name of the measure.
+        By name of the measure: ``auc``, ``map``, ``mrr``, ``precision@k``, ``ndcg-paper@k``.
 
     Raises
     ------
@@ -102,7 +109,7 @@ def retrieval_scores(
     >>> import convexmetric as cm
     >>> iris = cm.datasets.load("iris")
     >>> print(cm.evaluation.retrieval_scores([1.0, 1.0, 1.0, 1.0], iris.X, iris.y[:, None] == iris.y, k=5))
-    auc 0.9334   map 0.8860   mrr 1.0000   precision@5 0.9627   ndcg@5 0.9669   (150 queries)
+    auc 0.9334   map 0.8860   mrr 1.0000   precision@5 0.9627   ndcg-paper@5 0.9669   (150 queries)
     """
     corpus = as_points(X)
     points = corpus if queries is None else as_points(queries, "queries")
@@ -112,13 +119,14 @@ def retrieval_scores(
         relevance = relevant
     else:
         relevance = Relevance.from_lists(relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None)
-    cone = _cone(M, corpus.shape[1])
+    cone = cone_of(M, corpus.shape[1])
     rankings = Rankings(corpus, points, relevance, cone)
     measures = [measure_named(name) for name in ("auc", "map", "mrr")]
     ks = _each(k)
     measures += [measure_named(name, at) for name in ("precision", "ndcg") for at in ks]
-    scores = mean_scores(rankings, cone.element(M, "M"), measures)
-    return RetrievalScores({m.label: score for m, score in zip(measures, scores, strict=True)}, len(rankings))
+    scores = query_scores(rankings, cone.element(M, "M"), measures)
+    named = {measure.label: row for measure, row in zip(measures, scores, strict=True)}
+    return RetrievalScores(tuple(map(str, range(len(rankings)))), named)
 
 
 def mean_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> list[float]:
@@ -198,25 +206,34 @@ def knn_right(
         isinstance(at, int | np.integer) and not isinstance(at, bool) and 1 <= at <= len(corpus) for at in ks
     ):
         raise InputError(f"k must be between 1 and the number of points ({len(corpus)}), got {k!r}")
-    cone = _cone(M, corpus.shape[1])
-    metric = cone.element(M, "M")
+    cone = cone_of(M, corpus.shape[1])
     classes, code = np.unique(known, return_inverse=True)
-    norms = cone.quadratic_forms(corpus, metric)
     right = {at: np.empty(len(points), dtype=bool) for at in ks}
-    step = max(1, BLOCK_BYTES // (8 * len(corpus)))
+    for some, nearest, _ in nearest_points(cone, cone.element(M, "M"), corpus, points, max(ks)):
+        for at, rows in right.items():
+            votes = code[nearest[:, :at]]
+            counts = np.zeros((len(votes), classes.size))
+            np.add.at(counts, (np.arange(len(votes))[:, None], votes), 1.0)
+            # The first neighbour whose class has the most votes.
+            leads = np.take_along_axis(counts, votes, axis=1) == counts.max(axis=1, keepdims=True)
+            winner = votes[np.arange(len(votes)), leads.argmax(axis=1)]
+            rows[some] = classes[winner] == truth[some]
+    return right
+
+
+def nearest_points(
+    cone: Cone, metric: Any, corpus: Any, points: Any, k: int
+) -> Iterator[tuple[slice, NDArray[np.int64], Array]]:
+    """Rows of the k points of a corpus nearest to some points, block by block, with their squared distances.
+
+    These are without what does not depend on the corpus, a point's own quadratic form.
+    """
+    norms, step = cone.quadratic_forms(corpus, metric), max(1, BLOCK_BYTES // (8 * len(corpus)))
     with blas_threads_for(float(len(points)) * len(corpus) * cone.d):
         for first in range(0, len(points), step):
             D = norms - 2.0 * cone.gram(points[first : first + step], metric, corpus)
-            nearest = nearest_columns(D, max(ks))
-            for at, rows in right.items():
-                votes = code[nearest[:, :at]]
-                counts = np.zeros((len(votes), classes.size))
-                np.add.at(counts, (np.arange(len(votes))[:, None], votes), 1.0)
-                # The first neighbour whose class has the most votes.
-                leads = np.take_along_axis(counts, votes, axis=1) == counts.max(axis=1, keepdims=True)
-                winner = votes[np.arange(len(votes)), leads.argmax(axis=1)]
-                rows[first : first + step] = classes[winner] == truth[first : first + step]
-    return right
+            nearest = nearest_columns(D, k)
+            yield slice(first, first + step), nearest, np.take_along_axis(D, nearest, axis=1)
 
 
 def _each(k: int | Iterable[int]) -> list[int]:
@@ -239,5 +256,6 @@ def nearest_columns(D: np.ndarray, k: int) -> np.ndarray:
     return np.argsort(D, axis=1, kind="stable")[:, :k]
 
 
-def _cone(M: ArrayLike, d: int) -> Cone:
+def cone_of(M: ArrayLike, d: int) -> Cone:
+    """The cone of a metric: nonnegative diagonals for weights of features, semidefinite matrices otherwise."""
     return NonnegativeDiagonal(d) if np.ndim(M) == 1 or sp.issparse(M) else PSDCone(d)

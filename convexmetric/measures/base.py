@@ -51,6 +51,8 @@ class Measure(ABC):
 
     #: What a user types, and the measure's name in prose.
     name: ClassVar[str]
+    #: Its name in tables, where another measure is known by the one that a user types.
+    shown: ClassVar[str] = ""
     title: ClassVar[str]
     #: Whether ``Delta`` is the mean of inverted pairs, ``g(i, b) = (n - b) / (p n)``, so that the risk is a hinge for
     #: each pair. A subclass with gains of its own does not inherit the claim.
@@ -94,8 +96,9 @@ class Measure(ABC):
 
     @property
     def label(self) -> str:
-        """Name for tables, such as ``ndcg@10``."""
-        return f"{self.name}@{self.k}" if self.k else self.name
+        """Name for tables, such as ``precision@10``."""
+        name = self.shown or self.name
+        return f"{name}@{self.k}" if self.k else name
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.k or ''})"

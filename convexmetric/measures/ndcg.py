@@ -7,7 +7,8 @@ r"""Normalised discounted cumulative gain at k, with the paper's discount or wit
 ``ndcg-log2``  :math:`D(t) = 1 / \log_2 (t + 1)`        Burges et al. (2005); trec_eval, BEIR, scikit-learn
 =============  ======================================  =====================================================
 
-The first gives the places 1 and 2 the same worth, the second does not; the figures of the two are not comparable.
+The first gives the places 1 and 2 the same worth, the second does not; the figures of the two are not comparable, and
+tables call the first ``ndcg-paper``.
 
 With p >= k relevant items the loss is 1 - NDCG@k. With p < k the perfect ranking scores less than 1: the loss is
 1 - NDCG@p with ``short="cut"``, a departure from the paper, and NDCG@k(y*) - NDCG@k(y) with ``short="printed"``. Scores
@@ -46,7 +47,8 @@ class NDCG(MeasureAtK):
     """
 
     name: ClassVar[str] = "ndcg"
-    title: ClassVar[str] = "normalised discounted cumulative gain at k"
+    title: ClassVar[str] = "normalised discounted cumulative gain at k with the discount 1 / log2 t"
+    shown: ClassVar[str] = "ndcg-paper"
     #: Place t is worth ``1 / log2(t + shift)``, and at most 1.
     _shift: ClassVar[int] = 0
 
@@ -66,14 +68,16 @@ class NDCG(MeasureAtK):
 
     def _totals(self) -> Array:
         """Sums of the first 1, ..., k discounts."""
-        return np.cumsum(self._discounts(np.arange(1, self.k + 1)))
+        return np.cumsum(self.discounts(np.arange(1, self.k + 1)))
 
     def _discounts_up_to(self, last: Any, i: np.ndarray, b: np.ndarray) -> Array:
         place = np.asarray(i + b)
-        return np.where(place <= last, self._discounts(place), 0.0)
+        return np.where(place <= last, self.discounts(place), 0.0)
 
-    def _discounts(self, place: np.ndarray) -> Array:
-        return np.asarray(1.0 / np.log2(np.maximum(place + self._shift, 2.0)))
+    @classmethod
+    def discounts(cls, place: np.ndarray) -> Array:
+        """``D(t)`` of every place, from 1 on."""
+        return np.asarray(1.0 / np.log2(np.maximum(place + cls._shift, 2.0)))
 
 
 class NDCGLog2(NDCG):
@@ -84,6 +88,7 @@ class NDCGLog2(NDCG):
 
     name: ClassVar[str] = "ndcg-log2"
     title: ClassVar[str] = "normalised discounted cumulative gain at k with the discount 1 / log2(t + 1)"
+    shown: ClassVar[str] = "ndcg-log2"
     _shift: ClassVar[int] = 1
 
     def described(self) -> Described:

@@ -70,16 +70,16 @@ def register(compiled: Callable[..., None] | None = None) -> Callable[[Kind], Ki
 
 
 def measure_named(name: str, k: int | None = None, short: str = "cut") -> Measure:
-    """A measure by its name; ``k=None`` means 10 where the measure has one, and ``short`` matters there only.
+    """A measure by its name, or by that of tables; ``k=None`` means 10 where it has one, ``short`` matters there only.
 
     Raises
     ------
     InputError
         If there is no such measure, k is no positive integer, the measure has no k, or there is no such ``short``.
     """
-    if not isinstance(name, str) or name not in MEASURES:
+    measure = next((one for known, one in MEASURES.items() if name in (known, one.shown or known)), None)
+    if not isinstance(name, str) or measure is None:
         raise InputError(not_one_of("measure", sorted(MEASURES), name))
-    measure = MEASURES[name]
     if issubclass(measure, MeasureAtK):
         return measure(10 if k is None else k, short)
     for option in [option for option, given in (("k", k is not None), ("short", short != "cut")) if given]:

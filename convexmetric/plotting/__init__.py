@@ -14,7 +14,6 @@ from convexmetric.plotting.rankings import (
     plot_roc,
     plot_validation,
     plot_violated_ranking,
-    plot_weight_path,
 )
 from convexmetric.plotting.screen import show_pictures
 from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_path, plot_solution, plot_weights
@@ -36,7 +35,6 @@ __all__ = [
     "plot_spectrum",
     "plot_validation",
     "plot_violated_ranking",
-    "plot_weight_path",
     "plot_weights",
     "plot_worst",
     "save_picture",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
-from convexmetric.model_selection import Validation
 from convexmetric.papers import RankingProblem
 from convexmetric.plotting.axes import (
-    BAND,
     COLOURS,
     LOWER,
     MARKERS,
@@ -27,10 +25,7 @@ from convexmetric.plotting.axes import (
     plain,
     text_of,
 )
-
-if TYPE_CHECKING:
-    from convexmetric.estimators import WeightPath
-    from convexmetric.retrieval import HeldOutQueries
+from convexmetric.selection import HeldOutQueries, Validation
 
 __all__ = [
     "plot_precision_recall",
@@ -38,17 +33,17 @@ __all__ = [
     "plot_roc",
     "plot_validation",
     "plot_violated_ranking",
-    "plot_weight_path",
 ]
 
 
 def plot_validation(validation: Validation, score: str | None = None, ax: Axes | None = None) -> Axes:
-    """Mean score of held-out queries against C, plus and minus one standard deviation, with the C that was chosen.
+    """Mean score of what was held out against a weight, plus and minus one standard deviation, with the one chosen.
 
     Parameters
     ----------
     validation : Validation
-        From ``cross_validate`` or ``cross_validate_queries``.
+        Of one weight: from ``cross_validate`` or ``cross_validate_queries``, or ``path_`` of a
+        :class:`~convexmetric.WeightSearch`.
     score : str, optional
         One of its scores; by default the one that chooses.
     ax : Axes, optional
@@ -58,36 +53,17 @@ def plot_validation(validation: Validation, score: str | None = None, ax: Axes |
     InputError
         If there is no such score.
     """
-    name = validation.score if score is None else score
+    name, chosen = validation.score if score is None else score, validation.settings
     mean, std = validation.mean(name), validation.std(name)
     ax = axes_of(ax)
     ax.set_xscale("log")
-    ax.fill_between(validation.C, mean - std, mean + std, color=BAND, lw=0)
-    ax.plot(validation.C, mean, color=LOWER, lw=1.8, marker="o", ms=4)
-    ax.axvline(validation.best_C, color=UPPER, lw=1.2, ls="--")
-    by = "" if name == validation.score else f", chosen by {text_of(validation.score)}"
-    ax.set_title(f"Best C = {validation.best_C:g}{by}")
-    ax.set_xlabel("C")
-    ax.set_ylabel(f"{text_of(name)} of held-out queries")
-    return plain(ax)
-
-
-def plot_weight_path(path: WeightPath, ax: Axes | None = None) -> Axes:
-    """Mean accuracy of held-out rows against a weight, plus and minus one standard deviation, with the one chosen.
-
-    Parameters
-    ----------
-    path : WeightPath
-        ``path_`` of a :class:`~convexmetric.WeightSearch`.
-    ax : Axes, optional
-    """
-    ax = axes_of(ax)
-    ax.set_xscale("log")
     # A band would hide in it where there are few values.
-    ax.errorbar(path.values, path.mean, path.std, color=LOWER, lw=1.5, marker="o", ms=4, capsize=3)
-    ax.axvline(path.best, color=UPPER, lw=1.2, ls="--")
-    ax.set_xlabel(path.name)
-    ax.set_ylabel(f"{path.n_neighbors}-NN accuracy of held-out rows")
+    ax.errorbar(validation.values, mean, std, color=LOWER, lw=1.5, marker="o", ms=4, capsize=3)
+    ax.axvline(validation.values[validation.index], color=UPPER, lw=1.2, ls="--")
+    by = "" if name == validation.score else f", chosen by {text_of(validation.score)}"
+    ax.set_title(f"Best {', '.join(f'{weight} = {value:g}' for weight, value in chosen.items())}{by}")
+    ax.set_xlabel(validation.names[-1])
+    ax.set_ylabel(f"{text_of(name)} of held-out {validation.items}")
     return plain(ax)
 
 
@@ -105,7 +81,7 @@ def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes
     ax.bar(np.arange(1, change.size + 1), change, width=1.0, color=np.where(change < 0.0, UPPER, LOWER))
     mean = held_out.deciding.difference
     ax.axhline(mean, color="#333333", lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
-    ax.set_title(held_out.counted())
+    ax.set_title(held_out.closing())
     ax.set_xlabel("held-out queries, by their change")
     ax.set_ylabel(f"{text_of(held_out.measure)}, after - before")
     curve_axes(ax)

@@ -6,19 +6,16 @@ from convexmetric.imports import late
 from convexmetric.retrieval import export
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun
 from convexmetric.retrieval.reading import BeirFolder, read_beir, read_letor, read_qrels, read_run
-from convexmetric.retrieval.runs import RunScores, rank_corpus, score_run
+from convexmetric.retrieval.runs import rank_corpus, score_run
 
 if TYPE_CHECKING:
-    from convexmetric.retrieval.adapter import AdapterPath, HeldOutQueries, RetrievalAdapter
+    from convexmetric.retrieval.adapter import RetrievalAdapter
 
 __all__ = [
-    "AdapterPath",
     "BeirFolder",
-    "HeldOutQueries",
     "Qrels",
     "RetrievalAdapter",
     "RetrievalRun",
-    "RunScores",
     "export",
     "rank_corpus",
     "read_beir",
@@ -30,4 +27,4 @@ __all__ = [
 
 # scikit-learn takes longer to import than all else.
 if not TYPE_CHECKING:
-    __getattr__ = late(__name__, dict.fromkeys(("AdapterPath", "HeldOutQueries", "RetrievalAdapter"), "adapter"))
+    __getattr__ = late(__name__, {"RetrievalAdapter": "adapter"})

@@ -25,23 +25,17 @@ nor in choosing. The differences :math:`d_q` have a paired t-test over queries,
 
 two-sided, with n - 1 degrees of freedom. The map is kept if :math:`\bar d > 0` and the p-value is below the level. The
 test takes the J learned metrics as given: it speaks of other queries to the same corpus, not of other training sets.
-
-Few queries show large gains only. With s the standard deviation of the differences and t the quantiles of n - 1 degrees
-of freedom, the smallest true gain that the test finds with probability 0.8 is about
-
-.. math:: (t_{1 - \mathrm{level} / 2} + t_{0.8}) \, s / \sqrt n.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import stdtrit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -50,20 +44,19 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import PSDCone
 from convexmetric.deadline import Clock
-from convexmetric.errors import GapWarning, InputError
-from convexmetric.estimators.choosing import NestedFolds, Rows
-from convexmetric.estimators.held_out_rows import LARGEST_GAP, PairedScores
-from convexmetric.measures import MEASURES
-from convexmetric.model_selection import progress_bar
-from convexmetric.notebooks import facts_table
+from convexmetric.errors import InputError
+from convexmetric.measures import MEASURES, MeasureAtK
 from convexmetric.papers import RankingProblem
 from convexmetric.retrieval.judged import judged_relevance
 from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
 from convexmetric.retrieval.runs import rank_corpus, score_run
+from convexmetric.selection import HeldOutQueries, PairedScores, Validation
+from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly
+from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
-__all__ = ["AdapterPath", "HeldOutQueries", "RetrievalAdapter", "exact_measure", "reported_measure"]
+__all__ = ["RetrievalAdapter", "exact_measure", "reported_measure"]
 
 #: C where none is given: from metrics that hardly leave the prior to such as hardly know it.
 USUAL_C = (10.0, 100.0, 1e3, 1e4)
@@ -71,161 +64,11 @@ USUAL_C = (10.0, 100.0, 1e3, 1e4)
 REPORTED = ("nDCG@10", "AP", "RR@10", "R@100")
 #: Documents of every query in the scores; measures without a cut get it in their name where there are more.
 DEPTH = 1000
-#: Probability with which a gain that the test is said to show is found.
-POWER = 0.8
 #: Share of a limit on time for the folds; the last solve has the rest.
 FOLDS_SHARE = 0.8
 #: Names of measures in reports, and of their exact losses.
 EXACT = {"ndcg": "ndcg-log2", "ap": "map", "map": "map", "rr": "mrr", "mrr": "mrr", "p": "precision", "auc": "auc"}
 WRITTEN = {"ndcg": "nDCG", "ap": "AP", "map": "AP", "rr": "RR", "mrr": "RR", "p": "P"}
-
-
-@dataclass(frozen=True, repr=False)
-class AdapterPath:
-    """Losses and weights that were tried, and the mean score of held-out queries.
-
-    Attributes
-    ----------
-    candidates : tuple of (str, float)
-        Loss and C; the first is the prior, ``("", 0.0)``.
-    mean : (c,) array
-        Of the measure that decides, every query scored by a metric learned without its fold.
-    gaps : (c,) array
-        Largest certified relative gap of the solves; 0 for the prior.
-    index : int
-        Place of the one chosen: the highest mean, of several the first.
-    measure : str
-    """
-
-    candidates: tuple[tuple[str, float], ...]
-    mean: Array
-    gaps: Array
-    index: int
-    measure: str
-
-    @property
-    def best(self) -> tuple[str, float]:
-        """Loss and C chosen."""
-        return self.candidates[self.index]
-
-    def heading(self) -> str:
-        """What was chosen, in a line."""
-        return f"{_called(self.best)}, chosen by {self.measure} of held-out queries"
-
-    def cells(self) -> list[tuple[str, str, str, str]]:
-        """Loss and C, score, largest gap, and a remark, as text."""
-        return [
-            (_called(one), f"{mean:.4f}", f"{gap:.1e}" if at else "", "chosen" if at == self.index else "")
-            for at, (one, mean, gap) in enumerate(zip(self.candidates, self.mean, self.gaps, strict=True))
-        ]
-
-    def __repr__(self) -> str:
-        return f"<AdapterPath: {self.heading()}>"
-
-    def __str__(self) -> str:
-        return "\n".join([self.heading(), *(f"{one:>24}  {mean}  {note}" for one, mean, _, note in self.cells())])
-
-
-#: Headings of what :meth:`HeldOutQueries.cells` gives, after the first.
-COLUMNS = ("before", "after", "difference", "std. error", "p", "verdict")
-
-
-@dataclass(frozen=True, repr=False)
-class HeldOutQueries:
-    """Scores of every query before and after, by metrics that have seen nothing of it.
-
-    Attributes
-    ----------
-    queries : tuple of str
-    scores : dict of PairedScores
-        By measure, in the order of the queries; the first measure decides.
-    fold : (n,) array
-        Fold of every query.
-    choices : tuple of (str, float)
-        Loss and C by which the queries of each fold were scored, chosen without them; ``("", 0.0)`` is the prior.
-    level : float
-        Below which a p-value counts.
-    """
-
-    queries: tuple[str, ...]
-    scores: dict[str, PairedScores] = field(repr=False)
-    fold: Rows
-    choices: tuple[tuple[str, float], ...]
-    level: float
-
-    @property
-    def measure(self) -> str:
-        """The measure that decides."""
-        return next(iter(self.scores))
-
-    @property
-    def deciding(self) -> PairedScores:
-        """Its scores."""
-        return self.scores[self.measure]
-
-    @property
-    def helps(self) -> bool:
-        """Whether the mean difference is positive, and its p-value below the level."""
-        return bool(self.deciding.difference > 0.0 and self.deciding.p_value < self.level)
-
-    @property
-    def detectable(self) -> float:
-        """The smallest true gain that the test finds at this level with probability 0.8 (module's formula).
-
-        Not a number where all queries are alike before and after.
-        """
-        quantiles = stdtrit(len(self.queries) - 1, [1.0 - self.level / 2.0, POWER])
-        error = self.deciding.standard_error
-        return float(quantiles.sum() * error) if error > 0.0 else float("nan")
-
-    @property
-    def power(self) -> str:
-        """The gain that so many queries can show, in a sentence; empty where there is nothing to go by."""
-        least = self.detectable
-        return f"{len(self.queries)} queries can show a gain of {least:.2g} or more." if least > 0.0 else ""
-
-    @property
-    def changes(self) -> Array:
-        """``(n,)`` after minus before, of the measure that decides."""
-        return np.asarray(self.deciding.after - self.deciding.before)
-
-    def heading(self) -> str:
-        """What was scored, in a line."""
-        return f"{len(self.queries)} held-out queries in {len(self.choices)} folds, paired t-test over queries"
-
-    def cells(self) -> list[tuple[str, ...]]:
-        """The table: names of measures, and numbers and verdicts as text."""
-        return [
-            (
-                name,
-                f"{scores.before.mean():.4f}",
-                f"{scores.after.mean():.4f}",
-                f"{scores.difference:+.4f}",
-                f"{scores.standard_error:.4f}",
-                f"{scores.p_value:.2g}",
-                scores.verdict,
-            )
-            for name, scores in self.scores.items()
-        ]
-
-    def counted(self) -> str:
-        """How many queries rank better, worse and alike by the measure that decides."""
-        change = self.changes
-        better, worse = int((change > 0.0).sum()), int((change < 0.0).sum())
-        return f"{better} queries better, {worse} worse, {change.size - better - worse} alike"
-
-    def __repr__(self) -> str:
-        scores = self.deciding
-        return f"<HeldOutQueries: {self.measure} {scores.difference:+.4f}, p = {scores.p_value:.2g}, {self.counted()}>"
-
-    def __str__(self) -> str:
-        rows = [(self.heading(), *COLUMNS), *self.cells()]
-        width = max(len(row[0]) for row in rows)
-        lines = ["  ".join([row[0].ljust(width), *(c.rjust(10) for c in row[1:6]), row[6]]).rstrip() for row in rows]
-        return "\n".join([*lines, self.counted()])
-
-    def _repr_html_(self) -> str:
-        return facts_table(self.heading(), [(row[0], "  ".join(row[1:])) for row in self.cells()])
 
 
 class RetrievalAdapter(BaseEstimator):
@@ -269,8 +112,9 @@ class RetrievalAdapter(BaseEstimator):
         Whether held-out queries say that it helps.
     held_out_ : HeldOutQueries
         Scores of every query before and after, and their test.
-    path_ : AdapterPath
-        What was tried, and what was chosen for all queries.
+    path_ : Validation
+        What was tried, and what was chosen for all queries, each scored by a metric learned without its fold; the
+        first candidate is the prior, ``("", 0.0)``.
     result_ : str
         What ``components_`` is: ``"the learned map"``, ``"the identity"``, or ``"the prior"``.
     solution_ : Solution or None
@@ -362,22 +206,23 @@ class RetrievalAdapter(BaseEstimator):
         least = 2 if len(candidates) == 1 else 3
         if n < self.cv or self.cv < least:
             raise InputError(f"cv must be from {least} to {n}, the number of queries with judgements, got {self.cv}")
-        fold = np.empty(n, dtype=np.int64)
-        fold[np.random.default_rng(self.random_state).permutation(n)] = np.arange(n) % self.cv
-        with warnings.catch_warnings():
-            # Gaps are in the path.
-            warnings.simplefilter("ignore", GapWarning)
-            table = _Folds(task, candidates, fold, self.tol, clock, self.verbose).scored()
+        # Queries have no classes.
+        fold = dealt_evenly(np.zeros(n), self.cv, self.random_state)
+        folds = _Folds(task, candidates, fold, self.tol, clock).scored(self.verbose, "held-out queries")
         self.scale_, self.n_features_in_ = task.scale, d
-        self.path_ = AdapterPath(tuple(table.candidates), table.means, table.gaps, table.best(), task.measures[0])
-        self.held_out_ = HeldOutQueries(
-            task.queries, table.paired(), fold, tuple(table.candidates[at] for at in table.choices()), self.level
-        )
+        scores = {task.measures[0]: folds.alone[:, 0].mean(axis=1, keepdims=True)}
+        tried = ("learn", "C"), tuple(folds.candidates), scores, folds.gaps[:, None], folds.best(), n, n
+        self.path_ = Validation(*tried, clock.spent, "queries", "the prior")
+        # Queries are different ones: there are no shared rows to correct for.
+        found = zip(task.measures, *folds.chosen(), strict=True)
+        paired = {name: PairedScores(before, after, 0.0) for name, before, after in found}
+        choices = tuple(folds.candidates[at] for at in folds.choices())
+        self.held_out_ = HeldOutQueries(task.queries, paired, fold, choices, self.level)
         self.kept_ = self.path_.index > 0 and self.held_out_.helps
         loss, C = self.path_.best
         self.solution_: Solution | None = None
         if C > 0.0:
-            start = table.solutions[self.path_.index]
+            start = folds.solutions[self.path_.index]
             self.solution_ = solve(task.problems[loss].with_C(C), self.tol, start=start, max_seconds=clock.left())
         M = self.solution_.M if self.kept_ and self.solution_ is not None else task.prior
         plain = np.array_equal(task.prior, np.eye(d))
@@ -414,7 +259,7 @@ class RetrievalAdapter(BaseEstimator):
         if self.kept_:
             return f"The adapter is kept: {tested}."
         note = held.power and f" {held.power}"
-        unsolved = int((self.path_.gaps > LARGEST_GAP).sum())
+        unsolved = int((~self.path_.solved).sum())
         if unsolved:
             note += (
                 f" Not enough time: {unsolved} of {len(self.path_.gaps) - 1} choices have maps with a gap above "
@@ -474,16 +319,8 @@ class RetrievalAdapter(BaseEstimator):
         checked: Any = Checked(points), Checked(asked)
         for loss in losses:
             name, k = exact_measure(loss)
-            problems[loss] = RankingProblem(
-                checked[0],
-                judged.relevance,
-                None,
-                checked[1],
-                name,
-                k=k,
-                regularizer="squared-frobenius",
-                prior=self.prior,
-            )
+            options: Any = {"measure": name, "k": k, "regularizer": "squared-frobenius", "prior": self.prior}
+            problems[loss] = RankingProblem(checked[0], judged.relevance, None, checked[1], **options)
             problems[loss].judged = judged.words
         return _Task(points, asked, documents, tuple(names), table, prior, scale, measures, depth, problems)
 
@@ -516,47 +353,23 @@ class _Task:
 class _Folds(NestedFolds):
     """Scores of every loss and weight on held-out queries; the prior is the first candidate."""
 
-    def __init__(
-        self, task: _Task, candidates: list[tuple[str, float]], fold: Rows, tol: float, clock: Clock, verbose: bool
-    ) -> None:
-        self.candidates = [("", 0.0), *candidates]
+    def __init__(self, task: _Task, candidates: list[tuple[str, float]], fold: Rows, tol: float, clock: Clock) -> None:
         before = task.scores(task.prior, np.arange(len(fold)))
         # The prior is among what can be chosen unless a single loss and weight were given.
-        super().__init__(fold, before, len(self.candidates), len(candidates) > 1)
-        self.task, self.tol, self.clock, self.verbose = task, tol, clock, verbose
-        self.gaps = np.zeros(len(self.candidates))
+        super().__init__(fold, before, [("", 0.0), *candidates], len(candidates) > 1)
+        self.task, self.tol, self.clock = task, tol, clock
         self.solutions: dict[int, Solution] = {}
 
-    def scored(self) -> Self:
-        """Learn all paths."""
-        paths = self.left_out
-        solves = len(paths) * (len(self.candidates) - 1)
-        with progress_bar(self.verbose) as bar:
-            shown = bar.add_task("held-out queries", total=solves)
-            for out in paths:
-                for at, solution in self._path(out, solves):
-                    solves -= 1
-                    self.score(at, out, partial(self.task.scores, solution.certificate.M))
-                    bar.advance(shown)
-        return self
-
-    def _path(self, out: tuple[int, ...], solves: int) -> Iterable[tuple[int, Solution]]:
-        """Solutions without some folds, each from where the one before ended."""
+    def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
+        """For every loss along the weights, each solve from where the one before ended."""
         kept, last = self.without(out), dict[str, Solution]()
         for at, (loss, C) in list(enumerate(self.candidates))[1:]:
             problem = self.task.problems[loss].with_queries(kept).with_C(C)
-            limit = self.clock.left(FOLDS_SHARE, solves - at + 1)
+            limit = self.clock.left(FOLDS_SHARE, self.solves - self.done)
             solution = solve(problem, self.tol, start=last.get(loss), max_seconds=limit)
             solution.pass_on_interrupt()
             last[loss] = self.solutions[at] = solution
-            self.gaps[at] = max(self.gaps[at], solution.gap)
-            yield at, solution
-
-    def paired(self) -> dict[str, PairedScores]:
-        """Scores of every query by the prior, and by the choice of its fold."""
-        # Queries are different ones: there are no shared rows to correct for.
-        found = zip(self.task.measures, *self.chosen(), strict=True)
-        return {name: PairedScores(before, after, 0.0) for name, before, after in found}
+            yield at, solution.gap, partial(self.task.scores, solution.certificate.M)
 
 
 def exact_measure(name: str) -> tuple[str, int | None]:
@@ -574,14 +387,11 @@ def exact_measure(name: str) -> tuple[str, int | None]:
     (('ndcg-log2', 10), ('map', None))
     """
     word, mark, at = name.partition("@") if isinstance(name, str) else ("", "", "")
-    known = {**{measure: measure for measure in MEASURES}, **EXACT}
-    loss = known.get(word.lower())
+    loss = (dict(zip(MEASURES, MEASURES, strict=True)) | EXACT).get(word.lower())
     if loss is None or (mark and not (at.isdecimal() and int(at) > 0)):
         usual = ("nDCG@10", "AP", "RR", "P@10", "AUC")
         raise InputError(f"{not_one_of('measure', usual, name)}; any k will do")
-    if loss in ("ndcg-log2", "precision", "ndcg", "knn"):
-        return loss, int(at) if mark else 10
-    return loss, None
+    return loss, int(at or 10) if issubclass(MEASURES[loss], MeasureAtK) else None
 
 
 def reported_measure(name: str) -> str:
@@ -602,11 +412,6 @@ def reported_measure(name: str) -> str:
     if written in ("P", "nDCG") and not mark:
         raise InputError(f"measure {name!r} needs a k, such as {written}@10")
     return f"{written}{mark}{at}"
-
-
-def _called(candidate: tuple[str, float]) -> str:
-    loss, C = candidate
-    return f"{loss}, C = {C:g}" if C else "the prior"
 
 
 def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from convexmetric.cli.reports import paired_record, solution_record
 from convexmetric.errors import InputError
 from convexmetric.files import existing, guarded, read_array, write_arrays
 from convexmetric.retrieval import read_qrels
+from convexmetric.selection import HeldOutQueries
 
 if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
-    from convexmetric.retrieval import HeldOutQueries, Qrels, RetrievalAdapter
+    from convexmetric.retrieval import Qrels, RetrievalAdapter
 
 __all__ = ["Collection", "adapt", "adapt_record", "read_collection", "read_vectors", "save_adapter"]
 
@@ -119,12 +121,9 @@ def adapt_record(adapter: RetrievalAdapter) -> dict[str, Any]:
     """What ``adapt --json`` prints; bounds are null where no map was kept, and what was refused stands by itself."""
     solution, held = adapter.solution_, adapter.held_out_
     loss, C = adapter.path_.best
-    bounds = None
-    if solution is not None:
-        names = ("status", "solver", "lower_bound", "upper_bound", "gap", "tol", "iterations", "seconds", "rank")
-        bounds = {name: getattr(solution, name) for name in names}
-        # JSON has no infinite numbers.
-        bounds |= {name: None for name in ("lower_bound", "gap") if not np.isfinite(bounds[name])}
+    bounds = None if solution is None else solution_record("", solution)
+    if bounds is not None:
+        del bounds["name"]
     learned = {"loss": loss or None, "C": C, "solution": bounds}
     return {
         "kept": adapter.kept_,
@@ -137,7 +136,7 @@ def adapt_record(adapter: RetrievalAdapter) -> dict[str, Any]:
         "tried": [
             {"loss": name or None, "C": weight, "mean": float(mean), "gap": float(gap) if np.isfinite(gap) else None}
             for (name, weight), mean, gap in zip(
-                adapter.path_.candidates, adapter.path_.mean, adapter.path_.gaps, strict=True
+                adapter.path_.candidates, adapter.path_.mean(), adapter.path_.gaps[:, 0], strict=True
             )
         ],
         "held_out": _held_out_record(held),
@@ -151,17 +150,7 @@ def _held_out_record(held: HeldOutQueries) -> dict[str, Any]:
         "chosen": [{"loss": loss or None, "C": C} for loss, C in held.choices],
         "level": held.level,
         "detectable": held.detectable if held.power else None,
-        "scores": {
-            name: {
-                "before": scores.before.tolist(),
-                "after": scores.after.tolist(),
-                "difference": scores.difference,
-                "standard_error": scores.standard_error,
-                "p_value": scores.p_value,
-                "verdict": scores.verdict,
-            }
-            for name, scores in held.scores.items()
-        },
+        "scores": {name: paired_record(scores) for name, scores in held.scores.items()},
     }
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from convexmetric.arguments import not_one_of
 from convexmetric.cli.reports import figures_table, solution_table
@@ -130,9 +129,9 @@ def _print_adapter(adapter: Any) -> None:
         out.print(solution_table(adapter.solution_))
     else:
         out.print(f"result: {adapter.result_}; no map was kept, and there is nothing to bound")
-    out.print(f"\n{adapter.path_.heading()}", _adapter_table(adapter.path_), sep="\n")
-    out.print(f"\n{adapter.held_out_.heading()}", _held_out_queries_table(adapter.held_out_), sep="\n")
-    out.print(f"{adapter.held_out_.counted()}\n\n{adapter.verdict}")
+    out.print(f"\n{adapter.path_.heading()}", figures_table(adapter.path_), sep="\n")
+    out.print(f"\n{adapter.held_out_.heading()}", figures_table(adapter.held_out_), sep="\n")
+    out.print(f"{adapter.held_out_.closing()}\n\n{adapter.verdict}")
 
 
 @app.command()
@@ -171,15 +170,3 @@ def export(
     write_export(adapter, target, to, form, vectors)
     rank, d = adapter.components.shape
     say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")
-
-
-def _adapter_table(path: Any) -> Table:
-    """Losses and weights that were tried, with their scores."""
-    return figures_table(("loss and weight", path.measure, "largest gap", ""), path.cells())
-
-
-def _held_out_queries_table(scores: Any) -> Table:
-    """Scores of held-out queries before and after, with their tests."""
-    from convexmetric.retrieval.adapter import COLUMNS
-
-    return figures_table(("measure", *COLUMNS), scores.cells())

@@ -18,7 +18,7 @@ from convexmetric.cli.html_report import (
     write_page,
 )
 from convexmetric.plotting import plot_query_changes
-from convexmetric.retrieval.adapter import COLUMNS, RetrievalAdapter
+from convexmetric.retrieval.adapter import RetrievalAdapter
 
 __all__ = ["write_adapter_report"]
 
@@ -44,9 +44,9 @@ def _sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
         f"the same corpus. {held.power}"
     )
     changes = picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
-    scores = table(("measure", *COLUMNS), held.cells())
+    scores = table(held.columns, held.cells())
     yield section("Does it help on new queries?", scores + paragraph(how, "soft") + side_by_side(changes))
-    yield section("What was tried", table(("loss and weight", held.measure, "largest gap", ""), adapter.path_.cells()))
+    yield section("What was tried", table(adapter.path_.columns, adapter.path_.cells()))
     if adapter.kept_ and solution is not None:
         yield section("What is certified", paragraph(claim(solution)) + f"<pre>{escape(str(solution.problem))}</pre>")
     else:

@@ -26,60 +26,31 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.evaluation.rankings import BLOCK_BYTES, nearest_columns
+from convexmetric.evaluation.rankings import RetrievalScores, cone_of, nearest_points
 from convexmetric.imports import optional
-from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.measures import NDCGLog2, measure_named
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of
 
-__all__ = ["RunScores", "rank_corpus", "score_run"]
+__all__ = ["rank_corpus", "score_run"]
 
 #: What is scored unless something else is asked for.
 USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
-#: Measures of this module, and what they are called as well.
+#: Measures of this module, those of learning that they are for two degrees, and what they are called as well.
 OWN = ("nDCG", "AP", "RR", "P", "R")
+MEASURE = {"AP": "map", "RR": "mrr", "P": "precision"}
 OTHER_NAMES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR"}
 _NAME = re.compile(r"(?P<name>[A-Za-z]+)(\((?P<options>[^()]*)\))?(@(?P<k>[1-9]\d*))?")
 _OPTION = re.compile(r"\s*(?:rel=(?P<rel>-?\d+)|dcg='(?P<dcg>log2|exp-log2)')\s*")
-
-
-@dataclass(frozen=True)
-class RunScores:
-    """Scores of a run, by measure and query.
-
-    Attributes
-    ----------
-    queries : tuple of str
-        All judged queries.
-    scores : dict of (n_q,) arrays
-        By name of the measure, in the order of the queries.
-    """
-
-    queries: tuple[str, ...] = field(repr=False)
-    scores: dict[str, Array] = field(repr=False)
-
-    @property
-    def means(self) -> dict[str, float]:
-        """Mean over queries by name of the measure."""
-        return {name: float(values.mean()) for name, values in self.scores.items()}
-
-    def __getitem__(self, name: str) -> float:
-        return self.means[name]
-
-    def __str__(self) -> str:
-        means = (f"{name} {mean:.4f}" for name, mean in self.means.items())
-        return "   ".join([*means, f"({len(self.queries)} queries)"])
 
 
 @dataclass(frozen=True)
@@ -97,22 +68,22 @@ class _Own:
             best = self._gained(np.sort(judged)[::-1])
             return self._gained(found) / best if best > 0.0 else 0.0
         total = int((judged >= self.least).sum())
-        if not total:
-            return 0.0
         places = np.flatnonzero(found[: self.k] >= self.least) + 1
-        if self.name == "RR":
-            return 1.0 / float(places[0]) if places.size else 0.0
-        if self.name == "AP":
-            return float((np.arange(1, places.size + 1) / places).sum()) / total
-        return places.size / (self.k or 1) if self.name == "P" else places.size / total
+        if not places.size or not total:
+            return 0.0
+        if self.name == "R":
+            return places.size / total
+        measure = measure_named(MEASURE[self.name], self.k if self.name == "P" else None)
+        i = np.arange(1, places.size + 1)
+        return float(measure.plain_gains(i, places - i, total, found.size - places.size).sum())
 
     def _gained(self, degrees: NDArray[np.int64]) -> float:
         gains = np.maximum(degrees[: self.k], 0).astype(np.float64)
         gains = np.exp2(gains) - 1.0 if self.exponential else gains
-        return float((gains / np.log2(np.arange(2.0, gains.size + 2.0))).sum())
+        return float(gains @ NDCGLog2.discounts(np.arange(1, gains.size + 1)))
 
 
-def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> RunScores:
+def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> RetrievalScores:
     """Score a run against judgements, with the numbers of trec_eval.
 
     Parameters
@@ -127,7 +98,7 @@ def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> Ru
 
     Returns
     -------
-    RunScores
+    RetrievalScores
 
     Raises
     ------
@@ -157,7 +128,7 @@ def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> Ru
         name: foreign[name] if measure is None else np.array([measure.score(*degrees) for degrees in lists])
         for name, measure in own.items()
     }
-    return RunScores(judged.queries, scores)
+    return RetrievalScores(judged.queries, scores)
 
 
 def rank_corpus(
@@ -197,17 +168,12 @@ def rank_corpus(
         raise InputError(f"queries have {asked.shape[1]} features, but corpus has {d}")
     documents, names = identifiers_of(corpus_ids, n, "corpus_ids"), identifiers_of(query_ids, len(asked), "query_ids")
     given = np.ones(d) if M is None else M
-    cone = NonnegativeDiagonal(d) if np.ndim(given) == 1 or sp.issparse(given) else PSDCone(d)
+    cone = cone_of(given, d)
     metric = cone.element(given, "M")
-    norms, own = cone.quadratic_forms(points, metric), cone.quadratic_forms(asked, metric)
-    width, step = min(k, n), max(1, BLOCK_BYTES // (8 * n))
+    own, width = cone.quadratic_forms(asked, metric), min(k, n)
     rows, scores = np.empty((len(asked), width), dtype=np.int64), np.empty((len(asked), width))
-    with blas_threads_for(float(len(asked)) * n * d):
-        for first in range(0, len(asked), step):
-            some = slice(first, first + step)
-            D = norms - 2.0 * cone.gram(asked[some], metric, points)
-            rows[some] = nearest_columns(D, width)
-            scores[some] = -(np.take_along_axis(D, rows[some], axis=1) + own[some, None])
+    for some, nearest, squared in nearest_points(cone, metric, points, asked, width):
+        rows[some], scores[some] = nearest, -(squared + own[some, None])
     query = np.repeat(np.arange(len(asked)), width)
     return RetrievalRun(tuple(names), tuple(documents), query, rows.ravel(), scores.ravel())
 

@@ -7,7 +7,6 @@ from convexmetric.solvers.explaining import Explanation, Step, explain
 from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
-from convexmetric.solvers.path import solve_path
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.solvers.solving import SOLVERS, solve
@@ -36,5 +35,4 @@ __all__ = [
     "Step",
     "explain",
     "solve",
-    "solve_path",
 ]

@@ -75,14 +75,14 @@ def test_rows_are_scored_by_metrics_that_have_not_seen_them(chosen):
 def test_what_is_fitted_is_what_was_chosen(chosen):
     again = cm.NeighborMetric(**chosen.path_.settings).fit(X, Y)
     np.testing.assert_allclose(again.components_, chosen.components_)
-    assert chosen.path_.index in (0, chosen.path_.mean.argmax())
+    assert chosen.path_.index in (0, chosen.path_.mean().argmax())
     assert chosen.gap_ <= 1e-4
 
 
 def test_two_fits_are_the_same_to_the_bit(chosen):
     again = cm.NeighborMetric(**FAST).fit(X, Y)
     assert (again.components_ == chosen.components_).all()
-    assert (again.path_.mean == chosen.path_.mean).all()
+    assert (again.path_.mean() == chosen.path_.mean()).all()
 
 
 def test_labels_of_no_meaning_leave_euclidean_distance():
@@ -125,7 +125,7 @@ def test_an_interrupted_choice_leaves_a_fitted_estimator(monkeypatch):
 
 def test_retrieval_may_choose():
     metric = cm.NeighborMetric(scoring="map", **FAST).fit(X, Y)
-    assert metric.path_.scoring == "MAP"
+    assert metric.path_.score == "MAP"
     assert metric.held_out_.retrieval.verdict == "helps"
     # The scores keep their places.
     assert set(metric.held_out_.accuracy.before) <= {0.0, 1.0}

@@ -10,7 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.estimators.weight_search import stratified_sample
+from convexmetric.selection import Validation
+from convexmetric.selection.folds import first_best, stratified_sample
 
 WINE = cm.datasets.load("wine")
 X, Y = cm.datasets.preprocess(WINE.X, ["zscore"])[::2], WINE.y[::2]
@@ -31,7 +32,7 @@ def test_accuracies_of_the_path_are_those_of_fits_one_by_one(name):
     values = sorted(estimator.weights(estimator.problem(X, Y))[:3], reverse=weight == "reg")
     path = cm.WeightSearch(estimator, values=values, tol=1e-5, n_neighbors=1).fit(X, Y).path_
     folds = list(RepeatedStratifiedKFold(n_splits=3, n_repeats=1, random_state=0).split(X, Y))
-    assert path.name == weight
+    assert path.names == (weight,)
     assert path.values.tolist() == values
     for fold, (learn, rest) in enumerate(folds):
         for place, value in enumerate(values):
@@ -39,7 +40,7 @@ def test_accuracies_of_the_path_are_those_of_fits_one_by_one(name):
             classifier = KNeighborsClassifier(1).fit(alone.transform(X[learn]), Y[learn])
             accuracy = classifier.score(alone.transform(X[rest]), Y[rest])
             # Two solves within the same bounds may differ in a neighbour.
-            assert abs(path.accuracy[place, fold] - accuracy) <= 1.01 / len(rest)
+            assert abs(path.scores[path.score][place, fold] - accuracy) <= 1.01 / len(rest)
     assert path.gaps.max() <= 1e-5
 
 
@@ -48,9 +49,9 @@ def test_values_by_default_go_from_the_simplest_metric_on_and_the_best_is_fitted
     search = cm.WeightSearch(SEARCHED[name]).fit(X, Y)
     path, estimator = search.path_, search.estimator_
     order = np.diff(path.values)
-    assert (order > 0.0).all() if path.name == "C" else (order < 0.0).all()
-    assert getattr(estimator, path.name) == path.best == path.values[path.index]
-    assert path.mean[path.index] == path.mean.max()
+    assert (order > 0.0).all() if path.names == ("C",) else (order < 0.0).all()
+    assert getattr(estimator, path.names[0]) == path.best == path.values[path.index]
+    assert path.mean()[path.index] == path.mean().max()
     assert 0.0 <= estimator.gap_ <= 1e-3
     np.testing.assert_array_equal(search.transform(X), estimator.transform(X))
     assert "chosen" in str(path)
@@ -59,9 +60,8 @@ def test_values_by_default_go_from_the_simplest_metric_on_and_the_best_is_fitted
 
 def test_of_equal_accuracies_the_simplest_metric_is_taken():
     accuracy = np.array([[0.8, 0.9, 1.0], [1.0, 0.9, 0.8], [0.7, 0.7, 0.7]])
-    for name, values in (("C", [1.0, 10.0, 100.0]), ("reg", [1.0, 0.1, 0.01])):
-        path = cm.estimators.WeightPath(name, np.array(values), accuracy, 0.0 * accuracy, 3, 9, 9, 0.0)
-        assert path.best == 1.0
+    assert first_best(accuracy) == 0
+    assert first_best(accuracy, np.array([False, True, True])) == 1
 
 
 def test_a_weight_that_leaves_the_metric_zero_is_not_taken():
@@ -123,9 +123,11 @@ def test_values_that_were_not_solved_are_not_chosen():
     assert search.reason_.startswith("not enough time: the choice of C takes more than")
     assert search.estimator_.C == cm.MLR().C
     gaps = np.array([[0.1, 0.2], [0.1, 0.9]])
-    path = cm.estimators.WeightPath("C", np.array([1.0, 2.0]), np.array([[0.5, 0.6], [0.9, 0.9]]), gaps, 3, 10, 10, 0.0)
+    scores = {"accuracy": np.array([[0.5, 0.6], [0.9, 0.9]])}
+    path = Validation(("C",), ((1.0,), (2.0,)), scores, gaps, 0, 10, 10, 0.0)
     assert path.settings == {"C": 1.0}
-    assert path.cells()[1][1] == "not solved in time"
+    assert path.solved.tolist() == [True, False]
+    assert path.cells()[1][-1] == "not solved in time"
 
 
 def test_ctrl_c_in_the_choice_leaves_a_fitted_estimator(monkeypatch):

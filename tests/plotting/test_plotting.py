@@ -24,8 +24,8 @@ from convexmetric.plotting import (
     plot_scale,
     plot_solution,
     plot_spectrum,
+    plot_validation,
     plot_violated_ranking,
-    plot_weight_path,
     plot_weights,
     plot_worst,
     save_picture,
@@ -33,6 +33,7 @@ from convexmetric.plotting import (
 )
 from convexmetric.plotting.axes import COLOURS, shortened
 from convexmetric.plotting.principal_plane import distance_plane, metric_plane
+from convexmetric.selection import Validation
 from convexmetric.solution import Progress
 
 
@@ -533,8 +534,9 @@ def test_bars_are_the_largest_shares_of_the_trace():
 
 def test_a_path_of_weights_shows_means_deviations_and_the_choice():
     accuracy = np.array([[0.5, 0.7], [0.9, 0.9], [0.8, 0.6]])
-    path = cm.estimators.WeightPath("reg", np.array([1.0, 0.1, 0.01]), accuracy, 0.0 * accuracy, 3, 9, 9, 0.0)
-    ax = plot_weight_path(path)
+    tried = ("reg",), ((1.0,), (0.1,), (0.01,)), {"accuracy": accuracy}, 0.0 * accuracy, 1, 9, 9, 0.0
+    path = Validation(*tried)
+    ax = plot_validation(path)
     curve, line = ax.containers[0][0], ax.lines[-1]
     assert_allclose(curve.get_xydata(), np.column_stack([path.values, [0.6, 0.9, 0.7]]))
     assert line.get_xdata()[0] == 0.1

@@ -159,12 +159,9 @@ def test_a_cut_of_the_ranking_is_in_the_name_of_the_measure():
 
 
 def test_maps_that_were_not_solved_are_told_in_the_verdict():
-    path, adapter = (
-        cm.retrieval.AdapterPath,
-        cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS),
-    )
+    adapter = cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS)
     assert "Not enough time" not in adapter.verdict
-    adapter.path_ = path(adapter.path_.candidates, adapter.path_.mean, np.array([0.0, 0.7]), 1, "AP")
+    adapter.path_ = replace(adapter.path_, gaps=np.array([[0.0], [0.7]]))
     assert "Not enough time: 1 of 1 choices have maps with a gap above 0.5" in adapter.verdict
 
 
@@ -182,7 +179,7 @@ def test_one_weight_is_taken_as_it_is_and_several_losses_are_chosen_from():
     assert one.path_.best == ("AP", 10.0)
     several = cm.RetrievalAdapter("nDCG@5", learn=["AUC", "AP"], C=10.0, cv=3).fit(CORPUS, ASKED, QRELS, **IDS)
     assert several.path_.candidates == (("", 0.0), ("AUC", 10.0), ("AP", 10.0))
-    assert several.path_.mean.max() == several.path_.mean[several.path_.index]
+    assert several.path_.mean().max() == several.path_.mean()[several.path_.index]
     assert next(iter(several.held_out_.scores)) == "nDCG@5"
     assert "chosen" in str(several.path_)
     assert several.held_out_.heading() in several.held_out_._repr_html_()

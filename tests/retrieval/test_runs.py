@@ -93,7 +93,7 @@ def test_runs_of_a_metric_are_its_nearest_documents(monkeypatch, metric):
     names = [f"d{row}" for row in range(50)]
     for size in (None, 8 * 50 * 2):
         if size is not None:
-            monkeypatch.setattr("convexmetric.retrieval.runs.BLOCK_BYTES", size)
+            monkeypatch.setattr("convexmetric.evaluation.rankings.BLOCK_BYTES", size)
         run = rank_corpus(M, X, Q, k=7, corpus_ids=names).to_dict()
         for q, row in enumerate(Q):
             d = np.einsum("ij,jk,ik->i", X - row, full, X - row)

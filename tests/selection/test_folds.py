@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from convexmetric.estimators.choosing import NestedFolds
+from convexmetric.selection.folds import NestedFolds
 
 N, FOLDS, CANDIDATES = 24, 4, 3
 
@@ -12,7 +12,7 @@ N, FOLDS, CANDIDATES = 24, 4, 3
 def filled(rng, fold):
     """Folds with scores that depend on the candidate, on what was left out, and on the item."""
     table = {}
-    folds = NestedFolds(fold, rng.random((2, N)), CANDIDATES)
+    folds = NestedFolds(fold, rng.random((2, N)), range(CANDIDATES))
     for out in folds.left_out:
         for at in range(1, CANDIDATES):
             table[at, out] = rng.random((2, N))
@@ -39,7 +39,7 @@ def test_every_fold_has_the_best_candidate_of_the_other_folds():
 
 def test_what_is_left_out_is_left_out():
     fold = np.arange(N) % FOLDS
-    folds = NestedFolds(fold, np.zeros((1, N)), CANDIDATES)
+    folds = NestedFolds(fold, np.zeros((1, N)), range(CANDIDATES))
     assert folds.left_out == [*itertools.combinations(range(FOLDS), 2), *((j,) for j in range(FOLDS))]
     for out in folds.left_out:
         assert set(fold[folds.without(out)]) == set(range(FOLDS)) - set(out)

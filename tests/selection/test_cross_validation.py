@@ -9,8 +9,9 @@ from sklearn.neighbors import KNeighborsClassifier
 import convexmetric as cm
 from convexmetric.comparisons import Relevance
 from convexmetric.errors import InputError
-from convexmetric.model_selection import _stratified
 from convexmetric.plotting import plot_validation
+from convexmetric.selection import Validation, cross_validate_queries
+from convexmetric.selection.folds import dealt_evenly, first_best
 
 C = [30.0, 0.05, 3.0]
 
@@ -27,21 +28,23 @@ def points():
 
 @pytest.fixture(scope="module")
 def validation(points):
-    return cm.cross_validate(*points, C=C, measure="map", folds=4, score=["map", "accuracy@3", "ndcg@2"], tol=1e-4)
+    return cm.cross_validate(
+        *points, C=C, measure="map", folds=4, score=["map", "accuracy@3", "ndcg-paper@2"], tol=1e-4
+    )
 
 
 def test_every_fold_is_scored_by_a_metric_that_has_not_seen_it(points, validation):
     X, y = points
-    fold_of = _stratified(y, 4, 0)
-    assert validation.C.tolist() == sorted(C)
+    fold_of = dealt_evenly(y, 4, 0)
+    assert validation.values.tolist() == sorted(C)
     for fold in range(4):
         held = fold_of == fold
         problem = cm.RankingProblem.from_labels(X[~held], y[~held], measure="map")
-        for c, solution in enumerate(cm.solve_path(problem, validation.C, tol=1e-4)):
+        for c, solution in enumerate(cm.solve_path(problem, validation.values, tol=1e-4)):
             M = solution.M
             relevance = Relevance.between(y[held], y[~held])
             scores = cm.evaluation.retrieval_scores(M, X[~held], relevance, queries=X[held], k=2)
-            for name in ("map", "ndcg@2"):
+            for name in ("map", "ndcg-paper@2"):
                 assert validation.scores[name][c, fold] == pytest.approx(scores[name])
             if c:
                 values, vectors = np.linalg.eigh(M)
@@ -54,14 +57,19 @@ def test_every_fold_is_scored_by_a_metric_that_has_not_seen_it(points, validatio
 
 def test_the_best_is_the_highest_mean_and_the_simplest_of_equals(validation):
     means = [validation.scores["map"][c].mean() for c in range(3)]
-    assert validation.best_C == sorted(C)[int(np.argmax(means))]
-    assert validation.best_C > 0.05
+    assert validation.best == sorted(C)[int(np.argmax(means))]
+    assert validation.best > 0.05
     assert validation.gaps.max() <= 1e-4
-    level = cm.model_selection.Validation(
-        np.array([1.0, 2.0]), {"auc": np.full((2, 1), 0.5)}, "auc", np.zeros((2, 1)), 0.0
-    )
-    assert level.best_C == 1.0
+    assert first_best(np.array([[0.1, 0.5], [0.3, 0.3]])) == 0
+    level = Validation(("C",), ((1.0,), (2.0,)), {"auc": np.full((2, 1), 0.5)}, np.zeros((2, 1)), 0, 9, 9, 0.0)
+    assert level.best == 1.0
     assert level.std().tolist() == [0.0, 0.0]
+
+
+def test_a_score_is_keyed_by_the_discount_that_it_has(points):
+    found = cm.cross_validate(*points, C=[1.0], folds=2, score=["ndcg@3", "ndcg-paper@3", "ndcg-log2@3"], tol=0.1)
+    assert list(found.scores) == ["ndcg-paper@3", "ndcg-log2@3"]
+    assert (found.scores["ndcg-paper@3"] != found.scores["ndcg-log2@3"]).any()
 
 
 def test_starting_afresh_ends_near_the_path(points, validation):
@@ -74,17 +82,17 @@ def test_printed_table(validation):
     lines = str(validation).splitlines()
     assert len(lines) == 5
     assert [line.split()[0] for line in lines[2:]] == ["0.05", "3", "30"]
-    assert [line.endswith("<- best") for line in lines[2:]] == [validation.best_C == C_ for C_ in validation.C]
+    assert [line.endswith("  chosen") for line in lines[2:]] == [validation.best == C_ for C_ in validation.values]
 
 
 def test_folds_are_stratified_and_depend_on_the_seed_only(points):
     _, y = points
-    fold_of = _stratified(y, 4, 1)
+    fold_of = dealt_evenly(y, 4, 1)
     sizes = np.array([[np.sum((fold_of == f) & (y == c)) for f in range(4)] for c in "abc"])
     assert (np.ptp(sizes, axis=1) <= 1).all()
     assert np.ptp(sizes.sum(axis=0)) <= 1
-    assert np.array_equal(fold_of, _stratified(y, 4, 1))
-    assert not np.array_equal(fold_of, _stratified(y, 4, 2))
+    assert np.array_equal(fold_of, dealt_evenly(y, 4, 1))
+    assert not np.array_equal(fold_of, dealt_evenly(y, 4, 2))
 
 
 @pytest.mark.parametrize("form", ["lists", "the rest", "own queries, the rest", "labels"])
@@ -101,9 +109,7 @@ def test_folds_of_queries(form):
     else:
         problem = cm.RankingProblem.from_labels(X, np.arange(30) % 3)
     n = len(problem.rankings)
-    validation = cm.model_selection.cross_validate_queries(
-        problem, [1.0, 20.0], folds=3, score=["mrr", "auc"], tol=1e-4
-    )
+    validation = cross_validate_queries(problem, [1.0, 20.0], folds=3, score=["mrr", "auc"], tol=1e-4)
     fold_of = np.random.default_rng(0).permutation(n) % 3
     lists = [problem.rankings.relevance.of(q) for q in range(n)]
     for fold in range(3):
@@ -169,27 +175,27 @@ def test_classes_too_small_and_problems_without_classes():
         cm.cross_validate(X, y, [1.0], folds=2)
     problem = cm.RankingProblem.from_labels(X, y)
     with pytest.raises(InputError, match="score 'accuracy@1' needs classes"):
-        cm.model_selection.cross_validate_queries(problem, [1.0], folds=2, score="accuracy@1")
+        cross_validate_queries(problem, [1.0], folds=2, score="accuracy@1")
     with pytest.raises(InputError, match=r"at most the number of queries \(6\)"):
-        cm.model_selection.cross_validate_queries(problem, [1.0], folds=7)
+        cross_validate_queries(problem, [1.0], folds=7)
 
 
 def test_plot(validation):
     ax = plot_validation(validation)
-    (line,) = [line for line in ax.lines if len(line.get_xdata()) == 3]
-    assert line.get_ydata() == pytest.approx(validation.mean())
-    assert ax.get_title() == f"Best C = {validation.best_C:g}"
+    points, *_ = [line for line in ax.lines if len(line.get_xdata()) == 3]
+    assert points.get_ydata() == pytest.approx(validation.mean())
+    assert ax.get_title() == f"Best C = {validation.best:g}"
     assert plot_validation(validation, "accuracy@3").get_ylabel() == "accuracy@3 of held-out queries"
 
 
 @pytest.mark.integration
 def test_folds_go_through_joblib_with_the_same_scores(points, validation):
-    asked = {"C": C, "measure": "map", "folds": 4, "score": ["map", "accuracy@3", "ndcg@2"], "tol": 1e-4}
+    asked = {"C": C, "measure": "map", "folds": 4, "score": ["map", "accuracy@3", "ndcg-paper@2"], "tol": 1e-4}
     side_by_side = cm.cross_validate(*points, **asked, n_jobs=2)
     with joblib.parallel_config(backend="threading", n_jobs=2):
         by_context = cm.cross_validate(*points, **asked)
     for found in (side_by_side, by_context):
-        assert found.best_C == validation.best_C
+        assert found.best == validation.best
         for name, scores in validation.scores.items():
             assert found.scores[name] == pytest.approx(scores)
     with pytest.raises(InputError, match="n_jobs must be an integer other than 0"):

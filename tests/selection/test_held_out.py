@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.estimators.held_out_rows import dealt, distinct_rows
+from convexmetric.selection import PairedScores
+from convexmetric.selection.folds import dealt, distinct_rows
 
 #: Two classes that two of ten columns tell apart.
 RNG = np.random.default_rng(0)
@@ -70,13 +71,13 @@ def test_scores_are_those_of_scikit_learn_fold_by_fold(scale):
 def test_the_test_of_nadeau_and_bengio():
     rng = np.random.default_rng(5)
     before, after = rng.random(10), rng.random(10)
-    scores = cm.estimators.PairedScores(before, after, 0.25)
+    scores = PairedScores(before, after, 0.25)
     d = after - before
     error = np.sqrt((1 / 10 + 0.25) * np.sum((d - d.mean()) ** 2) / 9)
     assert scores.difference == pytest.approx(d.mean())
     assert scores.standard_error == pytest.approx(error)
     assert scores.p_value == pytest.approx(2 * student.sf(abs(d.mean()) / error, 9), rel=1e-9)
-    turned = cm.estimators.PairedScores(after, before, 0.25)
+    turned = PairedScores(after, before, 0.25)
     assert (turned.difference, turned.p_value) == (-scores.difference, scores.p_value)
 
 
@@ -85,9 +86,9 @@ def test_the_verdict_turns_at_five_percent():
     level = student.ppf(0.975, 3) * np.sqrt((1 / 4 + 1 / 3) * d.var(ddof=1))
     shifted = d - d.mean()
     for factor, words in ((1.01, "helps"), (0.99, "no measurable difference"), (-1.01, "hurts")):
-        scores = cm.estimators.PairedScores(np.full(4, 0.5), 0.5 + shifted + factor * level, 1 / 3)
+        scores = PairedScores(np.full(4, 0.5), 0.5 + shifted + factor * level, 1 / 3)
         assert scores.verdict == words
-    assert cm.estimators.PairedScores(np.ones(1), np.zeros(1), 0.5).verdict == "one fold cannot tell"
+    assert PairedScores(np.ones(1), np.zeros(1), 0.5).verdict == "one fold cannot tell"
 
 
 def test_what_tells_the_classes_apart_helps_and_what_does_not_hurts():

@@ -1,0 +1,129 @@
+"""The same problem for many weights of its risk or of its regularizer, each solve using what the others found.
+
+The risk is proportional to C, so that a cut made for one C is a cut for every other after scaling, and a good metric
+for one C is a fair start for the next. Where the regularizer is a squared norm of weight reg, the optimum moves
+continuously with reg, and with it the slopes of the hinges and the face of the cone: semismooth Newton goes on from
+where it stood near the end of the last solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from convexmetric.arguments import checked_weight
+from convexmetric.deadline import until_deadline
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.solution import Progress, Solution
+from convexmetric.solvers.cuts import CuttingPlanes
+from convexmetric.solvers.cuts.cutting_planes import Pool
+from convexmetric.solvers.explicit import InteriorPoint
+from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
+from convexmetric.solvers.pairwise import SemismoothNewton
+from convexmetric.solvers.runtime import Monitor, Solver
+from convexmetric.solvers.solving import solve
+
+__all__ = ["solve_path"]
+
+
+def solve_path(
+    problem: MetricProblem,
+    C: Iterable[float] | None = None,
+    tol: float = 1e-6,
+    solver: Solver | None = None,
+    max_iter: int | None = None,
+    max_seconds: float | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    reg: Iterable[float] | None = None,
+    atol: float = 0.0,
+) -> list[Solution]:
+    """Solve for every C, from the smallest on, or for every reg, from the largest on.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        Its own C, or reg, does not matter.
+    C : iterable of float, optional
+        Weights of the risk.
+    tol, atol, max_iter, max_seconds, callback
+        As for :func:`solve`, for each weight.
+    solver : Solver, optional
+        For C, cutting planes with settings of your own reuse their cuts, and are the default but for listed
+        comparisons. For reg, semismooth Newton goes on from the last solve, and is the default where it fits. Any
+        other solver begins from the last solution, as ``solve(start=)`` does.
+    reg : iterable of float, optional
+        Weights of the regularizer, instead of ``C``.
+
+    Returns
+    -------
+    list of Solution
+        In the order of the weights.
+
+    Raises
+    ------
+    InputError
+        If a weight is malformed, the problem has no such weight, or not one of ``C`` and ``reg`` is given.
+    KeyboardInterrupt
+        At Ctrl-C, which ends the whole path.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> problem = cm.TripletProblem.from_labels(iris.X, iris.y, n_same=3, n_other=3)
+    >>> [round(solution.upper_bound, 4) for solution in cm.solve_path(problem, reg=[1.0, 0.1])]
+    [0.5556, 0.3649]
+    """
+    if (C is None) == (reg is None):
+        raise InputError("give either C, weights of the risk, or reg, weights of the regularizer")
+    given: Any = C if reg is None else reg
+    name, weighted = ("C", problem.with_C) if reg is None else ("reg", problem.with_reg)
+    weights = [checked_weight(value, name) for value in given]
+    if not weights:
+        raise InputError(f"{name} is empty; give at least one weight")
+    limits: Any = {"tol": tol, "atol": atol, "max_iter": max_iter, "max_seconds": max_seconds, "callback": callback}
+    ordered = sorted(set(weights), reverse=reg is not None)
+    reusing = _reusing(weighted(ordered[0]).without_constant(), solver, name)
+    solutions: dict[float, Solution] = {}
+    last: Solution | None = None
+    # What a solve leaves to the next: cuts, or the faces and slopes at which Newton's method stood.
+    left: Any = None
+    run: Any
+    for before, weight in zip([ordered[0], *ordered], until_deadline(ordered), strict=False):
+        this = weighted(weight)
+        if reusing is None:
+            solution = solve(this, solver=solver, start=last, **limits)
+        else:
+            bare = this.without_constant()
+            monitor = Monitor(problem=this, certifier=partial(certificate_of, this), **limits)
+            monitor.solver = reusing.name
+            if isinstance(reusing, SemismoothNewton):
+                run = partial(reusing.prepare(bare), warm=left)
+            else:
+                if last is None:
+                    left = Pool.empty(bare, reusing.groups)
+                else:
+                    left.scale(bare, weight / before)
+                    M = last.certificate.M
+                    monitor.primal(M, bare.value(M), by_risk=True)
+                run = partial(reusing.follow, bare, pool=left)
+            start_from_nothing(bare, monitor)
+            found = within_limit(bare, run, monitor)
+            left = found if isinstance(reusing, SemismoothNewton) else left
+            solution = concluded(this, reusing, monitor)
+        solution.pass_on_interrupt()
+        last = solutions[weight] = solution
+    return [solutions[weight] for weight in weights]
+
+
+def _reusing(problem: MetricProblem, solver: Solver | None, name: str) -> CuttingPlanes | SemismoothNewton | None:
+    """The solver that goes on from weight to weight; None where each solve only begins from the last solution."""
+    kind = CuttingPlanes if name == "C" else SemismoothNewton
+    found = kind() if solver is None else solver
+    if not isinstance(found, kind) or found.unsupported(problem) is not None:
+        return None
+    # Listed comparisons are solved faster anew.
+    listed = solver is None and name == "C" and InteriorPoint().unsupported(problem) is None
+    return None if listed else found

@@ -1,0 +1,414 @@
+r"""What was tried and how held-out data fared, in the one form in which all choices and all tests are kept and shown.
+
+Scores before and after are paired, :math:`d_1, \dots, d_J` being their differences. Folds share most of the rows they
+learn from, and so differences of folds are not independent; their plain standard error is too small. That of Nadeau &
+Bengio (Machine Learning 52, 2003, "corrected resampled t-test"; for repeated cross-validation Bouckaert & Frank, PAKDD
+2004) is taken,
+
+.. math:: \mathrm{se}^2 = \Big( \frac1J + \frac{n_\mathrm{test}}{n_\mathrm{train}} \Big)
+   \frac{1}{J - 1} \sum_j (d_j - \bar d)^2, \qquad t = \bar d / \mathrm{se},
+
+with a Student distribution of J - 1 degrees of freedom, two-sided. It is a heuristic, as all tests of a single
+cross-validation are (there is no unbiased estimate of that variance: Bengio & Grandvalet, JMLR 2004), and a careful
+one. Scores of single rows or queries share nothing: the ratio is 0, and the test the paired t-test.
+
+Few queries show large gains only. With s the standard deviation of the differences and t the quantiles of n - 1 degrees
+of freedom, the smallest true gain that the test finds with probability 0.8 is about
+
+.. math:: (t_{1 - \mathrm{level} / 2} + t_{0.8}) \, s / \sqrt n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from convexmetric.arguments import not_one_of
+from convexmetric.arrays import Array
+from convexmetric.errors import InputError
+from convexmetric.notebooks import printable
+
+__all__ = ["LARGEST_GAP", "HeldOut", "HeldOutQueries", "PairedScores", "Tabled", "Validation"]
+
+#: A difference counts where so large a one, or a larger one, would be rarer than this without any.
+LEVEL = 0.05
+#: Metrics with a larger certified gap are not solved: nothing is said of what they are good for.
+LARGEST_GAP = 0.5
+#: Probability with which a gain that the test is said to show is found.
+POWER = 0.8
+
+
+class Tabled:
+    """A result that is printed as a table: a heading, rows of a name, numbers and a remark, and a last line."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Headings of the columns."""
+        raise NotImplementedError
+
+    def heading(self) -> str:
+        """What was done, in a line."""
+        raise NotImplementedError
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The rows as text, a cell for each of :attr:`columns`."""
+        raise NotImplementedError
+
+    def closing(self) -> str:
+        """What the table says, in a line; empty where the heading does."""
+        return ""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.heading()}>"
+
+    def __str__(self) -> str:
+        rows = [self.columns, *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:-1], widths[1:-1]), row[-1]]).rstrip()
+            for row in rows
+        ]
+        return "\n".join([self.heading(), *lines, *(["", self.closing()] if self.closing() else [])])
+
+    def _repr_html_(self) -> str:
+        rows = [self.columns, *self.cells()]
+        lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        title = "<br>".join(escape(line) for line in (self.heading(), self.closing()) if line)
+        return printable(f"<div><strong>{title}</strong><table>{lines}</table></div>")
+
+
+@dataclass(frozen=True, repr=False)
+class Validation(Tabled):
+    """Candidates that were tried, and the scores of what was held out.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Parameters that a candidate sets: ``("C",)``, ``("reg",)``, ``("scale", "strength")``, ``("learn", "C")``.
+    candidates : tuple of tuples
+        Their values, from the simplest metric on.
+    scores : dict of (c, folds) arrays
+        By name of the score; more is better, and the first one chooses. A single column is the mean over all that was
+        held out.
+    gaps : (c, folds) array
+        Certified relative gaps of the solves; a single column has the largest.
+    index : int
+        Place of the candidate chosen.
+    rows, of_rows : int
+        Rows or queries that were used, and how many there are: a stratified sample is used where there are many.
+    seconds : float
+        Wall time.
+    items : str
+        What was held out: ``"rows"`` or ``"queries"``.
+    unlearned : str
+        Name of the first candidate where it is a metric that is not learned.
+    """
+
+    names: tuple[str, ...]
+    candidates: tuple[tuple[Any, ...], ...]
+    scores: dict[str, Array]
+    gaps: Array
+    index: int
+    rows: int
+    of_rows: int
+    seconds: float = field(compare=False)
+    items: str = "rows"
+    unlearned: str = ""
+
+    @property
+    def score(self) -> str:
+        """The score that chooses."""
+        return next(iter(self.scores))
+
+    def mean(self, score: str | None = None) -> Array:
+        """``(c,)`` mean of a score over folds; by default of the one that chooses."""
+        return np.asarray(self._of(score).mean(axis=1))
+
+    def std(self, score: str | None = None) -> Array:
+        """``(c,)`` standard deviation over folds (of a sample); zero where there is one column."""
+        values = self._of(score)
+        return np.zeros(len(values)) if values.shape[1] == 1 else np.asarray(values.std(axis=1, ddof=1))
+
+    @property
+    def values(self) -> Array:
+        """``(c,)`` values of the last parameter."""
+        return np.array([candidate[-1] for candidate in self.candidates])
+
+    @property
+    def best(self) -> Any:
+        """The value chosen; of several parameters a tuple."""
+        best = self.candidates[self.index]
+        return best if len(best) > 1 else best[0]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Parameters that state what was chosen."""
+        return dict(zip(self.names, self.candidates[self.index], strict=True))
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """``(c,)`` whether no gap is above 0.5."""
+        return np.asarray((self.gaps <= LARGEST_GAP).all(axis=1))
+
+    def heading(self) -> str:
+        """What was chosen, in a line."""
+        folds = self.gaps.shape[1]
+        of = "" if self.rows == self.of_rows else f", a stratified sample of {self.of_rows}"
+        best = self._called(self.index)
+        chosen = best if len(self.names) > 1 else f"{self.names[0]} = {best}"
+        by = f"in {folds} folds" if folds > 1 else f"of held-out {self.items}"
+        return f"{chosen}, chosen by {self.score} {by} ({self.rows} {self.items}{of})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Parameters, scores, and the largest gap where one is kept."""
+        return " and ".join(self.names), *self.scores, *(["largest gap"] if self.gaps.any() else []), ""
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Candidate, its scores with their deviations, its largest gap and a remark, as text."""
+        means, stds = ([of(name) for name in self.scores] for of in (self.mean, self.std))
+        spread, gaps, solved = self.gaps.shape[1] > 1, self.gaps.max(axis=1), self.solved
+        return [
+            (
+                self._called(at),
+                *(f"{m[at]:.4f}" + (f" +- {s[at]:.4f}" if spread else "") for m, s in zip(means, stds, strict=True)),
+                *([f"{gaps[at]:.1e}" if gaps[at] else ""] if gaps.any() else []),
+                "chosen" if at == self.index else "" if solved[at] else "not solved in time",
+            )
+            for at in range(len(self.candidates))
+        ]
+
+    def _called(self, at: int) -> str:
+        """A candidate by its values; words speak for themselves, numbers have their names where there are several."""
+        if self.unlearned and at == 0:
+            return self.unlearned
+        named = zip(self.names, self.candidates[at], strict=True)
+        shown = [value if isinstance(value, str) else f"{name} = {value:.4g}" for name, value in named]
+        return ", ".join(shown) if len(shown) > 1 else f"{self.candidates[at][0]:.4g}"
+
+    def _of(self, score: str | None) -> Array:
+        name = self.score if score is None else score
+        if name not in self.scores:
+            raise InputError(not_one_of("score", self.scores, name))
+        return self.scores[name]
+
+
+@dataclass(frozen=True)
+class PairedScores:
+    """One score of every fold, or of every row or query, before and after.
+
+    Attributes
+    ----------
+    before, after : (J,) array
+        By the metric that is not learned, and by the learned one; between 0 and 1, more is better.
+    ratio : float
+        Rows to score over rows to learn from, mean over folds; 0 for scores of single rows, which share nothing.
+    lda : float, optional
+        Mean by linear discriminant analysis of the same rows.
+    """
+
+    before: Array
+    after: Array
+    ratio: float
+    lda: float | None = None
+
+    @property
+    def difference(self) -> float:
+        """Mean of after - before."""
+        return float(np.mean(self.after - self.before))
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the difference, corrected for what folds share (module's formula); NaN for one fold."""
+        J = len(self.before)
+        if J < 2:
+            return float("nan")
+        return float(np.sqrt((1.0 / J + self.ratio) * np.var(self.after - self.before, ddof=1)))
+
+    @property
+    def p_value(self) -> float:
+        """P-value of the corrected t-test, two-sided; 1 where all folds are equal before and after."""
+        if self.difference == 0.0:
+            return 1.0
+        error = self.standard_error
+        t = abs(self.difference) / error if error > 0.0 else np.nan if np.isnan(error) else np.inf
+        return float(2.0 * stdtr(len(self.before) - 1, -t))
+
+    @property
+    def verdict(self) -> str:
+        """``"helps"``, ``"hurts"`` or ``"no measurable difference"``, at the level of 5%."""
+        if len(self.before) < 2:
+            return "one fold cannot tell"
+        if self.p_value >= LEVEL:
+            return "no measurable difference"
+        return "helps" if self.difference > 0.0 else "hurts"
+
+
+class _PairedTable(Tabled):
+    """Scores by name, before and after, with their tests."""
+
+    def named(self) -> list[tuple[str, PairedScores]]:
+        """The scores, with their names."""
+        raise NotImplementedError
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is known of every score."""
+        lda = [] if self.named()[0][1].lda is None else ["LDA"]
+        return "score", "before", *lda, "after", "difference", "std. error", "p", "verdict"
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Names of scores, and numbers and verdicts as text."""
+        return [
+            (
+                name,
+                f"{scores.before.mean():.4f}",
+                *([] if scores.lda is None else [f"{scores.lda:.4f}"]),
+                f"{scores.after.mean():.4f}",
+                f"{scores.difference:+.4f}",
+                f"{scores.standard_error:.4f}",
+                f"{scores.p_value:.2g}",
+                scores.verdict,
+            )
+            for name, scores in self.named()
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class HeldOut(_PairedTable):
+    """Scores of held-out rows, before (by Euclidean distance) and after.
+
+    Attributes
+    ----------
+    accuracy : PairedScores
+        Share of held-out rows whose label the majority of their nearest rows gets right (as
+        :func:`~convexmetric.evaluation.knn_error` counts).
+    retrieval : PairedScores
+        Mean average precision: every held-out row ranks the rows that were learned from, relevant are those of its
+        label. Held-out rows whose label is not among them are left out.
+    n_neighbors : int
+        Of the accuracy.
+    rows : int
+        Rows in all.
+    folds, planned : int
+        Folds that were scored, and folds asked for: a limit or Ctrl-C may end it before.
+    seconds : float
+        Wall time.
+    keyboard_interrupt : bool
+        Whether Ctrl-C ended it.
+    copies : int
+        Rows that are copies of others, which are kept in the fold of these.
+    """
+
+    accuracy: PairedScores
+    retrieval: PairedScores
+    n_neighbors: int
+    rows: int
+    folds: int
+    planned: int
+    seconds: float = field(compare=False)
+    keyboard_interrupt: bool = False
+    copies: int = 0
+
+    def named(self) -> list[tuple[str, PairedScores]]:
+        """The scores, with their names."""
+        return [(f"accuracy, {self.n_neighbors}-NN", self.accuracy), ("retrieval, MAP", self.retrieval)]
+
+    @property
+    def verdict(self) -> str:
+        """Both verdicts in a plain sentence."""
+        if self.folds < 2:
+            return "One fold of held-out rows cannot tell whether the metric helps."
+        words = {"no measurable difference": "makes no measurable difference to"}
+        uses = ((self.accuracy, "classification by nearest neighbours"), (self.retrieval, "retrieval"))
+        said = [f"{words.get(scores.verdict, scores.verdict)} {what}" for scores, what in uses]
+        return f"On held-out rows the metric {said[0]}, and {said[1]}."
+
+    def heading(self) -> str:
+        """What was scored, in a line."""
+        part = "" if self.folds == self.planned else f" of {self.planned}"
+        copies = f", of which {self.copies} are copies and in the fold of what they copy" if self.copies else ""
+        folds = f"fold{'s' if self.planned != 1 else ''}"
+        return f"held-out rows, mean of {self.folds}{part} {folds} ({self.rows} rows{copies})"
+
+    def closing(self) -> str:
+        """The verdict."""
+        return self.verdict
+
+
+@dataclass(frozen=True, repr=False)
+class HeldOutQueries(_PairedTable):
+    """Scores of every query before and after, by metrics that have seen nothing of it.
+
+    Attributes
+    ----------
+    queries : tuple of str
+    scores : dict of PairedScores
+        By measure, in the order of the queries; the first measure decides.
+    fold : (n,) array
+        Fold of every query.
+    choices : tuple of (str, float)
+        Loss and C by which the queries of each fold were scored, chosen without them; ``("", 0.0)`` is the prior.
+    level : float
+        Below which a p-value counts.
+    """
+
+    queries: tuple[str, ...]
+    scores: dict[str, PairedScores] = field(repr=False)
+    fold: NDArray[np.int64]
+    choices: tuple[tuple[str, float], ...]
+    level: float
+
+    def named(self) -> list[tuple[str, PairedScores]]:
+        """The scores, with their measures."""
+        return list(self.scores.items())
+
+    @property
+    def measure(self) -> str:
+        """The measure that decides."""
+        return next(iter(self.scores))
+
+    @property
+    def deciding(self) -> PairedScores:
+        """Its scores."""
+        return self.scores[self.measure]
+
+    @property
+    def helps(self) -> bool:
+        """Whether the mean difference is positive, and its p-value below the level."""
+        return bool(self.deciding.difference > 0.0 and self.deciding.p_value < self.level)
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true gain that the test finds at this level with probability 0.8 (module's formula).
+
+        Not a number where all queries are alike before and after.
+        """
+        quantiles = stdtrit(len(self.queries) - 1, [1.0 - self.level / 2.0, POWER])
+        error = self.deciding.standard_error
+        return float(quantiles.sum() * error) if error > 0.0 else float("nan")
+
+    @property
+    def power(self) -> str:
+        """The gain that so many queries can show, in a sentence; empty where there is nothing to go by."""
+        least = self.detectable
+        return f"{len(self.queries)} queries can show a gain of {least:.2g} or more." if least > 0.0 else ""
+
+    @property
+    def changes(self) -> Array:
+        """``(n,)`` after minus before, of the measure that decides."""
+        return np.asarray(self.deciding.after - self.deciding.before)
+
+    def heading(self) -> str:
+        """What was scored, in a line."""
+        return f"{len(self.queries)} held-out queries in {len(self.choices)} folds, paired t-test over queries"
+
+    def closing(self) -> str:
+        """How many queries rank better, worse and alike by the measure that decides."""
+        better, worse = int((self.changes > 0.0).sum()), int((self.changes < 0.0).sum())
+        return f"{better} queries better, {worse} worse, {len(self.queries) - better - worse} alike"

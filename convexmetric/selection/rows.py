@@ -1,0 +1,183 @@
+"""What a learned metric is good for: nearest neighbours and retrieval on held-out rows, before and after.
+
+Every fold is scored by Euclidean distance of the features, by Euclidean distance of what a transformer makes of them,
+and by that in the coordinates of linear discriminant analysis; the first two are paired
+(``selection/records.py`` has the test).
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import check_count, check_flag, check_seconds
+from convexmetric.arrays import Array
+from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.relevance import as_labels
+from convexmetric.cones import NonnegativeDiagonal
+from convexmetric.deadline import Clock, OutOfTime
+from convexmetric.errors import InputError
+from convexmetric.evaluation import knn_right, query_scores
+from convexmetric.measures import measure_named
+from convexmetric.selection.folds import Rows, dealt, distinct_rows, progress_bar
+from convexmetric.selection.records import LARGEST_GAP, HeldOut, PairedScores
+from convexmetric.solution import Solution
+
+__all__ = ["discriminant_scores", "factor_of", "held_out", "row_scores", "unsolved"]
+
+
+def held_out(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    cv: Any = 5,
+    repeats: int = 2,
+    n_neighbors: int = 3,
+    scale: bool = True,
+    max_seconds: float | None = None,
+    progress: bool = False,
+    random_state: int = 0,
+) -> HeldOut:
+    """Cross-validated accuracy of nearest neighbours, and retrieval, before and after a transformer.
+
+    Ctrl-C keeps the folds that are scored, if there is one; the result says so.
+
+    Parameters
+    ----------
+    estimator : transformer
+        Anything with ``fit(X, y)`` and ``transform(X)``; each fold fits a clone. A :class:`WeightSearch` chooses its
+        weight anew in every fold, from the rows it learns from alone, so that the choice does not flatter the score.
+    X, y : (n, d) array and (n,) labels
+    cv : int or splitter
+        Number of folds, stratified by label and shuffled, with identical rows in one; or a splitter of scikit-learn, as
+        it is.
+    repeats : int
+        How often all rows are dealt out anew, with ``cv`` folds each.
+    n_neighbors : int
+        k of the accuracy.
+    scale : bool
+        Bring columns to mean 0 and deviation 1, by those of the rows learned from, for both.
+    max_seconds : float, optional
+        Begin no fold that would end later, going by the mean of those before. The first is scored in any case.
+    progress : bool
+        Show a progress bar on standard error.
+    random_state : int
+        Seed of the folds.
+
+    Returns
+    -------
+    HeldOut
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or there are fewer classes than two, or too few rows for the folds.
+    KeyboardInterrupt
+        At Ctrl-C before the first fold is scored.
+
+    See Also
+    --------
+    convexmetric.cross_validate : scores over a path of C.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> wine = cm.datasets.load("wine")
+    >>> scores = cm.held_out(cm.MLR(C=10.0, tol=1e-2), wine.X, wine.y)
+    >>> scores.folds, scores.retrieval.verdict
+    (10, 'helps')
+    """
+    points, labels = as_points(X), as_labels(y)
+    check_count(n_neighbors, "n_neighbors")
+    check_flag(scale, "scale")
+    check_seconds(max_seconds, "max_seconds")
+    folds = dealt(points, labels, cv, repeats, random_state)
+    clock, interrupted = Clock(max_seconds), False
+    scored: list[Array] = []
+    with progress_bar(progress) as bar:
+        task = bar.add_task("held-out folds", total=len(folds))
+        try:
+            for learn, rest in folds:
+                if scored and max_seconds is not None and clock.spent * (1.0 + 1.0 / len(scored)) > max_seconds:
+                    break
+                scored.append(_scored(estimator, points, labels, learn, rest, n_neighbors, scale))
+                bar.advance(task)
+        except (KeyboardInterrupt, OutOfTime) as end:
+            if not scored:
+                raise
+            interrupted = isinstance(end, KeyboardInterrupt)
+    ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
+    # Score; before, after or discriminant analysis; fold.
+    table = np.array(scored).transpose(2, 1, 0)
+    accuracy, retrieval = (PairedScores(before, after, ratio, float(lda.mean())) for before, after, lda in table)
+    copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
+    folds_of = len(scored), len(folds)
+    return HeldOut(accuracy, retrieval, n_neighbors, len(points), *folds_of, clock.spent, interrupted, copies)
+
+
+def factor_of(solution: Solution) -> Array:
+    """L with distances ``||L x - L x'||^2``: a row of zeros for the metric zero, which puts all points in one place."""
+    return np.asarray(solution.components) if solution.rank else np.zeros((1, solution.components.shape[1]))
+
+
+def unsolved(solution: Solution) -> bool:
+    """Whether a limit ended a solve with so large a gap that nothing is said of its metric."""
+    return solution.gap > LARGEST_GAP and solution.status != "optimal"
+
+
+def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, k: int, scale: bool) -> Array:
+    """Accuracy and mean average precision of a fold: before, after, and by discriminant analysis."""
+    from sklearn.base import clone
+    from sklearn.preprocessing import StandardScaler
+
+    A, B = points[learn], points[rest]
+    if scale:
+        scaler = StandardScaler().fit(A)
+        A, B = scaler.transform(A), scaler.transform(B)
+    y, asked = labels[learn], labels[rest]
+    known = np.isin(asked, y)
+    if not known.any():
+        raise InputError("no row of a fold has a label that is learned from: let cv stratify by label")
+    transformer = clone(estimator).fit(A, y)
+    solution = getattr(getattr(transformer, "estimator_", transformer), "solution_", None)
+    if solution is not None and unsolved(solution):
+        raise InputError(
+            f"not enough time: the metric of a fold ended {solution.seconds:.0f} s later with a gap of "
+            f"{solution.gap:.1g}; raise max_seconds"
+        )
+    Z, queries = (as_points(transformer.transform(part), "transform(X)") for part in (A, B))
+    found = row_scores(A, y, B, asked, k), row_scores(Z, y, queries, asked, k), discriminant_scores(A, y, B, asked, k)
+    return np.array([(accuracy.mean(), precision[known].mean()) for accuracy, precision in found])
+
+
+def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int, retrieval: bool = True) -> Array:
+    """``(2, queries)``: whether the k nearest points get the label right, and average precision, both by row.
+
+    Precision is 0 for labels that no point has, and where ``retrieval`` is not asked for.
+    """
+    unit, k = np.ones(Z.shape[1]), min(k, len(Z))
+    found = np.zeros((2, len(labels)))
+    found[0] = knn_right(unit, Z, y, queries, labels, k)[k]
+    known = np.isin(labels, y)
+    if retrieval and known.any():
+        relevance = Relevance.between(labels[known], y)
+        rankings = Rankings(Z, queries[known], relevance, NonnegativeDiagonal(Z.shape[1]))
+        found[1, known] = query_scores(rankings, unit, [measure_named("map")])[0]
+    return found
+
+
+def discriminant_scores(A: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int) -> Array:
+    """:func:`row_scores` in the coordinates of linear discriminant analysis."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    with warnings.catch_warnings():
+        # Collinear columns change nothing here.
+        warnings.simplefilter("ignore")
+        analysis = LinearDiscriminantAnalysis().fit(A, y)
+    Z = analysis.transform(A)
+    # Means of classes that coincide leave no direction.
+    return row_scores(Z, y, analysis.transform(queries), labels, k) if Z.shape[1] else np.zeros((2, len(labels)))

@@ -428,7 +428,7 @@ def test_eigenvalues_are_counted_as_they_are_drawn():
         return ""
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html_report, "_picture", keep)
+        patch.setattr(html_report, "picture", keep)
         html_report._spectrum(np.diag(values))
         html_report._spectrum(np.zeros((2, 2)))
     (ax, caption), (_, nothing) = drawn

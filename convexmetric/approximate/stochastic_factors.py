@@ -56,8 +56,8 @@ from convexmetric.approximate.base import (
 )
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import LabelledPairs
-from convexmetric.compiling import compiled_in_any_order
 from convexmetric.errors import UnsupportedProblemError
+from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights

@@ -12,7 +12,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.rankings import Rankings
-from convexmetric.compiling import compiled
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["TripletSampler"]
 

@@ -47,7 +47,7 @@ from typing import Any, cast
 
 import numpy as np
 from convexmetric.arrays import Array, norm_of
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock

@@ -28,11 +28,11 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance, lists_of
-from convexmetric.compiling import compiled
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.deadline import check_deadline
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]

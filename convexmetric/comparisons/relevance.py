@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.comparisons.points import rows_of
-from convexmetric.compiling import compiled
 from convexmetric.described import Described
 from convexmetric.errors import InputError
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["Lists", "Relevance", "lists_of", "place"]
 

@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array, finite_array, real_array
-from convexmetric.compiling import compiled
 from convexmetric.cones.base import Cone
 from convexmetric.cones.projection import DiagonalProjection
 from convexmetric.cones.scaling import DiagonalScaling
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.numerics.compiling import compiled
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["NonnegativeDiagonal"]
 

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.compiling import compiled
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["DiagonalProjection", "ListedDifferences", "MatrixProjection", "Projection"]

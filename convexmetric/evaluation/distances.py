@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from convexmetric.arrays import Array
-from convexmetric.compiling import compiled, compiled_in_any_order
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["listed_squared_distances", "squared_distances", "verdicts"]

@@ -30,10 +30,10 @@ from convexmetric.arguments import as_generator, check_count, checked_margins
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
-from convexmetric.compiling import compiled
 from convexmetric.errors import InputError
 from convexmetric.evaluation.distances import listed_squared_distances, squared_distances, verdicts
 from convexmetric.features import Embedding
+from convexmetric.numerics.compiling import compiled
 
 __all__ = [
     "RocCurve",

@@ -20,12 +20,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.compiling import compiled
 from convexmetric.described import Described
 from convexmetric.measures.base import Measure
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["AveragePrecision"]
 

@@ -24,12 +24,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.compiling import compiled
 from convexmetric.described import Described
 from convexmetric.measures.base import MeasureAtK
 from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["PrecisionAtK"]
 

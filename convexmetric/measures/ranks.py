@@ -11,8 +11,8 @@ import numpy as np
 
 from convexmetric.comparisons import Block
 from convexmetric.comparisons.relevance import lists_of, place
-from convexmetric.compiling import compiled
 from convexmetric.measures.sorting import ascending, count_below
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["irrelevant_above"]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.compiling import compiled
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["ascending", "count_below", "distribute", "nearest", "order_cells", "place"]
 

@@ -27,8 +27,8 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
-from convexmetric.compiling import compiled_in_any_order
 from convexmetric.losses import BoxLoss
+from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
 __all__ = ["ImagePass", "ImageRisk", "ListedImages"]

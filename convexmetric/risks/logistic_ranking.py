@@ -23,12 +23,12 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.comparisons.relevance import lists_of, place
-from convexmetric.compiling import compiled
 from convexmetric.cones.factored import Images, TangentImages
 from convexmetric.described import Described, description
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import Logistic
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation
 from convexmetric.risks.certificate_duals import witnesses
 from convexmetric.risks.pairwise import listed_pairs

@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 
 from convexmetric.comparisons.relevance import lists_of, place
-from convexmetric.compiling import compiled
 from convexmetric.measures.sorting import ascending, count_below
+from convexmetric.numerics.compiling import compiled
 
 __all__ = ["every_slope"]
 

@@ -27,9 +27,9 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
-from convexmetric.compiling import compiled_in_any_order
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import UnsupportedProblemError
+from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.searches import SUFFICIENT, last_true, shortened
 from convexmetric.numerics.threads import over_rows
 from convexmetric.problem import MetricProblem

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.compiling import compiled, compiled_in_any_order
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.risks import PairwiseRisk
 

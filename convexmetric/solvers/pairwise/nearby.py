@@ -23,7 +23,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import Relevance, lists_of
-from convexmetric.compiling import compiled
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.risks import PairwiseRisk, Smoothed
 

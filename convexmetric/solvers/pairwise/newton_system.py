@@ -15,8 +15,8 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.compiling import compiled
 from convexmetric.cones.projection import Projection
+from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.pairwise.kinks import Kinks

@@ -10,7 +10,7 @@ import numpy as np
 from numba.core.registry import CPUDispatcher
 
 import convexmetric
-from convexmetric.compiling import compiled_in_any_order
+from convexmetric.numerics.compiling import compiled_in_any_order
 
 
 def loops():

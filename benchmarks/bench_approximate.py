@@ -71,7 +71,7 @@ class Run:
         return self.solution.lower_bound <= upper and self.solution.upper_bound >= lower
 
 
-def variants(paper: int, passes: int) -> dict[str, dict[bool, cm.solvers.ApproximateSolver]]:
+def variants(paper: int, passes: int) -> dict[str, dict[bool, cm.approximate.ApproximateSolver]]:
     """Solvers of a paper by name, corrected and as printed."""
     if paper == 1:
         kinds: dict[str, tuple[type, dict[str, object]]] = {"subgradient": (cm.approximate.ProjectedSubgradient, {})}

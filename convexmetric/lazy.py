@@ -1,7 +1,7 @@
 """CVXPY, imported when it is first used: its import takes longer than all of the package, and most solves need none.
 
-``from convexmetric.imports import cvxpy as cp`` instead of ``import cvxpy as cp``; what follows reads the same. Only what
-needs a class of CVXPY as a base (:mod:`convexmetric.program`) imports CVXPY itself, and is imported late.
+``from convexmetric.programs.lazy import cvxpy as cp`` instead of ``import cvxpy as cp``; what follows reads the same. Only what
+needs a class of CVXPY as a base (:mod:`convexmetric.programs.program`) imports CVXPY itself, and is imported late.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant, Ranking, Risk, RiskStatement, tangent_dual
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["MetricProblem", "Statement", "checked_margins", "checked_weight"]
 
@@ -481,7 +481,7 @@ class MetricProblem:
         InputError
             If there are too many comparisons to write them out.
         """
-        from convexmetric.program import Program
+        from convexmetric.programs.program import Program
 
         written = self.statement()
         return Program(written.problem.objective.expr, written.problem.constraints, written.metric, self.latex())
@@ -519,7 +519,7 @@ class MetricProblem:
         users: cp.Expression | None = None,
     ) -> Program:
         """A paper's program with the constant, and with what users added: functions of ``users``, or of the metric."""
-        from convexmetric.program import Program
+        from convexmetric.programs.program import Program
 
         extra, added = self.regularizer.added(metric if users is None else users)
         if extra is not None:

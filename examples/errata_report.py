@@ -18,11 +18,11 @@ from math import log, sqrt
 from pathlib import Path
 
 import numpy as np
-from convexmetric.arrays import Array
 from graph_paper.printed import PHENOTYPES, WIKIPEDIA
 
 import convexmetric as cm
 from convexmetric.approximate.triplet_sampling import TripletSampler
+from convexmetric.arrays import Array
 
 
 @dataclass(frozen=True)

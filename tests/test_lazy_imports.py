@@ -105,7 +105,7 @@ def test_the_stand_in_gives_what_the_module_has():
 def test_threads_that_are_first_at_the_same_time_all_get_the_module():
     code = (
         "from concurrent.futures import ThreadPoolExecutor\nfrom threading import Barrier\n"
-        "from convexmetric.imports import cvxpy\nbarrier = Barrier(8)\n"
+        "from convexmetric.programs.lazy import cvxpy\nbarrier = Barrier(8)\n"
         "def first(_):\n    barrier.wait()\n    return cvxpy.Variable(2).shape\n"
         "print(set(ThreadPoolExecutor(8).map(first, range(8))))"
     )

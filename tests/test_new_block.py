@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
-from convexmetric.arrays import norm_of
 
 import convexmetric as cm
+from convexmetric.arrays import norm_of
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.losses import Hinge
 from convexmetric.regularizers import NormWeights, Regularizer, SquaredFrobenius

@@ -55,7 +55,7 @@ class RandomisedSolver(ApproximateSolver):
     random_state : int, numpy.random.Generator or None
         Seed, or source of one: the same seed makes the same iterates, also through a checkpoint.
     epochs, as_printed
-        As of :class:`~convexmetric.solvers.ApproximateSolver`.
+        As of :class:`~convexmetric.approximate.ApproximateSolver`.
     """
 
     _: KW_ONLY

@@ -46,9 +46,8 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from convexmetric.arrays import Array, norm_of
-from convexmetric.imports import cvxpy as cp
 
+from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock
 from convexmetric.cones import Cone, NonnegativeDiagonal
@@ -57,6 +56,7 @@ from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
 from convexmetric.problem import MetricProblem, Statement
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.conic_calls import guarded
 from convexmetric.risks import CutDual, PairwiseRisk, Reason, Risk, SeparableRisk, SmoothRisk

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from convexmetric.cli.fitting import Fitted
-    from convexmetric.estimators import HeldOut, NeighborPath, PairedScores, WeightPath
-    from convexmetric.retrieval import AdapterPath, HeldOutQueries
+    from convexmetric.estimators import AdapterPath, HeldOut, HeldOutQueries, NeighborPath, PairedScores, WeightPath
 
 __all__ = [
     "adapter_table",

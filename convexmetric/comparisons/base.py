@@ -9,7 +9,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["Comparisons"]
 

@@ -21,7 +21,7 @@ from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["PairDistances", "symmetric"]
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["StackedComparisons"]
 

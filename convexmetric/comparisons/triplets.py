@@ -22,7 +22,7 @@ from convexmetric.comparisons.points import as_points, described_points, rows_of
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["Triplets", "checked_triplets"]
 

@@ -10,7 +10,7 @@ import scipy.linalg as la
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 if TYPE_CHECKING:
     from convexmetric.cones.projection import Projection

@@ -25,7 +25,7 @@ from convexmetric.cones.psd import PSDCone
 from convexmetric.cones.scaling import MatrixScaling, Scaling
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["BlockDiagonal", "shared_points"]
 

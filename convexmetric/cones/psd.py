@@ -14,7 +14,7 @@ from convexmetric.cones.projection import MatrixProjection
 from convexmetric.cones.scaling import MatrixScaling
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["PSDCone"]
 

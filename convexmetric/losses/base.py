@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from convexmetric.arrays import Array
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 if TYPE_CHECKING:
     from convexmetric.losses.box import BoxLoss

@@ -25,8 +25,8 @@ import numpy as np
 from convexmetric.arrays import Array, real_array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import Loss
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["BoxLoss"]
 

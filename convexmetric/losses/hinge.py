@@ -16,9 +16,9 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import Loss
 from convexmetric.losses.box import BoxLoss
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["Hinge"]
 

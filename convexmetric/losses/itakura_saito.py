@@ -21,8 +21,8 @@ from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array, real_array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import Loss
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["ItakuraSaito"]
 

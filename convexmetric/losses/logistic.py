@@ -18,8 +18,8 @@ import scipy
 from convexmetric.arrays import Array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import SmoothLoss
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["Logistic"]
 

@@ -16,8 +16,8 @@ import numpy as np
 from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array
 from convexmetric.described import Described
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses.base import Loss
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["NegativeLog", "NegativeRoot"]
 

@@ -55,15 +55,15 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import MEAN_SHIFT, Representatives, all_items, representatives
-from convexmetric.imports import cvxpy as cp
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk
 from convexmetric.solution import Solution
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["CrossModalProblem", "Factors", "factor_analysis"]
 

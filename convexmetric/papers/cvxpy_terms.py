@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["COMPARISONS_LIMIT", "check_size", "given", "inner"]
 

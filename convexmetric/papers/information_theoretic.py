@@ -31,16 +31,16 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import ItakuraSaito
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.papers.pair_margin import balanced_pairs
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import LogDet
 from convexmetric.risks import SeparableRisk
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["InformationTheoreticProblem"]
 

@@ -58,14 +58,14 @@ from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
 from convexmetric.comparisons.points import as_points, as_rows, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import PairwiseRisk
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["LargeMarginProblem"]
 
@@ -205,7 +205,9 @@ class LargeMarginProblem(MetricProblem):
             return super().with_reg(reg)
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer(self.cone)), self.G)
+        MetricProblem.__init__(
+            other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)), self.G
+        )
         return other
 
     def _pull(self, cone: Cone) -> Array:

@@ -57,16 +57,16 @@ from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.papers.spanned import SpannedProblem
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["PairMarginProblem", "SimilarityRegressionProblem", "balanced_pairs"]
 
@@ -125,7 +125,7 @@ class _PairProblem(SpannedProblem):
         """The same problem with another lambda, sharing all data."""
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(other, self.risk, self.regularizer.around(other._regularizer(self.cone)))
+        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)))
         return other
 
     def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:

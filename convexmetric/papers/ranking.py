@@ -46,16 +46,16 @@ from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
-from convexmetric.imports import cvxpy as cp
 from convexmetric.measures import Measure, measure_named
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.papers.spanned import SpannedProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.retrieval.judged import judged_relevance
 from convexmetric.risks import CutDual, Ranking, RankingRisk
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["RankingProblem"]
 

@@ -36,16 +36,16 @@ from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.features import kernel_matrix
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss, Hinge, Loss
 from convexmetric.papers.cvxpy_terms import check_size, given
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius, towards
 from convexmetric.regularizers.quadratic_form import is_positive_semidefinite
 from convexmetric.risks import SeparableRisk
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["RelativeComparisonProblem"]
 

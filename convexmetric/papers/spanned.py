@@ -19,8 +19,8 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import KernelSpan
-from convexmetric.imports import cvxpy as cp
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["SpannedProblem"]
 

@@ -47,15 +47,15 @@ from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
-from convexmetric.imports import cvxpy as cp
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.papers.spanned import FULL_LIMIT, OFF_ROWS, on_rows
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import PairwiseRisk
 
 if TYPE_CHECKING:
-    from convexmetric.program import Program
+    from convexmetric.programs.program import Program
 
 __all__ = ["VARIANTS", "TripletProblem", "Variant"]
 
@@ -331,7 +331,7 @@ class TripletProblem(MetricProblem):
         omega = REGULARIZERS[self.regularizer_name](other.reg)
         if prior is not None:
             omega = towards(omega, prior, self.cone)
-        MetricProblem.__init__(other, self.risk, self.regularizer.around(omega), self.G)
+        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(omega), self.G)
         return other
 
     @property

@@ -29,8 +29,7 @@ from convexmetric.plotting.axes import (
 )
 
 if TYPE_CHECKING:
-    from convexmetric.estimators import WeightPath
-    from convexmetric.retrieval import HeldOutQueries
+    from convexmetric.estimators import HeldOutQueries, WeightPath
 
 __all__ = [
     "plot_precision_recall",

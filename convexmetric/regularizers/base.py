@@ -23,7 +23,7 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["Grade", "NormWeights", "Regularizer"]
 

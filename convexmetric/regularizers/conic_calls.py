@@ -16,7 +16,7 @@ import numpy as np
 
 from convexmetric.deadline import OutOfTime, check_deadline, seconds_left
 from convexmetric.errors import InfeasibleError, SolverError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 
 __all__ = ["attempted", "guarded", "solve_conic"]
 

@@ -17,7 +17,7 @@ from convexmetric.arguments import check_flag
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.described import Described, description
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 from convexmetric.regularizers.norm_term import NormTerm
 

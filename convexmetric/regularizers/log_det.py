@@ -19,7 +19,7 @@ from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["LogDet"]

@@ -25,7 +25,7 @@ from convexmetric.cones import Cone
 from convexmetric.deadline import OutOfTime
 from convexmetric.described import Described, description, symmetric
 from convexmetric.errors import ConvexMetricError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
 from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.regularizers.zero import Zero

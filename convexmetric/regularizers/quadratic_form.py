@@ -20,7 +20,7 @@ from convexmetric.arrays import Array, finite_array, real_array
 from convexmetric.cones import Cone
 from convexmetric.described import Described, symmetric
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
 __all__ = ["QuadraticForm"]

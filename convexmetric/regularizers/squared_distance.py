@@ -22,7 +22,7 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.described import Described, symmetric
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 from convexmetric.regularizers.frobenius import Frobenius
 from convexmetric.regularizers.norm_term import Distance, TraceDistance

@@ -13,7 +13,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.described import Described
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 

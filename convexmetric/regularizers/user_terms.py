@@ -34,7 +34,7 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
 from convexmetric.regularizers.conic_calls import solve_conic
 

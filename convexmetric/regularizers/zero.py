@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.described import Described
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights, Regularizer
 from convexmetric.regularizers.trace import best_share, max_dual_scaling
 

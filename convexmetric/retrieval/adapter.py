@@ -41,12 +41,12 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from convexmetric.arrays import Array
 from scipy.special import stdtrit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import check_count, check_seconds, check_share, checked_weight, not_one_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import PSDCone
 from convexmetric.deadline import Clock

@@ -15,7 +15,8 @@ from convexmetric.retrieval import read_qrels
 
 if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
-    from convexmetric.retrieval import HeldOutQueries, Qrels, RetrievalAdapter
+    from convexmetric.estimators import HeldOutQueries
+    from convexmetric.retrieval import Qrels, RetrievalAdapter
 
 __all__ = ["Collection", "adapt", "adapt_record", "read_collection", "read_vectors", "save_adapter"]
 

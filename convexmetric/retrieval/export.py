@@ -45,16 +45,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from convexmetric.arrays import Array, real_array
-from convexmetric.imports import optional
 
 from convexmetric.arguments import not_one_of
+from convexmetric.arrays import Array, real_array
 from convexmetric.audits import read_metric
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.evaluation import SimilarityOperator
 from convexmetric.files import all_or_nothing, check_writable, read_arrays
+from convexmetric.imports import optional
 from convexmetric.solution import Solution
 
 __all__ = ["FORMATS", "FORMS", "SUFFIXES", "Adapter", "read_adapter", "write"]

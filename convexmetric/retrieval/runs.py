@@ -31,15 +31,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from convexmetric.arrays import Array
-from convexmetric.imports import optional
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arguments import check_count
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.evaluation.rankings import BLOCK_BYTES, nearest_columns
+from convexmetric.imports import optional
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of
 

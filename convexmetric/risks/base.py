@@ -25,7 +25,7 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import DualError, InputError
-from convexmetric.imports import cvxpy as cp
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form, Reason
 

@@ -23,9 +23,9 @@ from convexmetric.cones import Cone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.images import ImagePass, ImageRisk
 from convexmetric.risks.separable import SeparableRisk

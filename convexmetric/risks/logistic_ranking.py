@@ -25,9 +25,9 @@ from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.cones.factored import Images, TangentImages
 from convexmetric.described import Described, description
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import Logistic
 from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation
 from convexmetric.risks.certificate_duals import witnesses
 from convexmetric.risks.pairwise import listed_pairs

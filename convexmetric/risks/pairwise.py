@@ -30,9 +30,9 @@ from convexmetric.comparisons import Block, Rankings, Triplets
 from convexmetric.comparisons.relevance import Lists, Relevance
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, checked_multipliers
 from convexmetric.risks.certificate_duals import alone, witnesses
 from convexmetric.risks.pair_slopes import every_slope

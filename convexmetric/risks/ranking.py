@@ -16,10 +16,10 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.registry import COMPILED
 from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import (
     Cuts,
     Minorant,

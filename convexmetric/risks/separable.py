@@ -9,8 +9,8 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.described import Described, description
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss, Loss
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import ListedHinges, ListedPairs

@@ -21,8 +21,8 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.stacked import StackedComparisons
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.losses import BoxLoss
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation
 from convexmetric.risks.forms import ListedHinges, Reason
 from convexmetric.risks.separable import SeparableRisk

@@ -14,8 +14,8 @@ import numpy as np
 
 from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.problem import MetricProblem, Statement
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.conic_calls import attempted
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT, stated_entries

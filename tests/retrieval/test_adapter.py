@@ -160,7 +160,7 @@ def test_a_cut_of_the_ranking_is_in_the_name_of_the_measure():
 
 def test_maps_that_were_not_solved_are_told_in_the_verdict():
     path, adapter = (
-        cm.retrieval.AdapterPath,
+        cm.estimators.AdapterPath,
         cm.RetrievalAdapter("AP", C=1.0, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS),
     )
     assert "Not enough time" not in adapter.verdict

@@ -14,7 +14,7 @@ import convexmetric as cm
 from convexmetric import deadline as deadlines
 from convexmetric.certificates.certificate import certify_evaluated, certify_metric
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.deadline import OutOfTime, deadline, look, until_deadline
+from convexmetric.deadline import OutOfTime, check_deadline, deadline, until_deadline
 from convexmetric.errors import GapWarning, InputError, LongSolveWarning, UnsupportedProblemError
 from convexmetric.measures import MEASURES
 from convexmetric.solvers import costs
@@ -67,8 +67,8 @@ def test_the_innermost_deadline_counts_and_ends_with_its_block():
         with deadline(lambda: 1.0):
             assert list(until_deadline([1, 2])) == [1, 2]
         with pytest.raises(OutOfTime):
-            look()
-    look()
+            check_deadline()
+    check_deadline()
     assert not isinstance(OutOfTime(), Exception)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.errors import InfeasibleError, InputError, SolverError
-from convexmetric.imports import cvxpy as cp
 from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import MasterPoint

@@ -94,8 +94,8 @@ RISKS = {
 
 #: Solvers beside cutting planes that ask for what the block says of itself.
 FIT = {
-    "triplets, full": {"interior-point", "dual-ascent"},
-    "triplets, diagonal": {"interior-point", "dual-ascent", "column-generation", "augmented-lagrangian"},
+    "triplets, full": {"interior-point", "admm", "dual-ascent"},
+    "triplets, diagonal": {"interior-point", "admm", "dual-ascent", "column-generation", "augmented-lagrangian"},
     "AUC": {"semismooth-newton"},
     "MAP": set(),
     "near and far items": {"semismooth-newton"},

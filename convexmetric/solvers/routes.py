@@ -15,7 +15,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import Form, ImageRisk, ListedHinges, ListedPairs, PairwiseRisk, SeparableRisk, SmoothRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.pairwise.nearby import RARE_POSITIVES, positives_are_rare
@@ -279,7 +279,13 @@ ROUTES: tuple[Route, ...] = (
         (SeparableRisk, dual_slopes, need_smooth_conjugate, _barrier_or_other_penalty),
     ),
     Route(
-        Conic(), "listed comparisons", "neither linear nor quadratic: other norms, constraints and terms of your own",
+        ADMM(), "listed comparisons, also with losses that are infinite somewhere",
+        "neither linear nor quadratic: sums of entries, distances to a prior, budgets; any where losses are infinite",
+        "any", "a step is a projection and a proximal map of each part; a conic program takes ten times as long",
+        (SeparableRisk, _barrier_or_other_penalty),
+    ),
+    Route(
+        Conic(), "listed comparisons", "constraints and terms of your own, and what is left of others",
         "any", "one conic program, which needs no cuts", (SeparableRisk, _other_penalty),
     ),
     Route(

@@ -34,7 +34,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.costs import costs_of, long_solve
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact, InOrder
-from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
@@ -65,6 +65,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "column-generation": ColumnGeneration,
     "factored-lagrangian": FactoredLagrangian,
     "interior-point": InteriorPoint,
+    "admm": ADMM,
     "semismooth-newton": SemismoothNewton,
     "smoothed-newton": SmoothedNewton,
     "smoothed-low-rank": SmoothedLowRank,
@@ -109,9 +110,9 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next thirteen;
+        ``"exact"``, which is the default and chooses among the next fourteen;
         ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"column-generation"``,
-        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
+        ``"factored-lagrangian"``, ``"interior-point"``, ``"admm"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
         ``"smoothed-low-rank"``, ``"low-rank-newton"``, ``"proximal-gradient"``,
         ``"sampled-cutting-planes"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,

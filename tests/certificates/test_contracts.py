@@ -362,6 +362,7 @@ def test_weak_duality_on_random_pairs(solved):
         cm.solvers.LowRankNewton(),
         cm.solvers.ProximalGradient(),
         cm.solvers.InteriorPoint(),
+        cm.solvers.ADMM(),
         cm.solvers.DualAscent(),
         cm.solvers.DualNewton(),
         cm.solvers.FactoredLagrangian(),

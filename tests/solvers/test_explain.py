@@ -99,7 +99,7 @@ def test_a_problem_that_nothing_solves_is_refused_with_the_reasons(hopeless):
     assert explanation.chosen is None
     assert explanation.steps == ()
     assert explanation.memory is None
-    assert len(str(explanation).splitlines()) <= 18
+    assert len(str(explanation).splitlines()) <= 19
     assert "No solver of the default" in str(explanation)
     with pytest.raises(UnsupportedProblemError) as error:
         cm.solve(hopeless)

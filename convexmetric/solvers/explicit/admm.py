@@ -50,7 +50,7 @@ class ADMM(Solver):
             risk.loss.prox(np.ones(risk.parts), 1.0)
         except NotImplementedError as error:
             raise UnsupportedProblemError("its loss has no proximal map") from error
-        few = risk.parts * row_width(risk.comparisons) * FLOAT <= MAX_BYTES
+        few = risk.parts * row_width(risk.points, problem.cone) * FLOAT <= MAX_BYTES
         need(few, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
         return partial(self._solve, problem, risk)
 
@@ -59,7 +59,7 @@ class ADMM(Solver):
         risk = problem.risk.form(SeparableRisk)
         small = min(risk.parts, problem.cone.size)
         states = 50.0 * (risk.parts + 3.0 * problem.cone.size)
-        return FLOAT * (2.0 * risk.parts * row_width(risk.comparisons) + float(small) ** 2 + states)
+        return FLOAT * (2.0 * risk.parts * row_width(risk.points, problem.cone) + float(small) ** 2 + states)
 
     def _solve(self, problem: MetricProblem, risk: SeparableRisk, monitor: Monitor) -> None:
         """Step until the certified gap closes."""

@@ -103,6 +103,7 @@ FIT = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", RISKS)
 def test_every_solver_that_fits_ends_within_the_bounds_of_every_other(name, tmp_path):
     problem = cm.MetricProblem(RISKS[name](), Elastic(0.05, 0.02))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import instance
+from catalogue import instance
 
 import convexmetric as cm
 from convexmetric.certificates import describe, kernel

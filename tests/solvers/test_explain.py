@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 import routes_page
-from samples import instance
+from catalogue import instance
+from samples import some
 
 import convexmetric as cm
 from convexmetric.comparisons import Triplets
@@ -158,7 +159,7 @@ def peak_of_solve(name, solver):
             tracemalloc.stop()
 
 
-@pytest.mark.parametrize(("solver", "name"), MEASURED)
+@pytest.mark.parametrize(("solver", "name"), some(MEASURED, 3))
 def test_memory_is_estimated_within_a_factor_of_three(solver, name):
     estimated = cm.solvers.SOLVERS[solver]().memory(cm.load_problem(name))
     assert 1 / 3 <= estimated / peak_of_solve(name, solver) <= 3

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import clarabel, random_triplets
+from samples import clarabel, random_triplets, some
 
 import convexmetric as cm
 from convexmetric.comparisons import Triplets
@@ -113,7 +113,7 @@ def test_every_comparison_may_have_a_weight_and_a_margin_of_its_own():
     assert ours.upper_bound == pytest.approx(reference.upper_bound, rel=3e-6)
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("C", some([0.01, 1.0, 100.0], 1))
 def test_many_rare_features_give_the_optimum_of_another_solver(C):
     problem = cm.RelativeComparisonProblem(*bag_of_words(), C=C)
     ours = cm.solve(problem, solver="augmented-lagrangian", tol=1e-5)

@@ -15,7 +15,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explaining import Explanation, Step, explain
-from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.path import solve_path
@@ -28,7 +28,6 @@ __all__ = [
     "SOLVERS",
     "ApproximateSolver",
     "AugmentedLagrangian",
-    "ColumnGeneration",
     "Conic",
     "CuttingPlanes",
     "DualAscent",

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, SeparableRisk, SmoothRisk
 from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.pairwise.nearby import RARE_POSITIVES, positives_are_rare
@@ -69,14 +71,6 @@ class Leg:
     run: Run | Reason
 
 
-def _at_least(comparisons: int) -> Callable[[MetricProblem], Reason | None]:
-    def taken(problem: MetricProblem) -> Reason | None:
-        few = problem.risk.parts < comparisons
-        return Reason(f"it has fewer than {comparisons:,} comparisons") if few else None
-
-    return taken
-
-
 def _fewer_than_coordinates(share: float) -> Callable[[MetricProblem], Reason | None]:
     def taken(problem: MetricProblem) -> Reason | None:
         crowded = problem.risk.parts > share * problem.cone.size
@@ -93,10 +87,9 @@ def _both(*conditions: Callable[[MetricProblem], Reason | None]) -> Callable[[Me
     return taken
 
 
-def _few_for_a_weight(problem: MetricProblem) -> Reason | None:
-    if problem.risk.parts <= max(FEW_COMPARISONS, FEW_FOR_A_WEIGHT * problem.cone.size):
-        return None
-    return Reason(f"it has more than {FEW_COMPARISONS:,} comparisons, and {FEW_FOR_A_WEIGHT} for each feature")
+def _many_for_a_form(problem: MetricProblem) -> Reason | None:
+    few = isinstance(problem.quadratic(), np.ndarray) and problem.risk.parts < MANY_COMPARISONS
+    return Reason(f"it has a quadratic form and fewer than {MANY_COMPARISONS:,} comparisons") if few else None
 
 
 def _few_weights(problem: MetricProblem) -> Reason | None:
@@ -115,9 +108,12 @@ def _many_pairs(problem: MetricProblem) -> Reason | None:
     return Reason(f"it has fewer than {PAIRS_A_QUERY:,} pairs a query") if pairs < PAIRS_A_QUERY * risk.parts else None
 
 
-def _many_pairs_and_coordinates(problem: MetricProblem) -> Reason | None:
-    few = problem.cone.size <= NEWTON_COORDINATES
-    return Reason(f"it has at most {NEWTON_COORDINATES} coordinates") if few else _many_pairs(problem)
+def _more_coordinates(least: int) -> Callable[[MetricProblem], Reason | None]:
+    def taken(problem: MetricProblem) -> Reason | None:
+        few = problem.cone.size <= least
+        return Reason(f"it has at most {least} coordinates") if few else None
+
+    return taken
 
 
 def _pairs_held(problem: MetricProblem) -> Reason | None:
@@ -169,16 +165,18 @@ def _can_be_stated(problem: MetricProblem) -> Reason | None:
 
 #: Sizes up to which a statement is left to a conic solver where nothing else fits.
 STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
+#: Comparisons from which steps on a few of them pay beside a quadratic form, whose coordinates may differ in scale.
+MANY_COMPARISONS = 4_000
 #: Features up to which the masters of cutting planes are a matter of milliseconds.
 FEW_WEIGHTS = 200
-#: Comparisons for a feature, and comparisons whatever the features, up to which working sets are no faster: these pay
-#: where comparisons are many and few weights are positive.
-FEW_FOR_A_WEIGHT, FEW_COMPARISONS = 10, 10_000
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
 #: are on the kink than there are coordinates, steps get short.
 MANY_PAIRS = 5_000
-#: Coordinates up to which a matrix with a row for each is nothing to a pass.
-NEWTON_COORDINATES = 700
+#: Coordinates up to which a matrix with a row for each is nothing to a pass, and up to which it costs less than a
+#: factor that has to find its rank.
+NEWTON_COORDINATES, FEW_COORDINATES = 700, 100
+#: Coordinates up to which masters of cutting planes on large margins take less than samples and lists of pairs save.
+MASTER_COORDINATES = 500
 #: Rank of a metric of many features, for that: a metric of fewer has no more coordinates.
 LOW_RANK = 20
 #: Pairs a query below which cutting planes are as fast.
@@ -193,24 +191,15 @@ LONG_PASS_COORDINATES = 2_500
 
 ROUTES: tuple[Route, ...] = (
     Route(
-        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, squared norm",
-        f"up to {FEW_COMPARISONS:,} comparisons, or {FEW_FOR_A_WEIGHT} for each feature",
-        "sparse products instead of dense matrices, however many weights are positive", _few_for_a_weight,
-    ),
-    Route(
-        ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic", "4,000 comparisons or more",
-        "it never forms the rows of all comparisons", _at_least(4_000),
+        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, quadratic",
+        f"any; with a quadratic form that is not a squared norm {MANY_COMPARISONS:,} comparisons or more",
+        "Newton steps by products alone; of many comparisons most steps see those near their kink", _many_for_a_form,
     ),
     Route(
         DualAscent(max_steps=600), "listed comparisons, soft margins", "squared norm",
         "no more comparisons than coordinates",
         "products with few comparisons are cheap and the dual is well conditioned; it gets 600 steps",
         _fewer_than_coordinates(1.0),
-    ),
-    Route(
-        ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic",
-        "100 comparisons or more, no more than coordinates", "it works on the few weights that are positive",
-        _both(_at_least(100), _fewer_than_coordinates(1.0)),
     ),
     Route(
         DualNewton(), "listed pairs", "full, Frobenius norm, squared or not",
@@ -233,8 +222,9 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         SmoothedLowRank(), "hinges over a few near and many far items (large margins)", "full, trace",
-        f"up to {RARE_POSITIVES:.1%} near items",
-        "after samples of the queries most passes are over the few pairs that can have a slope", _rare_positives,
+        f"up to {RARE_POSITIVES:.1%} near items, more than {MASTER_COORDINATES} coordinates",
+        "after samples of the queries most passes are over the few pairs that can have a slope",
+        _both(_rare_positives, _more_coordinates(MASTER_COORDINATES)),
     ),
     Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few near and many far items (large margins)", "trace",
@@ -251,14 +241,15 @@ ROUTES: tuple[Route, ...] = (
         "tens of passes whatever the number of pairs, and Newton steps make the last digits cheap",
     ),
     Route(
+        SmoothedLowRank(), "AUC and other hinges over near and far items", "full, trace",
+        f"more than {FEW_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, or for each entry of "
+        f"{LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
+        "tens of passes, and it works on a factor of low rank", _both(_more_coordinates(FEW_COORDINATES), _many_pairs),
+    ),
+    Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "AUC and other hinges over near and far items", "trace",
         f"up to {NEWTON_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
         "tens of passes whatever C; its matrix has a row for each coordinate", _many_pairs,
-    ),
-    Route(
-        SmoothedLowRank(), "AUC and other hinges over near and far items", "full, trace",
-        f"more coordinates; {MANY_PAIRS:,} pairs or more for each entry of {LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
-        "tens of passes, and it works on a factor of low rank", _many_pairs_and_coordinates,
     ),
     Route(
         LowRankNewton(), "smooth losses", "full, trace", "any", "the optimum has a low rank",

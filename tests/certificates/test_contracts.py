@@ -357,7 +357,6 @@ def test_weak_duality_on_random_pairs(solved):
         cm.solvers.CuttingPlanes(groups=1),
         cm.solvers.CuttingPlanes(groups=8, stabilisation=0.0, drop_after=1),
         cm.solvers.AugmentedLagrangian(),
-        cm.solvers.ColumnGeneration(),
         cm.solvers.SemismoothNewton(),
         cm.solvers.LowRankNewton(),
         cm.solvers.ProximalGradient(),

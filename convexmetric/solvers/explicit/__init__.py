@@ -1,13 +1,11 @@
 """Solvers of listed comparisons."""
 
 from convexmetric.solvers.explicit.augmented_lagrangian import AugmentedLagrangian
-from convexmetric.solvers.explicit.column_generation import ColumnGeneration
 from convexmetric.solvers.explicit.dual_ascent import DualAscent
 from convexmetric.solvers.explicit.interior_point import InteriorPoint
 
 __all__ = [
     "AugmentedLagrangian",
-    "ColumnGeneration",
     "DualAscent",
     "InteriorPoint",
 ]

@@ -95,7 +95,7 @@ RISKS = {
 #: Solvers beside cutting planes that ask for what the block says of itself.
 FIT = {
     "triplets, full": {"interior-point", "admm", "dual-ascent"},
-    "triplets, diagonal": {"interior-point", "admm", "dual-ascent", "column-generation", "augmented-lagrangian"},
+    "triplets, diagonal": {"interior-point", "admm", "dual-ascent", "augmented-lagrangian"},
     "AUC": {"semismooth-newton"},
     "MAP": set(),
     "near and far items": {"semismooth-newton"},

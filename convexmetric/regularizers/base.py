@@ -252,10 +252,6 @@ class Regularizer(ABC):
         """The same for metrics in other coordinates, to which ``linear`` takes what it is made of: a prior."""
         return self
 
-    def restricted(self, columns: np.ndarray) -> Regularizer:
-        """Restrict a linear or quadratic one of diagonal metrics to some weights, the others being zero."""
-        return self
-
     @abstractmethod
     def latex(self, M: str) -> str:
         """The formula, for a metric called ``M``."""

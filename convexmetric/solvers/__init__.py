@@ -4,7 +4,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explaining import Explanation, Step, explain
-from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.runtime import Monitor, Solver
@@ -16,7 +16,6 @@ __all__ = [
     "CONIC_SOLVERS",
     "SOLVERS",
     "AugmentedLagrangian",
-    "ColumnGeneration",
     "Conic",
     "CuttingPlanes",
     "DualAscent",

@@ -98,7 +98,7 @@ def runs(paper: int, name: str, passes: int) -> list[Run]:
     found = []
     for variant, both in variants(paper, passes).items():
         for printed, solver in both.items():
-            solution = cm.solve(problem, 1e-12, solver)
+            solution = cm.solve(problem, 1e-12, solver=solver)
             found.append(Run(paper, name, variant, printed, bounds, solution))
     return found
 
@@ -109,13 +109,13 @@ def low_rank(passes: int) -> list[Run]:
     for data in ("wine", "breast-cancer"):
         read = cm.datasets.load(data)
         problem = cm.TripletProblem.from_labels(
-            cm.datasets.preprocess(read.X, ["zscore"]), read.y, 10, 10, regularizer="trace"
+            cm.datasets.preprocess(read.X, ["zscore"]), read.y, n_same=10, n_other=10, penalty="trace"
         )
         problem = problem.with_reg(1e-4 * problem.reg_max)
         optimum = cm.solve(problem, 1e-6)
         rank = min(problem.cone.d, 30)
         solver = cm.approximate.LowRankDescent(rank, random_state=0, epochs=passes, steps=max(1, passes // 8), widths=7)
-        solution = cm.solve(problem, 1e-12, solver)
+        solution = cm.solve(problem, 1e-12, solver=solver)
         bounds = optimum.lower_bound, optimum.upper_bound
         title = f"{data}, 10x10, 1e-4, variant E"
         found.append(Run(3, title, "low-rank-descent", False, bounds, solution))

@@ -84,7 +84,7 @@ def stated(instance: cm.bench.Instance) -> tuple[cm.MetricProblem, str]:
     kept = np.linspace(0, len(labels) - 1, FEW).astype(int)
     if instance.method == "ranking":
         return cm.RankingProblem.from_labels(X[kept], labels[kept], **instance.parameters), f", {FEW} rows"
-    drawn = pairs_by_name(*cm.papers.balanced_pairs(labels[kept], DRAWS, 0))
+    drawn = pairs_by_name(*cm.papers.balanced_pairs(labels[kept], DRAWS, random_state=0))
     # A prior is known from all data.
     made = {name: MADE[name](X, drawn) for name in instance.arrays or {}}
     return compose(instance.parameters, {"X": X[kept], "y": labels[kept], **drawn, **made}), f", {FEW} rows"

@@ -41,7 +41,7 @@ def row(name, tol, folder):
     cm.certify(problem, solution.certificate.M, solution.certificate.dual)
     plain = time.perf_counter() - begin
     path = Path(folder) / "certificate.npz"
-    cm.write_certificate(path, problem, solution)
+    cm.write_certificate(path, problem, solution=solution)
     verdict = cm.verify(path)
     scale = max(abs(solution.upper_bound), abs(solution.lower_bound))
     exact = float((verdict.upper - verdict.lower) / max(abs(verdict.upper), abs(verdict.lower)))

@@ -93,7 +93,7 @@ def wine(folder: str) -> str:
     from convexmetric.comparisons import triplets_from_labels
 
     data = cm.datasets.load("wine")
-    X, triplets = cm.datasets.preprocess(data.X, ["zscore"]), triplets_from_labels(data.y, 1000, 0)
+    X, triplets = cm.datasets.preprocess(data.X, ["zscore"]), triplets_from_labels(data.y, 1000, random_state=0)
     path = str(Path(folder) / "wine.npz")
     np.savez(path, X=X, y=data.y, triplets=triplets)
     return path

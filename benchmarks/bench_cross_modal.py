@@ -43,23 +43,35 @@ def wikipedia(queries: str, alpha: float, beta: float) -> cm.CrossModalProblem:
     rows = data.extras["train"]
     images, texts = (cm.datasets.preprocess(M[rows], ["zscore"]) for M in (data.X, data.extras["text"]))
     X, Y = (images, texts) if queries == "X" else (texts, images)
-    return cm.CrossModalProblem(X, Y, data.y[rows], data.y[rows], alpha, beta, 5, 50, 0)
+    return cm.CrossModalProblem(
+        X, Y, data.y[rows], data.y[rows], alpha, beta, n_clusters=5, n_neighbors=50, random_state=0
+    )
 
 
 def warm_up() -> None:
     """Compiled loops are loaded before the clock starts."""
     rng = np.random.default_rng(0)
     y = np.arange(40) % 4
-    small = cm.CrossModalProblem(rng.standard_normal((40, 3)), rng.standard_normal((40, 3)), y, y, 1.0, 0.1, 2, 3, 0)
+    small = cm.CrossModalProblem(
+        rng.standard_normal((40, 3)),
+        rng.standard_normal((40, 3)),
+        y,
+        y,
+        1.0,
+        0.1,
+        n_clusters=2,
+        n_neighbors=3,
+        random_state=0,
+    )
     for solver in ("low-rank-newton", "proximal-gradient"):
-        cm.solve(small, 1e-3, solver)
+        cm.solve(small, 1e-3, solver=solver)
 
 
 def ours(queries: str, alpha: float, beta: float, solver: str, tol: float, limit: float) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warm_up()
-        solution = cm.solve(wikipedia(queries, alpha, beta), tol, solver, max_seconds=limit)
+        solution = cm.solve(wikipedia(queries, alpha, beta), tol, solver=solver, max_seconds=limit)
     return {
         "seconds": solution.seconds,
         "upper": solution.upper_bound,
@@ -174,7 +186,7 @@ def descents_table(arguments: argparse.Namespace) -> None:
                 for start in range(arguments.starts):
                     kind = "random" if start else "own"
                     descent = cm.approximate.FactoredDescent(c, start=kind, random_state=start, accuracy=1e-11)
-                    found = cm.solve(problem, 1e-9, descent)
+                    found = cm.solve(problem, 1e-9, solver=descent)
                     distances.append((found.upper_bound - optimum.lower_bound) / abs(found.upper_bound))
                 cut = problem.factors(optimum, c)
                 rows.append(

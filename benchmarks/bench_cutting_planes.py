@@ -68,14 +68,18 @@ def compare(dataset: str, C: float, options: argparse.Namespace) -> Comparison:
         # Where a run ends above tol, the tables say so.
         warnings.simplefilter("ignore", cm.errors.GapWarning)
         default = cm.solve(
-            problem, options.tol, cm.solvers.CuttingPlanes(), max_iter=options.max_iter, max_seconds=options.max_seconds
+            problem,
+            options.tol,
+            solver=cm.solvers.CuttingPlanes(),
+            max_iter=options.max_iter,
+            max_seconds=options.max_seconds,
         )
         plain = None
         if not options.no_plain:
             plain = cm.solve(
                 problem,
                 options.tol,
-                cm.solvers.CuttingPlanes.plain(),
+                solver=cm.solvers.CuttingPlanes.plain(),
                 max_iter=default.iterations,
                 max_seconds=options.max_seconds,
             )

@@ -3,7 +3,7 @@
     CONVEXMETRIC_DATA=... python benchmarks/bench_features.py [--rows 2000 5000] [--features 256 784] [--tol 1e-3]
 
 MNIST's test digits, centred and of variance one on average; for 256 features averaged over a grid of 16 x 16. Every row
-queries the others: rankings by AUC with a trace, and triplets of all near and far points with a squared norm, at a
+queries the others: rankings by AUC with a trace, and triplets of all positives and negatives with a squared norm, at a
 hundredth of the weight from which the zero metric is optimal. Printed for each problem: iterations, seconds and the
 largest memory of the process, which is its own. The first pass, with which loops are compiled, is not timed.
 """

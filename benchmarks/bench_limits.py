@@ -41,7 +41,7 @@ def _projected(rows: int) -> cm.MetricProblem:
 
 def _relative(rows: int) -> cm.MetricProblem:
     X, y = letters(rows)
-    return cm.RelativeComparisonProblem(X, triplets_from_labels(y, 100 * rows, 0), C=1.0)
+    return cm.RelativeComparisonProblem(X, triplets_from_labels(y, 100 * rows, random_state=0), C=1.0)
 
 
 def _cross_modal(rows: int) -> cm.MetricProblem:

@@ -35,15 +35,15 @@ ON_THE_WAY = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 def letters(count: int | None, norm: str, times: float = 1.0) -> cm.PairMarginProblem:
     data = cm.datasets.load("rotated-letters")
-    options: dict[str, Any] = {"reg": times * LAMBDA[norm], "norm": norm, "kernel": "unit-rbf"}
-    return cm.PairMarginProblem.from_labels(data.X, data.y, count, random_state=0, **options)
+    options: dict[str, Any] = {"reg": times * LAMBDA[norm], "penalty": norm, "kernel": "unit-rbf"}
+    return cm.PairMarginProblem.from_labels(data.X, data.y, n_pairs=count, random_state=0, **options)
 
 
 def wine(count: int | None, norm: str, kernel: str | None, margin: tuple[float, float]) -> cm.PairMarginProblem:
     data = cm.datasets.load("wine")
     X, y = cm.datasets.preprocess(data.X, ["zscore"])[::6], data.y[::6]
-    options: dict[str, Any] = {"reg": 0.1, "norm": norm, "kernel": kernel, "margin": margin}
-    return cm.PairMarginProblem.from_labels(X, y, count, random_state=0, **options)
+    options: dict[str, Any] = {"reg": 0.1, "penalty": norm, "kernel": kernel, "margin": margin}
+    return cm.PairMarginProblem.from_labels(X, y, n_pairs=count, random_state=0, **options)
 
 
 PROBLEMS = {"letters": letters, "wine": wine}

@@ -39,10 +39,10 @@ def main() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", cm.errors.GapWarning)
                 start = perf_counter()
-                path = cm.solve_path(problem, WEIGHTS, arguments.tol, cm.solvers.CuttingPlanes())
+                path = cm.solve_path(problem, WEIGHTS, tol=arguments.tol, solver=cm.solvers.CuttingPlanes())
                 reused = perf_counter() - start
                 start = perf_counter()
-                apart = [cm.solve(problem.with_C(C), arguments.tol, cm.solvers.CuttingPlanes()) for C in WEIGHTS]
+                apart = [cm.solve(problem.with_C(C), arguments.tol, solver=cm.solvers.CuttingPlanes()) for C in WEIGHTS]
                 afresh = perf_counter() - start
             rows.append(
                 [

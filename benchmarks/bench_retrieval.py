@@ -58,7 +58,7 @@ def scored(M: np.ndarray | None, X: np.ndarray, Q: np.ndarray, of_document: np.n
     kept = sorted(qrels)
     table = cm.retrieval.Qrels.of((q, d, 1) for q, row in qrels.items() for d in row)
     ranked = cm.retrieval.rank_corpus(M, X, Q[kept], query_ids=kept)
-    return float(cm.retrieval.score_run(ranked, table, ["nDCG@10"]).means["nDCG@10"])
+    return float(cm.retrieval.score_run(ranked, table, measures=["nDCG@10"]).means["nDCG@10"])
 
 
 def measured(case: str, documents: int, features: int, measure: str, C: float, limit: float) -> list[str]:
@@ -75,7 +75,7 @@ def measured(case: str, documents: int, features: int, measure: str, C: float, l
         unjudged=unjudged,
         measure=measure,
         C=C,
-        regularizer="squared-frobenius",
+        penalty="squared-frobenius",
         prior="identity",
     )
     stated = time.perf_counter() - start

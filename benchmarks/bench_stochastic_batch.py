@@ -44,9 +44,9 @@ class Run:
 def load(name: str) -> cm.TripletProblem:
     if name == "digits":
         X, y = load_digits(return_X_y=True)
-        return cm.TripletProblem.from_labels(X / 16.0, y, 10, 10)
+        return cm.TripletProblem.from_labels(X / 16.0, y, n_same=10, n_other=10)
     data = cm.datasets.load(name)
-    return cm.TripletProblem.from_labels(cm.datasets.preprocess(data.X, ["zscore"]), data.y, 10, 10)
+    return cm.TripletProblem.from_labels(cm.datasets.preprocess(data.X, ["zscore"]), data.y, n_same=10, n_other=10)
 
 
 def runs(name: str, ratio: float, options: argparse.Namespace) -> list[Run]:
@@ -56,12 +56,12 @@ def runs(name: str, ratio: float, options: argparse.Namespace) -> list[Run]:
     with warnings.catch_warnings():
         # Where a run ends above tol, the table says so.
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        optimum = cm.solve(problem, options.tol, cm.solvers.SemismoothNewton())
+        optimum = cm.solve(problem, options.tol, solver=cm.solvers.SemismoothNewton())
         for variant, settings in VARIANTS.items():
             solver = cm.approximate.StochasticBatch(
                 options.batch, epochs=max(MARKS), random_state=options.seed, **settings
             )
-            found.append(Run(f"{name}, {ratio:g}", variant, optimum, cm.solve(problem, 1e-9, solver)))
+            found.append(Run(f"{name}, {ratio:g}", variant, optimum, cm.solve(problem, 1e-9, solver=solver)))
     return found
 
 

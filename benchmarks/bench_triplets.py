@@ -37,7 +37,7 @@ RATIOS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 def digits(neighbours: int | None, ratio_: float) -> cm.TripletProblem:
     data = cm.datasets.load("digits")
-    problem = cm.TripletProblem.from_labels(data.X / 16.0, data.y, neighbours, neighbours)
+    problem = cm.TripletProblem.from_labels(data.X / 16.0, data.y, n_same=neighbours, n_other=neighbours)
     return problem.with_reg(ratio_ * problem.reg_max)
 
 
@@ -45,7 +45,7 @@ def clusters(n: int, d: int, neighbours: int | None, separation: float, ratio_: 
     rng = np.random.default_rng(0)
     y = np.arange(n) % 10
     X = rng.standard_normal((n, d)) + separation * rng.standard_normal((10, d))[y]
-    problem = cm.TripletProblem.from_labels(X, y, neighbours, neighbours)
+    problem = cm.TripletProblem.from_labels(X, y, n_same=neighbours, n_other=neighbours)
     return problem.with_reg(ratio_ * problem.reg_max)
 
 
@@ -67,7 +67,7 @@ def noisy(n: int, d: int, count: int, ratio_: float) -> cm.TripletProblem:
 def wine(count: int) -> cm.TripletProblem:
     data = cm.datasets.load("wine")
     X = cm.datasets.preprocess(data.X, ["zscore"])
-    problem = cm.TripletProblem(X, triplets_from_labels(data.y, count, 0))
+    problem = cm.TripletProblem(X, triplets_from_labels(data.y, count, random_state=0))
     return problem.with_reg(1e-2 * problem.reg_max)
 
 

@@ -89,7 +89,9 @@ def check(name, cases, large, seed):
     sizes = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
     at_k = issubclass(MEASURES[name], MeasureAtK)
     measures = (
-        [measure_named(name, k, short) for k in (1, 2, 3, 5, 10) for short in SHORT] if at_k else [measure_named(name)]
+        [measure_named(name, k, short=short) for k in (1, 2, 3, 5, 10) for short in SHORT]
+        if at_k
+        else [measure_named(name)]
     )
     each = -(-cases // (len(sizes) * len(measures)))
     wrong = total = 0

@@ -59,7 +59,7 @@ def largest_difference(seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
         run, qrels = random_run(rng)
-        ours = score_run(run, qrels, PAIRED)
+        ours = score_run(run, qrels, measures=PAIRED)
         theirs = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
         powers = {query: {d: 2**r - 1 if r > 0 else 0 for d, r in row.items()} for query, row in qrels.items()}
         exponential = pytrec_eval.RelevanceEvaluator(powers, {"ndcg_cut.5"}).evaluate(run)
@@ -68,7 +68,7 @@ def largest_difference(seeds):
             for query, row in run.items()
         }
         reciprocal = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(at_three)
-        more = score_run(run, qrels, ["nDCG(dcg='exp-log2')@5", "RR@3"])
+        more = score_run(run, qrels, measures=["nDCG(dcg='exp-log2')@5", "RR@3"])
         for at, query in enumerate(ours.queries):
             expected = theirs.get(query, dict.fromkeys(PAIRED.values(), 0.0))
             pairs = [(ours.scores[name][at], expected[theirs_name]) for name, theirs_name in PAIRED.items()]

@@ -221,7 +221,7 @@ def proven(found: Solved, record: Record, whose: str = "") -> tuple[Fraction | N
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                written = cm.write_certificate(path, found.problem, found.solution)
+                written = cm.write_certificate(path, found.problem, solution=found.solution)
         except ConvexMetricError as error:
             record.unproven = record.unproven or re.sub(NUMBER, "#", str(error))[:110]
             return None, None

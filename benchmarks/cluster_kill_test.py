@@ -81,7 +81,7 @@ def with_kills(there, arguments, limit, all_but_one):
         killer = Killer(cluster, arguments.every, arguments.kills, all_but_one)
         killer.start()
         try:
-            return *solve(there, client, limit), killer.killed
+            return *solve(there, client, solver=limit), killer.killed
         finally:
             killer.ended.set()
             killer.join()
@@ -119,7 +119,7 @@ def without_scheduler(there, arguments, limit, folder):
             first.scheduler.kill()
 
     try:
-        solve(there, first.client, limit, callback=callback, checkpoint=path)
+        solve(there, first.client, solver=limit, callback=callback, checkpoint=path)
         sys.exit("THE SCHEDULER WAS KILLED, BUT THE SOLVE ENDED")
     except BackendError as error:
         print(f"  {error}")
@@ -127,7 +127,7 @@ def without_scheduler(there, arguments, limit, folder):
         first.end()
     second = Processes(folder, arguments.workers)
     try:
-        return *solve(there, second.client, limit, checkpoint=path), 1
+        return *solve(there, second.client, solver=limit, checkpoint=path), 1
     finally:
         second.end()
 
@@ -146,7 +146,7 @@ def main():
     random.seed(arguments.seed)
     with tempfile.TemporaryDirectory() as folder:
         there = problem(Path(folder) / "risk", arguments.n, arguments.d)
-        expected, seconds = solve(there, None, 3600)
+        expected, seconds = solve(there, None, solver=3600)
         bounds = expected.lower_bound, expected.upper_bound, expected.iterations
         print(
             f"undisturbed, in this process: {bounds[0]!r} {bounds[1]!r}, {bounds[2]} passes, {seconds:.0f} s",

@@ -103,7 +103,9 @@ class MetricProblem:
     #: A risk, its tangent plane that grows with every metric, and how many were tried.
     _tried: tuple[Risk | None, Minorant | None, int] = (None, None, 0)
 
-    def __init__(self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, constant: float = 0.0) -> None:
+    def __init__(
+        self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, *, constant: float = 0.0
+    ) -> None:
         if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):
             raise InputError(f"constant must be a finite number, got {constant!r}")
         self.risk = risk
@@ -202,7 +204,13 @@ class MetricProblem:
         if constraints is None and extra_objective is None:
             return self
         other = copy(self)
-        other.regularizer = SubjectTo(self.regularizer, self.cone, constraints, extra_objective, self.on_features)
+        other.regularizer = SubjectTo(
+            self.regularizer,
+            self.cone,
+            constraints=constraints,
+            extra_objective=extra_objective,
+            on_features=self.on_features,
+        )
         return other
 
     def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:

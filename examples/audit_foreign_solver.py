@@ -103,9 +103,9 @@ def main(folder: Path) -> None:
         )
 
     solution = cm.solve(problem)
-    trails = [cm.bench.trace(problem, lbfgs, solution, max_seconds=20.0, name=f"L-BFGS, rank {RANK}")]
+    trails = [cm.bench.trace(problem, lbfgs, reference=solution, max_seconds=20.0, name=f"L-BFGS, rank {RANK}")]
     print(trails[0])
-    print(cm.audit(problem, trails[0].M, solution).verdict)
+    print(cm.audit(problem, trails[0].M, reference=solution).verdict)
     write_iterates(problem, folder / "lbfgs.npz")
     command("audit", NAME, folder / "lbfgs.npz", "--iterates")
     with np.load(folder / "lbfgs.npz") as file:

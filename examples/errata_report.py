@@ -52,7 +52,7 @@ def solved(problem: cm.problem.MetricProblem, solver: object = None, tol: float 
     """A solution, with no warning where it ends above its tolerance."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        return cm.solve(problem, tol, solver)
+        return cm.solve(problem, tol, solver=solver)
 
 
 def curve(solution: cm.Solution, optimum: cm.Solution) -> list[tuple[float, float]]:
@@ -68,7 +68,7 @@ def pairs(reg: float = 0.3) -> cm.PairMarginProblem:
     y = np.arange(30) % 4
     X = rng.normal(size=(30, 5)) + 1.2 * rng.normal(size=(4, 5))[y]
     X = X / np.sqrt(((X[:, None] - X) ** 2).sum(axis=2).max())
-    return cm.PairMarginProblem.from_labels(X, y, 120, random_state=0, reg=reg)
+    return cm.PairMarginProblem.from_labels(X, y, n_pairs=120, random_state=0, reg=reg)
 
 
 def factor_two(steps: int = 200_000) -> Erratum:
@@ -181,7 +181,9 @@ def triplet_problem(apart: float = 0.7, hinges: float = 1.0) -> cm.TripletProble
     rng = np.random.default_rng(0)
     y = np.arange(24) % 3
     X = rng.normal(size=(24, 3)) + apart * y[:, None]
-    return cm.TripletProblem.from_labels(X, y, 3, 4, intra=0.2 / hinges, inter=0.1 / hinges, reg=0.2 / hinges)
+    return cm.TripletProblem.from_labels(
+        X, y, n_same=3, n_other=4, intra=0.2 / hinges, inter=0.1 / hinges, reg=0.2 / hinges
+    )
 
 
 def learn_metric(epochs: int = 100) -> Erratum:

@@ -99,9 +99,9 @@ def verification(X: np.ndarray, y: np.ndarray) -> str:
     )
     scaler = StandardScaler().fit(learn)
     operator = cm.OperatorMarginMetric().fit(scaler.transform(learn), y_learn)
-    pairs, r = cm.papers.balanced_pairs(y_calibrate, 500, 0)
+    pairs, r = cm.papers.balanced_pairs(y_calibrate, 500, random_state=0)
     operator.calibrate_threshold(scaler.transform(calibrate)[pairs], r)
-    pairs, r = cm.papers.balanced_pairs(y_test, 500, 1)
+    pairs, r = cm.papers.balanced_pairs(y_test, 500, random_state=1)
     new = scaler.transform(test)[pairs]
     return (
         f"pairs of rows never seen: ROC area {operator.score(new, r):.3f}, "

@@ -40,7 +40,7 @@ upper, lower, which = images[:, :4].reshape(300, 32), images[:, 4:].reshape(300,
 # Each algorithm on a problem of its own paper. ``history`` holds the best certified objective after every look, so that
 # the curves cannot rise; where the printed version makes things worse its curve is flat.
 
-pairs, r = cm.papers.balanced_pairs(y, 1500, 0)
+pairs, r = cm.papers.balanced_pairs(y, 1500, random_state=0)
 problems = {
     "paper 4: vectors, one pair a step": (
         cm.PairMarginProblem(scaled, pairs, r, reg=0.5),

@@ -51,7 +51,7 @@ triplets = np.concatenate(
 
 def lost(kind, r, seed):
     """Relative excess of the projected optimum over the full one, and the test error of its metric."""
-    projection = cm.features.make_projection(kind, X, r, seed)
+    projection = cm.features.make_projection(kind, X, r, random_state=seed)
     scale = float(np.linalg.norm(projection.L[0]))
     assert np.allclose(projection.L @ projection.L.T, scale**2 * np.eye(r), atol=1e-8)
     projected = cm.TripletProblem(X, triplets, reg=reg * scale**4, projection=projection)

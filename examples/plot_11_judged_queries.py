@@ -65,7 +65,7 @@ auc = cm.RankingProblem.from_qrels(
     qrels,
     measure="auc",
     C=100.0,
-    regularizer="squared-frobenius",
+    penalty="squared-frobenius",
     prior="identity",
 )
 optimum = cm.solve(auc, tol=1e-5)
@@ -94,7 +94,9 @@ def adam(problem, rate, steps, look):
 
 trails = {}
 for rate in (1e-3, 1e-2, 1e-1):
-    looked = [(step, cm.audit(auc, M, optimum, worst=0).suboptimality) for step, M in adam(auc, rate, 600, 50)]
+    looked = [
+        (step, cm.audit(auc, M, reference=optimum, worst=0).suboptimality) for step, M in adam(auc, rate, 600, 50)
+    ]
     trails[rate] = np.array(looked).T
     print(f"rate {rate:g}: {trails[rate][1][-1]:.1%} above the optimum after 600 steps")
 print(f"exact: {optimum.gap:.0e} after {optimum.seconds:.2f} s")

@@ -133,7 +133,7 @@ def _by_class(X: np.ndarray, y: np.ndarray, queries: int, rng: np.random.Generat
 def scores(M: np.ndarray | None, data: Collection, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Scores of every query of some, in their order."""
     run = cm.retrieval.rank_corpus(M, data.corpus, data.queries[rows], query_ids=rows)
-    found = cm.retrieval.score_run(run, data.qrels(rows), MEASURES)
+    found = cm.retrieval.score_run(run, data.qrels(rows), measures=MEASURES)
     order = [found.queries.index(str(row)) for row in rows]
     return {name: found.scores[name][order] for name in MEASURES}
 
@@ -242,7 +242,7 @@ def audited(problem: cm.RankingProblem, steps: int = 1000) -> dict[str, float]:
             adam.step()
             decay.step()
         L = A.detach().numpy()
-        verdict = cm.audit(problem, L.T @ L, solution, worst=0)
+        verdict = cm.audit(problem, L.T @ L, reference=solution, worst=0)
         if best is None or verdict.objective < best["objective"]:
             best = {"rate": rate, "objective": verdict.objective, "suboptimality": verdict.suboptimality}
     seconds = time.perf_counter() - start

@@ -58,7 +58,7 @@ def certify(name: str, tol: float | None, max_seconds: float | None, certificate
     print(f"{name}\n{solution}", flush=True)
     missing = no_rule(problem)
     if not missing:
-        verdict = cm.write_certificate(certificates / f"{name}.npz", problem, solution, instance.title)
+        verdict = cm.write_certificate(certificates / f"{name}.npz", problem, solution=solution, title=instance.title)
         print(verdict, flush=True)
         exact = f'exact_lower = "{verdict.lower}"\nexact_upper = "{verdict.upper}"\n'
         bounded = solution.certificate
@@ -103,7 +103,7 @@ def verify(name: str, certificates: Path, tolerance: float = 0.0) -> str:
     """Prove a certificate of the folder again; what is wrong with it, or nothing."""
     instance, path = cm.bench.load_instance(name), certificates / f"{name}.npz"
     try:
-        verdict, _ = verify_instance(path, instance.problem(), tolerance)
+        verdict, _ = verify_instance(path, instance.problem(), tolerance=tolerance)
         print(verdict, flush=True)
     except cm.certificates.CertificateError as error:
         return str(error)
@@ -157,7 +157,7 @@ def variant(instance: cm.bench.Instance) -> list[str]:
     said = instance.parameters
     if instance.method == "blocks":
         return [name for name in dict.fromkeys(classes(said)) if name not in cones.__all__]
-    found = [said[key] for key in ("measure", "regularizer", "norm") if key in said]
+    found = [said[key] for key in ("measure", "penalty") if key in said]
     found += [f"{key} = {said[key]:g}" for key in ("k", "margin", "intra", "inter", "beta") if key in said]
     found += [f"margins = {' and '.join(f'{margin:g}' for margin in said['margins'])}"] if "margins" in said else []
     found += ["diagonal"] if said.get("diagonal") else []
@@ -224,7 +224,7 @@ def main() -> None:
     if not arguments.table_only:
         for name in arguments.names or sorted(path.stem for path in FOLDER.glob("*.toml")):
             with tempfile.TemporaryDirectory() as folder:
-                certify(name, arguments.tol, arguments.max_seconds, kept or Path(folder))
+                certify(name, arguments.tol, arguments.max_seconds, constraints=kept or Path(folder))
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -21,7 +21,7 @@ X_nan[3, 1] = np.nan
 contradictory = np.array([[0, 1, 4], [0, 4, 1]])
 graph = np.eye(12, k=1) + np.eye(12, k=-1)
 margins = cm.TripletProblem(X, triplets)
-crossed = cm.CrossModalProblem(X, X[:, :2], y, y, 1.0, 0.1, 2, 3, 0)
+crossed = cm.CrossModalProblem(X, X[:, :2], y, y, 1.0, 0.1, n_clusters=2, n_neighbors=3, random_state=0)
 T = cm.SimilarityOperator(np.eye(3) / 4.0)
 pairs, r = np.array([[0, 1], [0, 4], [5, 6]]), np.array([1, -1, 1])
 
@@ -70,7 +70,7 @@ CALLS = [
         r"diagonal and kernel exclude each other",
     ),
     ("cm.RankingProblem.from_labels(X, y, measure='map', k=5)", errors.InputError, "leave k out"),
-    ("cm.RankingProblem.from_labels(X, y, regularizer='l1')", errors.InputError, "regularizer must be one of"),
+    ("cm.RankingProblem.from_labels(X, y, penalty='l1')", errors.InputError, "penalty must be one of"),
     ("cm.RankingProblem.from_labels(X, y, diagonal='yes')", errors.InputError, "diagonal must be True or False"),
     ("cm.RankingProblem.from_labels(X, y, C=-1.0)", errors.InputError, "C must be positive"),
     ("cm.RankingProblem.from_labels(X, y, C=inf)", errors.InputError, "C must be finite"),
@@ -179,11 +179,11 @@ CALLS = [
     ),
     ("cm.evaluation.retrieval_scores(np.eye(3), X, [[1]], queries=X[:1], k='10')", errors.InputError, "k must be"),
     ("cm.cross_validate(X, y, C=[])", errors.InputError, "C is empty"),
-    ("cm.cross_validate(X, y, C=[1.0], folds=1)", errors.InputError, "folds must be an integer of at least 2"),
-    ("cm.cross_validate(X, y, C=[1.0], folds=2, score='accuracy')", errors.InputError, "with a number for k"),
-    ("cm.cross_validate(X[:6], y[:6], C=[1.0], folds=2)", errors.InputError, "too few to learn from"),
+    ("cm.cross_validate(X, y, C=[1.0], cv=1)", errors.InputError, "cv must be an integer of at least 2"),
+    ("cm.cross_validate(X, y, C=[1.0], cv=2, score='accuracy')", errors.InputError, "with a number for k"),
+    ("cm.cross_validate(X[:6], y[:6], C=[1.0], cv=2)", errors.InputError, "too few to learn from"),
     (
-        "cm.selection.cross_validate_queries(ranking, C=[1.0], folds=13)",
+        "cm.selection.cross_validate_queries(ranking, C=[1.0], cv=13)",
         errors.InputError,
         "at most the number of queries",
     ),
@@ -199,7 +199,7 @@ CALLS = [
     ("cm.TripletProblem(X, triplets, diagonal=1)", errors.InputError, "diagonal must be True or False"),
     ("cm.TripletProblem(X, triplets, similar=[[0, 0]])", errors.InputError, r"similar\[0\] repeats one"),
     ("cm.TripletProblem(X, triplets, dissimilar=[[0, 12]])", errors.InputError, "dissimilar points to row 12"),
-    ("cm.TripletProblem(X, triplets, regularizer='l1')", errors.InputError, "regularizer must be one of"),
+    ("cm.TripletProblem(X, triplets, penalty='l1')", errors.InputError, "penalty must be one of"),
     ("cm.TripletProblem(X, triplets, projection='pca')", errors.InputError, "see make_projection"),
     ("cm.TripletProblem(sp.csr_array(X), triplets)", errors.InputError, "pass diagonal=True, a projection, or"),
     ("cm.TripletProblem.from_labels(X, y, n_same=0)", errors.InputError, "n_same must be a positive integer or None"),
@@ -245,7 +245,7 @@ CALLS = [
     ("crossed.distances(np.eye(5), X, X)", errors.InputError, "3 and 2 features"),
     ("crossed.dual_bound(np.ones(4))", errors.DualError, "one a comparison"),
     ("cm.papers.factor_analysis(X, X[1:], 2)", errors.InputError, "coupled row by row"),
-    ("cm.solve(crossed, solver='semismooth-newton')", errors.UnsupportedProblemError, "near and far items"),
+    ("cm.solve(crossed, solver='semismooth-newton')", errors.UnsupportedProblemError, "positives and negatives"),
     ("cm.solve(ranking, solver='low-rank-newton')", errors.UnsupportedProblemError, "not smooth"),
     ("cm.approximate.FactoredDescent(c=0)", errors.InputError, "c must be a positive integer"),
     ("cm.approximate.FactoredDescent(2, step=0)", errors.InputError, "step must be a positive number"),
@@ -328,14 +328,14 @@ CALLS = [
     ),
     ("cm.PairMarginProblem(X, [[0, 1]], [1], margin=(1.0, nan))", errors.InputError, r"margin\[1\] must be positive"),
     (
-        "cm.PairMarginProblem(X, [[0, 1]], [1], norm='nuclear')",
+        "cm.PairMarginProblem(X, [[0, 1]], [1], penalty='nuclear')",
         errors.InputError,
-        r"norm must be one of 'frobenius', 'trace'",
+        r"penalty must be one of 'frobenius', 'trace'",
     ),
     (
-        "cm.PairMarginProblem(X, [[0, 1]], [1], norm='trace', prior='identity')",
+        "cm.PairMarginProblem(X, [[0, 1]], [1], penalty='trace', prior='identity')",
         errors.InputError,
-        r"prior is for norm='frobenius'",
+        r"prior is for penalty='frobenius'",
     ),
     ("cm.PairMarginProblem(X, [[0, 1]], [1], kernel='gauss')", errors.InputError, r"kernel must be"),
     ("cm.PairMarginProblem(X, [[0, 1]], [1], kernel=np.eye(3))", errors.InputError, r"\(12, 12\)"),
@@ -372,7 +372,7 @@ CALLS = [
     ("cm.solve(ranking, solver='stochastic-factors')", errors.UnsupportedProblemError, r"of pairs"),
     ("cm.bench.benchmark(tol=0.0)", errors.InputError, "tol must be a positive number"),
     ("cm.bench.benchmark(max_seconds=inf)", errors.InputError, "max_seconds must be a positive number"),
-    ("cm.bench.benchmark(jobs=0)", errors.InputError, "jobs must be a positive integer"),
+    ("cm.bench.benchmark(n_jobs=0)", errors.InputError, "n_jobs must be a positive integer"),
     ("cm.bench.benchmark('exact')", errors.InputError, "solvers must be a list"),
     ("cm.bench.benchmark(['newton'])", errors.InputError, "or module:attribute"),
     ("cm.bench.benchmark(['absent:solver'])", errors.InputError, "cannot load the solver"),

@@ -147,12 +147,14 @@ def _triplets(form: str, diagonal: bool) -> Callable[[np.random.Generator], Metr
             triplets = random_triplets(rng, 11, 14)
             return cm.TripletProblem(X, np.concatenate([triplets, triplets[:3]]), intra=0.1, inter=0.05, **options)
         if form == "neighbours":
-            return cm.TripletProblem.from_labels(X + y[:, None], y, 2, 3, intra=0.3, **options)
+            return cm.TripletProblem.from_labels(X + y[:, None], y, n_same=2, n_other=3, intra=0.3, **options)
         if form == "labels":
-            return cm.TripletProblem.from_labels(X + y[:, None], y, None, None, **options)
+            return cm.TripletProblem.from_labels(X + y[:, None], y, n_same=None, n_other=None, **options)
         links = rng.random((11, 11)) < 0.2
         links[0, 1] = True
-        projection = cm.features.make_projection("gaussian", X, 2, rng) if form == "projected graph" else None
+        projection = (
+            cm.features.make_projection("gaussian", X, 2, random_state=rng) if form == "projected graph" else None
+        )
         points = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0)) if diagonal or projection else X
         return cm.TripletProblem.from_graph(points, links, inter=0.1, projection=projection, **options)
 
@@ -167,7 +169,7 @@ def _pairs(
     def make(rng: np.random.Generator) -> MetricProblem:
         n, y = 9, np.arange(9) % 3
         X = rng.standard_normal((n, 3)) + 0.7 * y[:, None]
-        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "norm": norm, "kernel": kernel, "prior": prior}
+        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "penalty": norm, "kernel": kernel, "prior": prior}
         if not listed:
             return cm.PairMarginProblem.from_labels(X, y, **options)
         pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(14)])
@@ -183,7 +185,7 @@ def _similarity(loss: str, norm: str) -> Callable[[np.random.Generator], MetricP
     def make(rng: np.random.Generator) -> MetricProblem:
         X = rng.standard_normal((9, 3))
         pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(14)])
-        return cm.SimilarityRegressionProblem(X, pairs, rng.random(14), reg=0.2, loss=loss, y0=0.3, norm=norm)
+        return cm.SimilarityRegressionProblem(X, pairs, rng.random(14), reg=0.2, loss=loss, y0=0.3, penalty=norm)
 
     return make
 
@@ -197,7 +199,7 @@ def _later_paper(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[
         X = rng.standard_normal((n, d))
         risk = SeparableRisk(Triplets(X, random_triplets(rng, n, 16), K), Hinge(1.5, margin=0.8))
         G = 0.3 * random_metric(rng, K) if linear else None
-        return MetricProblem(risk, regularizer, G)
+        return MetricProblem(risk, regularizer, G=G)
 
     return make
 
@@ -228,7 +230,9 @@ def _large_margin(diagonal: bool, **options: Any) -> Callable[[np.random.Generat
 
     def make(rng: np.random.Generator) -> MetricProblem:
         y = np.arange(15) % 3
-        return cm.LargeMarginProblem(rng.standard_normal((15, 3)) + 0.5 * y[:, None], y, 2, 0.6, diagonal, **options)
+        return cm.LargeMarginProblem(
+            rng.standard_normal((15, 3)) + 0.5 * y[:, None], y, n_neighbors=2, push=0.6, diagonal=diagonal, **options
+        )
 
     return make
 
@@ -245,14 +249,14 @@ def _weighted(form: str) -> Callable[[np.random.Generator], MetricProblem]:
         if form.startswith("queries"):
             return cm.RankingProblem.from_labels(X, y, C=8.0, diagonal="diagonal" in form, query_weights=w)
         if form.startswith("targets"):
-            return cm.LargeMarginProblem(X, y, 2, 0.6, "diagonal" in form, weights=w)
+            return cm.LargeMarginProblem(X, y, n_neighbors=2, push=0.6, diagonal="diagonal" in form, weights=w)
         if form == "relative":
-            return cm.RelativeComparisonProblem(X, triplets, 1.5, weights=w)
+            return cm.RelativeComparisonProblem(X, triplets, C=1.5, weights=w)
         if form == "triplets":
             repeated, weights = np.concatenate([triplets, triplets[:3]]), np.r_[w, 1.0, 2.0, 3.0]
             return cm.TripletProblem(X, repeated, reg=0.3, weights=weights)
         if form == "neighbours":
-            return cm.TripletProblem.from_labels(X, y, 2, 3, reg=0.2, diagonal=True, weights=w)
+            return cm.TripletProblem.from_labels(X, y, n_same=2, n_other=3, reg=0.2, diagonal=True, weights=w)
         if form == "similarity":
             return cm.SimilarityRegressionProblem(X, pairs, rng.random(12), reg=0.2, weights=w)
         signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
@@ -268,7 +272,7 @@ def _smooth(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.ra
         K = cone(3)
         comparisons = Triplets(rng.standard_normal((9, 3)), random_triplets(rng, 9, 14), K)
         G = 0.2 * random_metric(rng, K) if linear else None
-        return MetricProblem(SmoothSeparableRisk(comparisons, Logistic(1.3)), regularizer, G)
+        return MetricProblem(SmoothSeparableRisk(comparisons, Logistic(1.3)), regularizer, G=G)
 
     return make
 
@@ -282,7 +286,18 @@ def _ranking(measure: str, regularizer: str, diagonal: bool, **options: Any) -> 
         X = rng.standard_normal((19, 3))
         k = 2 if measure in ("precision", "ndcg", "ndcg-log2", "knn") else None
         queries = X[[1, 0, 7, 8]] + 0.7 * rng.standard_normal((4, 3))
-        return cm.RankingProblem(X, relevant, irrelevant, queries, measure, 30.0, k, regularizer, diagonal, **options)
+        return cm.RankingProblem(
+            X,
+            relevant,
+            irrelevant=irrelevant,
+            queries=queries,
+            measure=measure,
+            C=30.0,
+            k=k,
+            penalty=regularizer,
+            diagonal=diagonal,
+            **options,
+        )
 
     return make
 
@@ -363,12 +378,12 @@ def _combination(risk: str, penalty: str, kind: str) -> Make:
             "log det": lambda: LogDet(cone.identity(), 0.7),
             "log det to a metric": lambda: LogDet(scatter, 0.7),
             "budget": lambda: Budget(scatter),
-            "budget at a price": lambda: Budget(scatter, 1.0, 20.0),
+            "budget at a price": lambda: Budget(scatter, 1.0, weight=20.0),
             "squared distance": lambda: SquaredDistance(0.5, scatter),
             "distance": lambda: Distance(0.5, scatter),
             "trace distance": lambda: TraceDistance(0.3, cone.identity()),
         }
-        return MetricProblem(risks[risk](), penalties[penalty](), scatter if penalty == "linear term" else None)
+        return MetricProblem(risks[risk](), penalties[penalty](), G=scatter if penalty == "linear term" else None)
 
     return make
 

@@ -457,7 +457,7 @@ def separable(
     cone = PSDCone(3) if cone is None else cone
     risk = SmoothSeparableRisk if isinstance(loss, SmoothLoss) else risk
     terms = risk(comparisons(X, TRIPLETS, cone), Hinge(0.1) if loss is None else loss)
-    return cm.MetricProblem(terms, Trace(0.1) if regularizer is None else regularizer, G)
+    return cm.MetricProblem(terms, Trace(0.1) if regularizer is None else regularizer, G=G)
 
 
 def ranking(

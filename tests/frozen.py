@@ -32,7 +32,7 @@ LIMIT_SECONDS = 60.0
 #: Seconds of the processor, by the records, that the ordinary suite may take for all its solves.
 SHORT_SECONDS = 38.0
 #: Parameters of which every value counts for the kind of an instance, and those of which it counts that they are there.
-VALUES, PRESENT = ("measure", "regularizer", "norm", "kernel", "diagonal"), ("margins", "intra", "inter", "beta")
+VALUES, PRESENT = ("measure", "penalty", "kernel", "diagonal"), ("margins", "intra", "inter", "beta")
 
 
 class TooLong(BaseException):

@@ -21,7 +21,7 @@ from convexmetric.risks import SeparableRisk
 
 WINE = cm.datasets.load("wine")
 X, Y = cm.datasets.preprocess(WINE.X, ["zscore"])[::6, :5], WINE.y[::6]
-TRIPLETS = triplets_from_labels(Y, 60, 0)
+TRIPLETS = triplets_from_labels(Y, 60, random_state=0)
 RNG = np.random.default_rng(0)
 PAIRS = np.column_stack(np.triu_indices(len(X), 1))[RNG.permutation(len(X) * (len(X) - 1) // 2)[:120]]
 SIMILAR = Y[PAIRS[:, 0]] == Y[PAIRS[:, 1]]
@@ -68,7 +68,7 @@ def test_where_only_the_risk_holds_a_linear_term_the_default_closes_the_gap(seed
     held, turned = 0.01 * SIMILAR.sum() * SCATTER, np.linalg.qr(rng.normal(size=(5, 5)))[0]
     root = np.linalg.cholesky(held)
     G = -root @ turned @ np.diag([0.9, 0.5, 0.1, -0.2, -1.0]) @ turned.T @ root.T
-    problem = cm.MetricProblem(near + far, Zero(), G)
+    problem = cm.MetricProblem(near + far, Zero(), G=G)
     solution = cm.solve(problem)
     stated = problem.statement().problem.solve(solver=cp.CLARABEL)
     assert solution.status == "optimal"
@@ -76,7 +76,7 @@ def test_where_only_the_risk_holds_a_linear_term_the_default_closes_the_gap(seed
 
 
 def test_no_regularizer_and_a_linear_term_are_a_trace():
-    nothing = cm.solve(cm.MetricProblem(HINGE, Zero(), 0.7 * np.eye(5), 3.0), tol=1e-8)
+    nothing = cm.solve(cm.MetricProblem(HINGE, Zero(), G=0.7 * np.eye(5), constant=3.0), tol=1e-8)
     trace = cm.solve(cm.MetricProblem(HINGE, Trace(0.7)), tol=1e-8)
     assert nothing.upper_bound == pytest.approx(trace.upper_bound + 3.0, rel=1e-7)
 

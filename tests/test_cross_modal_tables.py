@@ -55,7 +55,9 @@ def test_exact_settings_share_one_problem_and_agree_with_a_solve():
     found = list(learners.learn("BPRHML", "image-text", train, settings, 1e-8, 20.0))
     assert [one.setting for one in found] == settings
     assert found[0].gap == found[1].gap
-    problem = cm.CrossModalProblem(train.X, train.Y, train.labels_x, train.labels_y, 1.0, 0.1, 5, 50, 0)
+    problem = cm.CrossModalProblem(
+        train.X, train.Y, train.labels_x, train.labels_y, 1.0, 0.1, n_clusters=5, n_neighbors=50, random_state=0
+    )
     expected = problem.distances(cm.solve(problem, 1e-8).M, train.X, train.Y)
     np.testing.assert_allclose(found[0].distances(train), expected, atol=1e-6 * expected.max())
     assert not np.allclose(found[1].distances(train), expected)

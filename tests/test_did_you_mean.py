@@ -18,7 +18,7 @@ CALLS = {
     "ranking-auc-wine-c1": lambda: cm.load_problem("ranking-auc-wine-c-1"),
     "squared-frobenius": lambda: cm.RankingProblem.from_labels(X, Y, regularizer="squared_frobenius"),
     "gaussian": lambda: cm.features.make_projection("gausian", X, 2),
-    "frobenius": lambda: cm.PairMarginProblem.from_labels(X, Y, norm="frobenious"),
+    "frobenius": lambda: cm.PairMarginProblem.from_labels(X, Y, penalty="frobenious"),
 }
 
 

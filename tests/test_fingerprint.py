@@ -66,7 +66,7 @@ BLOCKS = [
     lambda: PairwiseRisk(rankings(), np.ones(6), 1.0),
     lambda: PairwiseRisk(rankings(), np.ones(6), 2.0),
     lambda: Budget(EYE, 2.0),
-    lambda: Budget(EYE, 2.0, 3.0),
+    lambda: Budget(EYE, 2.0, weight=3.0),
     lambda: Trace(1.0),
     lambda: Trace(2.0),
     lambda: LogDet(EYE),

@@ -88,7 +88,7 @@ RISKS = {
     "triplets, diagonal": lambda: triplets(NonnegativeDiagonal(4)),
     "AUC": lambda: cm.RankingProblem.from_labels(X[::3], y[::3], measure="auc", C=10.0).risk,
     "MAP": lambda: cm.RankingProblem.from_labels(X[::3], y[::3], measure="map", C=10.0).risk,
-    "near and far items": lambda: cm.TripletProblem.from_labels(X, y, n_same=3, n_other=3).risk,
+    "positives and negatives": lambda: cm.TripletProblem.from_labels(X, y, n_same=3, n_other=3).risk,
     "pairs": pairs,
 }
 
@@ -98,7 +98,7 @@ FIT = {
     "triplets, diagonal": {"interior-point", "admm", "dual-ascent", "augmented-lagrangian"},
     "AUC": {"semismooth-newton"},
     "MAP": set(),
-    "near and far items": {"semismooth-newton"},
+    "positives and negatives": {"semismooth-newton"},
     "pairs": {"factored-lagrangian"},
 }
 
@@ -113,7 +113,7 @@ def test_every_solver_that_fits_ends_within_the_bounds_of_every_other(name, tmp_
         solutions.append(cm.solve(problem, solver=solver))
         assert (solutions[-1].solver, solutions[-1].status) == (solver, "optimal")
     assert max(solution.lower_bound for solution in solutions) <= min(solution.upper_bound for solution in solutions)
-    verdict = cm.write_certificate(tmp_path / "new.npz", problem, solutions[0])
+    verdict = cm.write_certificate(tmp_path / "new.npz", problem, solution=solutions[0])
     assert cm.verify(tmp_path / "new.npz").accepted
     assert float(verdict.upper - verdict.lower) <= 3e-6 * float(verdict.upper)
 

@@ -23,7 +23,7 @@ from convexmetric.risks import SeparableRisk, tangent_dual
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 8)
 X = RNG.standard_normal((24, 3))
-TRIPLETS = triplets_from_labels(Y, 40, 0)
+TRIPLETS = triplets_from_labels(Y, 40, random_state=0)
 
 
 def with_loss(loss, regularizer, cone=None, **rest):
@@ -126,7 +126,7 @@ def test_the_warning_says_what_a_risk_does_not_say():
 )
 def test_a_constant_moves_the_optimum_and_nothing_else(name, constant):
     plain = instance(name)
-    moved = cm.MetricProblem(plain.risk, plain.regularizer, plain.G, constant)
+    moved = cm.MetricProblem(plain.risk, plain.regularizer, G=plain.G, constant=constant)
     M = random_metric(RNG, plain.cone)
     assert moved.objective(M) == pytest.approx(plain.objective(M) + constant)
     before = cm.solve(plain, tol=1e-7)
@@ -179,7 +179,7 @@ def test_a_translated_ranking_is_proven_to_be_bounded(tmp_path):
     problem = cm.RankingProblem.from_labels(X + 1e6, Y, C=50.0)
     solution = cm.solve(problem)
     exact = cm.RankingProblem.from_labels((X + 1e6) - 1e6, Y, C=50.0)
-    verdict = cm.write_certificate(tmp_path / "twin.npz", exact, cm.solve(exact, tol=1e-8))
+    verdict = cm.write_certificate(tmp_path / "twin.npz", exact, solution=cm.solve(exact, tol=1e-8))
     assert Fraction(solution.lower_bound) <= verdict.upper
     assert Fraction(solution.upper_bound) >= verdict.lower
     assert solution.status == "optimal"
@@ -289,8 +289,8 @@ def test_a_metric_off_the_projection_is_refused():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((12, 4)), np.arange(12) % 2
     for diagonal in (False, True):
-        projection = cm.features.make_projection("gaussian", X, 2, rng)
-        problem = cm.TripletProblem.from_labels(X, y, 1, 1, projection=projection, diagonal=diagonal)
+        projection = cm.features.make_projection("gaussian", X, 2, random_state=rng)
+        problem = cm.TripletProblem.from_labels(X, y, n_same=1, n_other=1, projection=projection, diagonal=diagonal)
         with pytest.raises(InputError, match=r"must have the form L.T @ R @ L .* pass R"):
             problem.objective(np.eye(4))
         R = np.diag([1.0, 2.0])
@@ -320,7 +320,7 @@ def test_solutions_and_audits_are_concise_in_notebooks():
     html = solution._repr_html_()
     assert f"{solution.lower_bound:.10g}" in html
     assert "certified optimum &gt;=" in html
-    audit = cm.audit(problem, 2.0 * solution.M, solution, worst=2)
+    audit = cm.audit(problem, 2.0 * solution.M, reference=solution, worst=2)
     assert repr(audit) == f"<Audit: {audit.verdict}>"
     html = audit._repr_html_()
     assert audit.verdict in html
@@ -347,13 +347,13 @@ def test_files_of_as_many_coordinates_as_features_are_of_the_features(kind, tmp_
         problem = cm.RankingProblem.from_labels(X, y, C=5.0, kernel="linear")
     else:
         problem = cm.TripletProblem.from_labels(
-            X, y, 1, 1, projection=cm.features.make_projection("gaussian", X, 3, rng)
+            X, y, n_same=1, n_other=1, projection=cm.features.make_projection("gaussian", X, 3, random_state=rng)
         )
     solution = cm.solve(problem)
     assert problem.objective(solution.M) == pytest.approx(solution.upper_bound, rel=1e-7)
     path = write_solution(tmp_path / "metric.npz", solution)
     np.testing.assert_array_equal(read_metric(path), solution.M)
-    assert cm.audit(problem, read_metric(path), solution).suboptimality <= 2e-6
+    assert cm.audit(problem, read_metric(path), reference=solution).suboptimality <= 2e-6
     assert read_certificate(path, problem).gap == pytest.approx(solution.gap, abs=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)

@@ -28,7 +28,7 @@ class Objective(BaseObjective):
         return {"problem": self.problem}
 
     def evaluate_result(self, M):
-        verdict = cm.audit(self.problem, M, self.lower_bound)
+        verdict = cm.audit(self.problem, M, reference=self.lower_bound)
         return {"value": verdict.projected_objective, "suboptimality": verdict.suboptimality}
 
     def get_one_result(self):

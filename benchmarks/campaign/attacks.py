@@ -66,7 +66,7 @@ _WITH_K = ("precision", "knn", "ndcg", "ndcg-log2")
 
 
 def many_queries(rng: Generator, count: int, points: int, far: bool = True) -> Contents:
-    """Rankings of one feature with so many queries, of which each has one near item, and all others far.
+    """Rankings of one feature with so many queries, of which each has one positive, and all others far.
 
     Without ``far`` there are no sums for these, and nothing is proven.
     """
@@ -94,7 +94,7 @@ def _minimal(risk: dict[str, Any], dual: dict[str, Any]) -> dict[str, Any]:
 
 
 def many_places(rng: Generator, problem: Problem) -> bytes:
-    """Measures of many places: k of a million and more, printed for the few near items that there are, or cut."""
+    """Measures of many places: k of a million and more, printed for the few positives that there are, or cut."""
     document, arrays = _opened(problem)
     risks = [risk for risk, _ in _risks(document) if risk["kind"] == "rankings"]
     if not risks or rng.random() < 0.5:
@@ -495,7 +495,7 @@ def beyond(rng: Generator, problem: Problem) -> bytes:
             arrays[start + "query_weights"] = weights
 
         def more_far() -> None:
-            """Far items more than there are, or the same one twice, or near ones among them."""
+            """Negatives more than there are, or the same one twice, or positives among them."""
             name = _chosen(rng, [name for name in ("far", "near", "itself", "anchors") if start + name in arrays])
             array = arrays[start + name].astype(np.int64)
             values = [array.flat[0], array.max() + 1, len(arrays[start + "near"])]

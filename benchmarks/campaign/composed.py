@@ -307,7 +307,7 @@ def budget(at: Composing) -> Made:
     limit, price = at.number(at.unit, -2, 4), at.number(at.t / at.unit)
     hard = at.rng.random() < 0.6
     at.of.notes.append(f"{'hard' if hard else 'penalised'} budget")
-    return lambda side: Budget(A, limit[side], np.inf if hard else price[side])
+    return lambda side: Budget(A, limit[side], weight=np.inf if hard else price[side])
 
 
 def of_one_weight(kind: Any, degree: int, prior: bool) -> Callable[[Composing], Made]:
@@ -349,7 +349,7 @@ def regularizer(at: Composing, depth: int = 0) -> Made:
             ("l1", "l1 off the diagonal", "norm", "trace norm")[kind] + ", prior" * (prior[0] is not None)
         )
         if kind < 2:
-            return lambda side: EntrywiseL1(reg[side], rest(side), kind == 0, prior[side])
+            return lambda side: EntrywiseL1(reg[side], rest(side), diagonal=kind == 0, prior=prior[side])
         return lambda side: (Distance if kind == 2 else TraceDistance)(reg[side], prior[side], rest(side))
     if at.cone.diagonal and at.rng.random() < 0.2:
         return quadratic_form(at)
@@ -404,7 +404,7 @@ def composed(focus: str) -> Callable[[Draw], Case]:
         def made(side: int, constrained: bool = True) -> Any:
             parts = [risk(side) for risk in risks]
             risk = parts[0] if len(parts) == 1 else SumRisk(*parts)
-            problem = cm.MetricProblem(risk, omega(side), G[side])
+            problem = cm.MetricProblem(risk, omega(side), G=G[side])
             return problem.subject_to(*user_terms(side)) if user > 0 and constrained else problem
 
         size, price = at.number(at.unit, -2, 4), at.number(at.t / at.unit, -4, 3)
@@ -433,7 +433,7 @@ def information_theoretic(of: Draw) -> Case:
     at.slack = Fraction(1, 2**36)
     made = [
         lambda side=side: cm.InformationTheoreticProblem(
-            at.X[side], pairs, r, float(u[side][0]), float(l[side][0]), gamma[side], prior[side]
+            at.X[side], pairs, r, u=float(u[side][0]), l=float(l[side][0]), gamma=gamma[side], prior=prior[side]
         )
         for side in range(2)
     ]
@@ -444,7 +444,7 @@ def estimators(of: Draw) -> Case:
     """What estimators make of labels by default: drawn triplets and pairs, projections and representatives."""
     X, y = of.X, of.y
     made: tuple[Callable[[], BaseEstimator], ...] = (
-        cm.MLR, lambda: cm.MLR("ndcg", prior="identity"), cm.LargeMargin, cm.OperatorMarginMetric,
+        cm.MLR, lambda: cm.MLR(measure="ndcg", prior="identity"), cm.LargeMargin, cm.OperatorMarginMetric,
         cm.RandomProjectionMetric, cm.RelativeComparisonMetric,
     )  # fmt: skip
     chosen = made[int(of.rng.integers(len(made)))]()

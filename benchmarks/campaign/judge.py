@@ -194,7 +194,7 @@ def _instance() -> Any:
     """A problem that none of the files is about, of numbers of its own."""
     rng = np.random.default_rng(12345)
     X, y = rng.standard_normal((7, 2)), np.arange(7) % 2
-    return cm.TripletProblem.from_labels(X, y, 1, 1, reg=0.3125)
+    return cm.TripletProblem.from_labels(X, y, n_same=1, n_other=1, reg=0.3125)
 
 
 def about_another(arguments: list[str]) -> int:

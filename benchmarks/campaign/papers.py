@@ -26,7 +26,7 @@ def ranking(measure: str) -> Callable[[Draw], Case]:
         k = {"k": int(rng.integers(1, 6))} if measure in ("precision", "ndcg", "ndcg-log2", "knn") else {}
         squared = rng.random() < 0.3
         options = {"measure": measure, "diagonal": bool(rng.random() < 0.3), **k}
-        options["regularizer"] = "squared-frobenius" if squared else "trace"
+        options["penalty"] = "squared-frobenius" if squared else "trace"
         factor = of.scale ** (-4 if squared else -2)
         C, C0 = weights(of, factor, 0, 9)
         of.notes.append(f"{options}")
@@ -36,8 +36,8 @@ def ranking(measure: str) -> Callable[[Draw], Case]:
         near, far = [[1]], [[2]] if rng.random() < 0.5 else [list(range(2, n))]
         q, q0 = X[:1], of.X0[:1]
         return Case(
-            lambda: cm.RankingProblem(X, near, far, queries=q, C=C, **options),
-            lambda: cm.RankingProblem(of.X0, near, far, queries=q0, C=C0, **options),
+            lambda: cm.RankingProblem(X, near, irrelevant=far, queries=q, C=C, **options),
+            lambda: cm.RankingProblem(of.X0, near, irrelevant=far, queries=q0, C=C0, **options),
             factor,
         )
 
@@ -102,7 +102,7 @@ def triplets(of: Draw) -> Case:
     options = {"intra": float(rng.choice([0.0, 0.5])), "inter": 0.25 if squared and rng.random() < 0.3 else 0.0}
     options |= {
         "diagonal": bool(rng.random() < 0.4),
-        "regularizer": "squared-frobenius" if squared else "trace",
+        "penalty": "squared-frobenius" if squared else "trace",
     }
     mine, other = {"reg": reg, "margin": exact(margin * mu)}, {"reg": reg0, "margin": written(margin)}
     of.notes.append(f"{options}")
@@ -125,7 +125,7 @@ def pairs(of: Draw) -> Case:
     margin: Any = (0.5, 1.5) if rng.random() < 0.4 else float(rng.choice([1.0, 0.25]))
     if of.kind == "margins":
         margin = tuple(2.0 ** rng.integers(-60, 61, 2)) if rng.random() < 0.5 else float(2.0 ** rng.integers(-60, 61))
-    options = {"margin": margin, "norm": str(rng.choice(["frobenius", "trace"]))}
+    options = {"margin": margin, "penalty": str(rng.choice(["frobenius", "trace"]))}
     itself = d > n
     if rng.random() < 0.2:
         options["kernel"], itself = str(rng.choice(["linear", "rbf", "unit-rbf"])), True
@@ -146,7 +146,7 @@ def similarity(of: Draw) -> Case:
     listed = np.array([rng.choice(n, 2, replace=False) for _ in range(1 if of.few else int(rng.integers(4, 40)))])
     y = rng.integers(0, 17, len(listed)) / 16.0
     options = {"loss": str(rng.choice(["squared", "absolute", "weighted"])), "y0": 0.25}
-    options["norm"] = str(rng.choice(["frobenius", "trace"]))
+    options["penalty"] = str(rng.choice(["frobenius", "trace"]))
     of.notes.append(f"{options}")
     make = cm.SimilarityRegressionProblem
     return Case(lambda: make(X, listed, y, reg=reg, **options), lambda: make(of.X0, listed, y, reg=reg0, **options))
@@ -220,7 +220,7 @@ def blocks(loss: str) -> Callable[[Draw], Case]:
                 distances = PairDistances(points, rows[:, :2], np.ones(len(rows)), cone)
                 squared = BoxLoss.squared_error(np.full(len(rows), weight), margin * margins)
                 risk = SeparableRisk(distances, squared)
-            return cm.MetricProblem(risk, regularizer(reg), linear)
+            return cm.MetricProblem(risk, regularizer(reg), G=linear)
 
         mine = exact(weight * t / mu if loss == "squared" else weight * t)
         unit, margin, weight0 = exact(t * s**2), exact(mu), written(weight)

@@ -93,14 +93,14 @@ def _ranking(measure: str, diagonal: bool) -> Any:
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 3)
     k = {"k": 3} if measure in ("precision", "knn", "ndcg", "ndcg-log2") else {}
     X = rng.standard_normal((9, 3)) + 0.5 * y[:, None]
-    return cm.RankingProblem.from_labels(X, y, measure, C=20.0, diagonal=diagonal, **k)
+    return cm.RankingProblem.from_labels(X, y, measure=measure, C=20.0, diagonal=diagonal, **k)
 
 
 def _triplets(regularizer: Regularizer, cone: type[Cone]) -> Any:
     """Triplets with a linear term that is positive definite."""
     rng, K = np.random.default_rng(0), cone(3)
     risk = SeparableRisk(Triplets(rng.standard_normal((9, 3)), random_triplets(rng, 9, 14), K), Hinge(1.5, margin=0.8))
-    return cm.MetricProblem(risk, regularizer, 0.3 * random_metric(rng, K) + 0.1 * K.identity())
+    return cm.MetricProblem(risk, regularizer, G=0.3 * random_metric(rng, K) + 0.1 * K.identity())
 
 
 def _sum(cone: type[Cone], regularizer: Regularizer, shared: bool) -> Any:
@@ -110,7 +110,8 @@ def _sum(cone: type[Cone], regularizer: Regularizer, shared: bool) -> Any:
     others = X if shared else rng.standard_normal((9, 3))
     pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(8)])
     risks: list[Risk] = [
-        cm.RankingProblem.from_labels(X, y, measure, C=4.0, diagonal=K.diagonal).risk for measure in ("map", "auc")
+        cm.RankingProblem.from_labels(X, y, measure=measure, C=4.0, diagonal=K.diagonal).risk
+        for measure in ("map", "auc")
     ]
     risks.append(SeparableRisk(Triplets(others, random_triplets(rng, 9, 8), K), Hinge(0.5)))
     risks.append(
@@ -136,12 +137,14 @@ def builders() -> dict[str, Callable[[], Any]]:
         for every in (True, False):
             for rest in (Zero(), Trace(0.1), Frobenius(0.1), SquaredFrobenius(0.1)):
                 name = f"triplets, {'all' if every else 'other'} entries and {type(rest).__name__}, {cone.__name__}"
-                made[name] = lambda cone=cone, rest=rest, every=every: _triplets(EntrywiseL1(0.1, rest, every), cone)
+                made[name] = lambda cone=cone, rest=rest, every=every: _triplets(
+                    EntrywiseL1(0.1, rest, diagonal=every), cone
+                )
     return made | _of_blocks()
 
 
 def _pairs(risk: str, regularizer: Callable[[Cone], Regularizer], cone: Cone) -> Any:
-    """Pairs that should be near or far, or far pairs only, which a budget or G keeps from growing."""
+    """Pairs that should be near or far, or pairs with negatives only, which a budget or G keeps from growing."""
     rng = np.random.default_rng(2)
     X, pairs = rng.standard_normal((8, 3)), np.array([rng.choice(8, 2, replace=False) for _ in range(10)])
     signs, ones = np.where(np.arange(10) < 5, 1.0, -1.0), np.ones(10)
@@ -175,7 +178,7 @@ def _of_blocks() -> dict[str, Callable[[], Any]]:
     terms: dict[str, Callable[[Cone], Regularizer]] = {
         "log det": lambda cone: LogDet(near(cone), 0.5),
         "budget": lambda cone: Budget(near(cone), 1.5),
-        "budget at a price": lambda cone: Budget(near(cone), 0.5, 3.0),
+        "budget at a price": lambda cone: Budget(near(cone), 0.5, weight=3.0),
         "squared distance": lambda cone: SquaredDistance(0.5, near(cone)),
         "distance": lambda cone: Distance(0.3, near(cone)),
         "trace distance": lambda cone: TraceDistance(0.3, near(cone)),
@@ -205,7 +208,7 @@ def solved(names: tuple[str, ...] | None = None) -> list[Problem]:
         for number, name in enumerate(names or known):
             path = Path(folder) / f"{number}.npz"
             problem = known[name]()
-            verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7), name)
+            verdict = cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-7), title=name)
             made.append(Problem(name, opened(path), (verdict.lower, verdict.upper)))
     return made
 
@@ -289,7 +292,7 @@ def _line(rng: Generator, n: int, scale: float, d: int) -> np.ndarray:
 
 
 def _lists(rng: Generator, scale: float, d: int, arrays: dict[str, np.ndarray]) -> None:
-    """Queries with near and far lists, and weights of them perhaps."""
+    """Queries with lists of positives and negatives, and weights of them perhaps."""
     n, count = int(rng.integers(4, 7)), int(rng.integers(1, 4))
     own = rng.random() < 0.4
     X = _line(rng, n + count, scale, d)

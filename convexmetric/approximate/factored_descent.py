@@ -12,7 +12,8 @@ shorter length of Barzilai and Borwein (1988) and halves it until the objective 
 200 passes on texts that query images ended 1.5% above the optimum, with this one at 0.03%.
 
 As printed, equation 8 of the paper has the difference of distances turned around, and its gradients go with it:
-``as_printed`` descends that objective, with near and far items exchanged, and reports what becomes of the right one.
+``as_printed`` descends that objective, with positives and negatives exchanged, and reports what becomes of the right
+one.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class FactoredDescent(RandomisedSolver):
     epochs : int
         Passes after which it ends, if nothing else ends it before.
     as_printed : bool
-        Descend equation 8 as the paper prints it, with near and far items exchanged.
+        Descend equation 8 as the paper prints it, with positives and negatives exchanged.
     random_state : int, numpy.random.Generator or None
         Of a random start.
     """
@@ -93,7 +94,7 @@ class FactoredDescent(RandomisedSolver):
             return partial(self._descend, problem, risk, risk)
         if not isinstance(risk, LogisticRankingRisk):
             raise UnsupportedProblemError(
-                "as_printed is about a sign in the logistic loss over near and far items, which it does not have"
+                "as_printed is about a sign in the logistic loss over positives and negatives, which it does not have"
             )
         return partial(self._descend, problem, risk, risk.exchanged())
 

@@ -1,4 +1,4 @@
-"""What descents on a factor B of the metric ``B^T B`` share where the risk is one of near and far items."""
+"""What descents on a factor B of the metric ``B^T B`` share where the risk is one of positives and negatives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor
 from convexmetric.solvers.runtime.requirements import need_full_metrics, trace_weight
 
-#: Largest distance between a near and a far item under a random start, in margins.
+#: Largest distance between a positive and a negative under a random start, in margins.
 START = 2.0
 #: Share of nonzero entries up to which points are multiplied as sparse ones.
 SPARSE_SHARE = 0.2
@@ -56,7 +56,7 @@ class PairwiseFactor:
         return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
     def scaled(self, B: Array, margins: float = START) -> Array:
-        """A multiple of B under which the largest distance between a near and a far item is that many margins."""
+        """A multiple of B under which the largest distance between a positive and a negative is that many margins."""
         largest = self.images(B).largest_margin(B)
         return B * np.sqrt(margins * self.risk.margin / largest) if largest > 0.0 else B
 

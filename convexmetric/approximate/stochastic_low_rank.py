@@ -60,7 +60,8 @@ class StochasticLowRank(BatchSolver):
         t_0: steps are 1/(lambda (t + t_0)); None for 0, the paper's. Twice the lambda from which on the zero metric is
         optimal, over lambda, keeps the first steps from multiplying the factor again and again.
     start : float or None
-        Largest distance between a near and a far item under the start, in margins; None to take the entries as drawn.
+        Largest distance between a positive and a negative under the start, in margins; None to take the entries as
+        drawn.
     uniform : bool
         Draw the start's entries uniformly in (0, 1), as the paper draws its projections, instead of normal ones.
     as_printed : bool

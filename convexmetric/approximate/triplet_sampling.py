@@ -1,8 +1,9 @@
 r"""Comparisons drawn from rankings whose pairs are never written out.
 
-A query is drawn with probability :math:`c_q p_q n_q / \sum_q c_q p_q n_q` for its :math:`p_q` near and :math:`n_q` far
-items, then one of each uniformly: all comparisons of a query are equally likely, and a comparison is as likely as its
-weight :math:`c_q`. Far items that are "all the others" are drawn by rank: of the items that are left after taking out
+A query is drawn with probability :math:`c_q p_q n_q / \sum_q c_q p_q n_q` for its :math:`p_q` positives and :math:`n_q`
+negatives items, then one of each uniformly: all comparisons of a query are equally likely, and a comparison is as
+likely as its weight :math:`c_q`. Negatives that are "all the others" are drawn by rank: of the items that are left
+after taking out
 :math:`e_0 < e_1 < \dots`, the one of rank k is k plus the number of i with :math:`e_i - i \le k`.
 """
 
@@ -16,7 +17,7 @@ from convexmetric.numerics.compiling import compiled
 
 
 class TripletSampler:
-    """Draw triplets (query, near item, far item), independently and in proportion to their weights.
+    """Draw triplets (query, positive, negative), independently and in proportion to their weights.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class TripletSampler:
         return float(self.up_to[-1])
 
     def sample(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of the queries, and rows of their near and of their far items in the corpus."""
+        """Rows of the queries, and rows of their positives and of their negatives in the corpus."""
         q = np.searchsorted(self.up_to, self.total * rng.random(size), side="right")
         q = np.minimum(q, np.searchsorted(self.up_to, self.total))
         relevance = self.relevance

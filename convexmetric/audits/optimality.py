@@ -122,7 +122,7 @@ class Subspace:
     lacking: float
 
 
-def best_scale(problem: MetricProblem, M: Array, lower_bound: float = -np.inf) -> Scale:
+def best_scale(problem: MetricProblem, M: Array, *, lower_bound: float = -np.inf) -> Scale:
     """Minimise the convex function ``f(t M)`` over t >= 0, exact to rounding.
 
     Parameters

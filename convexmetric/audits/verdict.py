@@ -83,8 +83,8 @@ class WorstPart:
     loss, reference_loss : float
         What it costs at the metric, and at the reference metric (zero where there is none); terms of the objective.
     rows : tuple of int
-        Rows of the data of its comparison with the largest excess: ``(query, near, far)``, which should be in this
-        order of distance, or a pair. Where items have rows of their own, near and far are rows of theirs.
+        Rows of the data of its comparison with the largest excess: ``(query, positive, negative)``, which should be in
+        this order of distance, or a pair. Where items have rows of their own, near and far are rows of theirs.
     comparison_loss, comparison_reference_loss : float
         What that comparison costs.
     """
@@ -296,6 +296,7 @@ class Audit:
 def audit(
     problem: MetricProblem,
     M: ArrayLike | Solution | Certificate | Learner | Callable[[MetricProblem], Any],
+    *,
     reference: Solution | Certificate | Reference | Learner | float | None = None,
     worst: int = 10,
 ) -> Audit:
@@ -355,7 +356,7 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
     judged, smallest, in_cone = projected(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     cost = risk + penalty
-    scale = best_scale(problem, judged, against.lower_bound)
+    scale = best_scale(problem, judged, lower_bound=against.lower_bound)
     own_bound = _own_bound(problem, judged, scale)
     margins, omega = bool(np.isfinite(cost)), problem.regularizer
     return Audit(

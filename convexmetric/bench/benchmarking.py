@@ -79,9 +79,10 @@ REPORT_EVERY = 0.1
 def benchmark(
     solvers: Iterable[str] | Mapping[str, Target] = ("exact",),
     instances: Iterable[str] | None = None,
+    *,
     tol: float = 1e-6,
     max_seconds: float = 60.0,
-    jobs: int = 1,
+    n_jobs: int = 1,
     threads: int = 1,
     output: str | os.PathLike[str] | None = None,
     progress: bool = False,
@@ -102,7 +103,7 @@ def benchmark(
     max_seconds : float
         Limit on the wall time of a run. A solver is told; a process that does not end is killed two seconds later, and
         keeps the bounds that it reported. Gaps reached after the limit do not count.
-    jobs, threads : int
+    n_jobs, threads : int
         Processes at a time, and threads of each. Runs side by side share memory and caches: use one job for times
         that are to be compared.
     output : path, optional
@@ -129,7 +130,7 @@ def benchmark(
             raise InputError(f"{name} must be a positive number, got {number!r}")
     if not tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
-    for name, count in (("jobs", jobs), ("threads", threads)):
+    for name, count in (("n_jobs", n_jobs), ("threads", threads)):
         check_count(count, name)
     targets = _targets(solvers)
     chosen = [load_instance(name) for name in chosen_instances(instances)]
@@ -144,7 +145,7 @@ def benchmark(
     missing = [run for run in asked if run.settings not in known]
     bounds = {instance.name: instance.lower_bound for instance in chosen}
     calls = [(run.instance, targets[run.solver], run.tol, run.max_seconds) for run in missing]
-    outcomes = run_isolated(_measure, calls, limit=max_seconds + GRACE, jobs=jobs, threads=threads)
+    outcomes = run_isolated(_measure, calls, limit=max_seconds + GRACE, n_jobs=n_jobs, threads=threads)
     with closing(outcomes), _bar(progress and bool(missing)) as bar:
         task = bar.add_task("starting", total=len(asked), completed=len(asked) - len(missing))
         for number, outcome in outcomes:
@@ -303,7 +304,7 @@ def _judged(
     start = perf_counter()
     M = function(problem)
     seconds = perf_counter() - start
-    verdict = audit(problem, M, instance.lower_bound)
+    verdict = audit(problem, M, reference=instance.lower_bound)
     gap = verdict.suboptimality
     reached = tuple(seconds if gap <= wanted else np.inf for wanted in GAPS)
     message = "" if verdict.feasible else f"projected: smallest eigenvalue {verdict.min_eigenvalue:.2g}"

@@ -86,7 +86,16 @@ def bench(
         _write_benchmark(runs, tol, output, as_json)
         return
     with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
-        runs = benchmark(solver or ["exact"], instances, tol, max_seconds, jobs, threads, output, progress=not quiet)
+        runs = benchmark(
+            solver or ["exact"],
+            instances,
+            tol=tol,
+            max_seconds=max_seconds,
+            n_jobs=jobs,
+            threads=threads,
+            output=output,
+            progress=not quiet,
+        )
     _write_benchmark(runs, tol, output, as_json)
 
 

@@ -436,7 +436,7 @@ def _relative_comparisons(instance: Instance) -> MetricProblem:
 
 
 def _drawn_triplets(labels: NDArray[Any], wanted: Mapping[str, Any]) -> NDArray[Any]:
-    triplets = triplets_from_labels(labels, wanted["count"], wanted["seed"], wanted.get("also", ()))
+    triplets = triplets_from_labels(labels, wanted["count"], random_state=wanted["seed"], also=wanted.get("also", ()))
     _same(_sha256(triplets), wanted["sha256"], "[triplets]: the triplets drawn here are")
     return triplets
 
@@ -451,7 +451,8 @@ def _triplets(instance: Instance) -> MetricProblem:
     if graph:
         problem = TripletProblem.from_graph(X, about, **options)
     else:
-        problem = TripletProblem.from_labels(X, about, *(number or None for number in numbers), **options)
+        n_same, n_other = (number or None for number in numbers)
+        problem = TripletProblem.from_labels(X, about, n_same=n_same, n_other=n_other, **options)
     listed = [pairs.pairs for pairs in (problem.similar, problem.dissimilar) if isinstance(pairs, ListedPairs)]
     if listed:
         found = _sha256(np.concatenate([np.unique(pairs, axis=0) for pairs in listed]))
@@ -489,7 +490,7 @@ def _drawn_pairs(labels: NDArray[Any], wanted: Mapping[str, Any], balanced: bool
     for key, least in (("count", 1), ("seed", 0)):
         if wanted[key] < least:
             raise InputError(f"[pairs]: {key} must be at least {least}, got {wanted[key]}")
-    pairs, r = balanced_pairs(labels, wanted["count"], wanted["seed"], balanced=balanced)
+    pairs, r = balanced_pairs(labels, wanted["count"], random_state=wanted["seed"], balanced=balanced)
     _same(_sha256(np.column_stack([pairs, r])), wanted["sha256"], "[pairs]: the pairs drawn here are")
     return pairs, r
 
@@ -558,7 +559,7 @@ def _cross_modal(instance: Instance) -> MetricProblem:
 def _projection(wanted: Mapping[str, Any] | None, X: Any) -> Projection | None:
     if wanted is None:
         return None
-    made = make_projection(wanted["kind"], X, wanted["r"], wanted.get("seed"))
+    made = make_projection(wanted["kind"], X, wanted["r"], random_state=wanted.get("seed"))
     if made.kind != "pca":
         if "seed" not in wanted:
             raise InputError(f"[projection]: the key 'seed' is missing, which {made.kind!r} needs")
@@ -590,18 +591,18 @@ METHODS: dict[str, Method] = {
     "ranking": Method(
         _ranking,
         {"measure": str, "C": float},
-        {"k": int, "short": str, "regularizer": str, "diagonal": bool, "prior": str},
+        {"k": int, "short": str, "penalty": str, "diagonal": bool, "prior": str},
     ),
     "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, DRAWN),
     "triplets": Method(
         _triplets,
         {"reg": float},
-        {"margin": float, "intra": float, "inter": float, "diagonal": bool, "regularizer": str, "prior": str},
+        {"margin": float, "intra": float, "inter": float, "diagonal": bool, "penalty": str, "prior": str},
         FORMED,
         projection=True,
     ),
     "pairs": Method(
-        _pairs, {"reg": float}, {"margin": float, "margins": list, "norm": str, "kernel": str}, pairs=PAIRS
+        _pairs, {"reg": float}, {"margin": float, "margins": list, "penalty": str, "kernel": str}, pairs=PAIRS
     ),
     "cross-modal": Method(
         _cross_modal,

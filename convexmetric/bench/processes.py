@@ -61,9 +61,9 @@ class Channel:
 
 
 def run_isolated(
-    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *, limit: float, jobs: int = 1, threads: int = 1
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *, limit: float, n_jobs: int = 1, threads: int = 1
 ) -> Generator[tuple[int, Outcome], None, None]:
-    """``function(channel, *arguments)`` in a fresh interpreter for each of ``calls``, ``jobs`` of them at a time.
+    """``function(channel, *arguments)`` in a fresh interpreter for each of ``calls``, ``n_jobs`` of them at a time.
 
     Yields the number of a call and its outcome as soon as it is known. A process is killed ``limit`` seconds after its
     function called ``channel.start()``; all are when the generator is closed. Ctrl-C reaches the caller alone. What is
@@ -73,7 +73,7 @@ def run_isolated(
     running: list[_Process] = []
     try:
         while waiting or running:
-            while waiting and len(running) < jobs:
+            while waiting and len(running) < n_jobs:
                 number, arguments = waiting.popleft()
                 running.append(_Process(number, function, arguments, limit, threads))
             remaining = min(process.deadline for process in running) - monotonic()

@@ -33,7 +33,7 @@ DASHES: tuple[Any, ...] = (
 )
 
 
-def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, ax: Axes | None = None) -> Axes:
+def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:
     """Performance profiles: the share of instances that a solver certifies within tau times the best solver's time.
 
     At tau = 1 a line has the share of instances on which its solver is the fastest, ties for each of them; to the right
@@ -71,7 +71,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, ax: 
     return ax
 
 
-def plot_data_profile(runs: Iterable[Run], tol: float | None = None, ax: Axes | None = None) -> Axes:
+def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:
     """The share of instances that a solver certifies within so many seconds, on a logarithmic axis.
 
     Parameters and errors are those of :func:`plot_performance_profile`.
@@ -99,8 +99,8 @@ def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
     everything = list(runs)
     figure = Figure(figsize=(13.0, 5.0), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
     left, right = figure.subplots(1, 2, sharey=True)
-    plot_performance_profile(everything, tol, left)
-    plot_data_profile(everything, tol, right)
+    plot_performance_profile(everything, tol, ax=left)
+    plot_data_profile(everything, tol, ax=right)
     handles, labels = left.get_legend_handles_labels()
     for ax in (left, right):
         ax.get_legend().remove()

@@ -101,6 +101,7 @@ class AuditTrail:
         cls,
         solution: Solution,
         reference: Solution | Certificate | Reference | float | None = None,
+        *,
         name: str | None = None,
     ) -> AuditTrail:
         """The trail of one of our solvers: its best metric after each iteration.
@@ -227,6 +228,7 @@ ForeignSolver = Callable[[MetricProblem, Recorder], Any]
 def trace(
     problem: MetricProblem,
     solver: ForeignSolver,
+    *,
     reference: Solution | Certificate | Reference | float | None = None,
     max_seconds: float | None = None,
     name: str | None = None,
@@ -285,6 +287,7 @@ def trace(
 def audit_iterates(
     problem: MetricProblem,
     iterates: Iterable[ArrayLike],
+    *,
     seconds: ArrayLike | None = None,
     passes: ArrayLike | None = None,
     reference: Solution | Certificate | Reference | float | None = None,

@@ -109,6 +109,7 @@ def certify(
     problem: MetricProblem,
     M: ArrayLike,
     dual: Any,
+    *,
     constraints: Constraints | None = None,
     extra_objective: ExtraObjective | None = None,
 ) -> Certificate:

@@ -172,7 +172,7 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     n = len(own("points", None, d))
     positives, p = _lengths("near", own, n)
     if "itself" in own:
-        # Where a near item is there twice, more of the others are far.
+        # Where a positive is there twice, more of the others are far.
         rises = np.diff(positives) > 0
         rises[np.cumsum(p[:-1]).astype(int) - 1] = True
         negatives = n - p if rises.all() else np.full(count, float(n))
@@ -194,7 +194,7 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     places = (ROW + 300.0 * steps) * float(p.sum()) if ranked else 0.0
     images = MULTIPLY * (n + queries) * d * max(rank, 1.0) + queries * n * (MULTIPLY * (rank or d) + 80.0)
     laplacian = 3.0 * MULTIPLY * (queries * n * d + (0.0 if rank == 0 else (queries + n) * d * d))
-    # Far lists that are the rest of near ones are made for all queries once, to be counted.
+    # Lists of negatives that are the rest of positives are made for all queries once, to be counted.
     reading = (1e4 + 2.0 * n) * count
     return reading + table_of_discounts + images + laplacian + each * float(pairs.sum()) + places + query * queries
 

@@ -125,13 +125,13 @@ def whole_weights(weights: Array, one: int) -> np.ndarray:
 
 
 def _distances(rankings: Rankings, M: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Distances under M from every query to its near and far items, as they are listed, up to a constant."""
+    """Distances under M from every query to its positives and negatives, as they are listed, up to a constant."""
     for block in rankings.blocks(M, np.arange(len(rankings))):
         yield from _rows(block)
 
 
 def _rows(block: Any) -> Iterator[tuple[int, Array, Array]]:
-    """The values of near and of far items of every query of a block."""
+    """The values of positives and of negatives of every query of a block."""
     positives, first, last, negatives, start, stop = block.lists
     at, dense = block.layout
     values = block.values.reshape(-1)
@@ -144,7 +144,7 @@ def _rows(block: Any) -> Iterator[tuple[int, Array, Array]]:
 
 
 def _order_of_far(rankings: Rankings, stated: Any, q: int) -> np.ndarray:
-    """Places in the package's far list of the far items of the file, in their order."""
+    """Places in the package's list of negatives of the negatives of the file, in their order."""
     _, _, _, negatives, start, stop = rankings.relevance.lists(np.array([q]))
     own = negatives[start[0] : stop[0]]
     return np.arange(len(own)) if np.array_equal(own, stated.negatives[q]) else np.argsort(own, kind="stable")
@@ -177,7 +177,7 @@ def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: fl
 
 
 def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> Arrays:
-    """Far items above every near one in the worst rankings at the witnesses, and sums of weighted places."""
+    """Negatives above every positive in the worst rankings at the witnesses, and sums of weighted places."""
     ends, stops = np.cumsum(stated.p), np.cumsum(stated.n)
     weights, groups = hints["weights"], hints["groups"]
     steps = np.zeros((len(weights), int(ends[-1])), dtype=np.int64)

@@ -38,7 +38,7 @@ class Difference:
 
 
 def difference(
-    document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, tolerance: float = 0.0
+    document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, *, tolerance: float = 0.0
 ) -> Difference:
     """What in the contents of a file (see ``checker.read``) differs from a problem built here.
 
@@ -83,6 +83,7 @@ def _deviation(here: np.ndarray, there: np.ndarray) -> float:
 def verify_instance(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     problem: MetricProblem,
+    *,
     tolerance: float = 0.0,
     max_bytes: int = checker.MAX_BYTES,
     max_work: float = checker.MAX_WORK,
@@ -126,7 +127,7 @@ def verify_instance(
             document, arrays = checker.read(Path(one), max_bytes)
             with checker.refusals("the problem"):
                 checker.limited(document, arrays, max_work)
-            found = difference(document, arrays, problem, tolerance)
+            found = difference(document, arrays, problem, tolerance=tolerance)
             if found:
                 near = f", by {found.deviation:.1e} of its largest number" if found.deviation > 0.0 else ""
                 raise checker.CertificateError(f"it is about another problem: what differs is {found.what}{near}")

@@ -110,9 +110,9 @@ def _dense(arrays: Arrays, d: int) -> Arrays:
 
 
 def _listed(arrays: Arrays) -> Arrays:
-    """The same with one near and one far list for every query, one after the other, and the point of every query.
+    """The same with a list of positives and one of negatives a query, one after the other, and the point of each query.
 
-    Far lists that hold all that is not near, but perhaps for the query itself, are not written out.
+    Lists of negatives that hold all that is not near, but perhaps for the query itself, are not written out.
     """
     if "near" not in arrays:
         return arrays

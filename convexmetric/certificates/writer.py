@@ -56,6 +56,7 @@ class Certified(Protocol):
 def write_certificate(
     path: str | os.PathLike[str],
     problem: MetricProblem | Certified | Learner,
+    *,
     solution: Certified | Certificate | Learner | None = None,
     title: str = "",
     parts: int = 1,

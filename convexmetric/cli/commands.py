@@ -229,7 +229,7 @@ def solve(
         _plot(instance, title, solution, plot)
         say(f"picture: {plot}")
     if certificate is not None:
-        verdict = write_certificate(certificate, problem, solution, title)
+        verdict = write_certificate(certificate, problem, solution=solution, title=title)
         say(f"certificate: {certificate}\n{verdict}")
     if solution.status != "optimal":
         say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
@@ -246,7 +246,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say which solvers the default takes for an instance, in which order, why, and what they cost; solve nothing."""
-    explanation = explain_problem(_problem_of(name)[0], measure, max_seconds)
+    explanation = explain_problem(_problem_of(name)[0], measure, max_seconds=max_seconds)
     if as_json:
         print_json(explanation_record(name, explanation))
     else:
@@ -364,14 +364,14 @@ def audit(
         heading = f"{file} on {title}"
         if isinstance(given, Iterates):
             trail = room("bench").audit_iterates(
-                problem, given.metrics, given.seconds, given.passes, against, file.stem
+                problem, given.metrics, seconds=given.seconds, passes=given.passes, reference=against, name=file.stem
             )
             trails.append(trail)
             near = near and bool(trail.best_so_far[-1] <= limit)
             records.append(room("bench.reports").trail_record(name, str(file), trail))
             shown = [heading, room("bench.reports").trail_table(trail)]
         else:
-            verdict = audit_metric(problem, given, against, worst)
+            verdict = audit_metric(problem, given, reference=against, worst=worst)
             audits.append(verdict)
             near = near and verdict.feasible and verdict.suboptimality <= limit
             records.append(audit_record(name, str(file), verdict))
@@ -429,7 +429,9 @@ def verify(
             verdict = verify_files(*files, max_bytes=max_bytes, max_work=max_work)
         else:
             problem = room("bench").load_instance(instance).problem()
-            verdict, deviation = verify_instance(files, problem, instance_tolerance, max_bytes, max_work)
+            verdict, deviation = verify_instance(
+                files, problem, tolerance=instance_tolerance, max_bytes=max_bytes, max_work=max_work
+            )
         with refusals("the verdict"):
             if as_json:
                 print_json(verdict_record(files, verdict, instance, deviation))
@@ -559,7 +561,7 @@ def _labelled(
     file: Path, label: str, drop: list[str] | None, header: bool | None, drop_missing: bool, encoding: str
 ) -> Dataset:
     """A table to learn from, without the directions in which only rounding varies."""
-    data = read_csv(file, label, drop or [], header, drop_missing, encoding)
+    data = read_csv(file, label, drop=drop or [], header=header, drop_missing=drop_missing, encoding=encoding)
     if len(data.X) < 2:
         raise InputError(f"{file} has one row only; a metric is learned from several rows of every class")
     return flattened(data)
@@ -600,7 +602,7 @@ def apply(
     check_writable(save)
     with noted():
         components, columns = read_components(metric)
-        data = read_table(file, columns, drop or [], header, drop_missing, encoding)
+        data = read_table(file, columns, drop=drop or [], header=header, drop_missing=drop_missing, encoding=encoding)
     if data.X.shape[1] != components.shape[1]:
         raise InputError(
             f"{file} has {data.X.shape[1]} columns ({', '.join(data.extras['columns'])}), but {metric} takes "
@@ -645,7 +647,7 @@ def _solved(problem: MetricProblem, tol: float, quiet: bool, **limits: Any) -> S
 
 def _settings_of(known: Iterable[str]) -> list[str]:
     """Parameters that have no option of their own."""
-    return [key for key in known if key not in ("tol", "max_seconds", "verbose", "preprocessor")]
+    return [key for key in known if key not in ("tol", "max_seconds", "progress", "preprocessor")]
 
 
 def _settings(texts: list[str] | None, method: str) -> dict[str, Any]:
@@ -677,7 +679,7 @@ def _plot(instance: Any, title: str, solution: Solution, path: Path) -> None:
     # have no plane of their own to compare with.
     X, labels = (None, None) if instance is None else instance.rows()
     shown = X is not None and X.shape[1] == len(solution.M)
-    figure = plot_solution(solution, X, labels) if shown else plot_solution(solution)
+    figure = plot_solution(solution, X, y=labels) if shown else plot_solution(solution)
     figure.suptitle(text_of(title))
     save_picture(figure, path)
 
@@ -723,7 +725,7 @@ def _plot_audit(
     from convexmetric.plotting.axes import text_of
 
     if audits:
-        figure = plot_audit(problem, audits[0], reference)
+        figure = plot_audit(problem, audits[0], reference=reference)
     else:
         own = [] if reference is None else [room("bench").AuditTrail.of_solution(reference)]
         figure = Figure(figsize=(11.0, 4.8), layout="constrained")

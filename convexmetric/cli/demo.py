@@ -77,7 +77,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
     console.print()
     console.print(_comparison(problem, solution))
     console.print(EXPLANATION)
-    figure = plot_solution(solution, X, data.y, data.target_names)
+    figure = plot_solution(solution, X, y=data.y, target_names=data.target_names)
     before, after = mean_score(problem, problem.cone.identity()), mean_score(problem, solution.M)
     figure.suptitle(
         f"Metric learning to rank on wine: {len(X)} points, {X.shape[1]} features, C = {C:g}."
@@ -117,7 +117,7 @@ def _comparison(problem: RankingProblem, solution: Solution) -> Table:
         table.add_column(heading, justify="right")
     exact = Contender("cutting planes", solution.M, solution.gap, solution.seconds)
     for contender in [*_contenders(problem), exact]:
-        verdict = audit(problem, contender.M, solution)
+        verdict = audit(problem, contender.M, reference=solution)
         table.add_row(
             contender.name,
             f"{verdict.objective:.7g}",

@@ -150,7 +150,7 @@ def fit_table(
     labels = labels_of(data)
 
     def learner(limit: float | None, shown: bool) -> Any:
-        estimator = estimator_of(method, settings, tol=tol, max_seconds=limit, verbose=shown)
+        estimator = estimator_of(method, settings, tol=tol, max_seconds=limit, progress=shown)
         if estimator.weight is None or estimator.weight in settings:
             return estimator
         k = getattr(estimator, "n_neighbors", NEIGHBOURS)
@@ -194,7 +194,17 @@ def fit_table(
             # What folds leave out, or do not certify in their time, was said of the fit.
             warnings.simplefilter("ignore")
             k = getattr(estimator, "n_neighbors", NEIGHBOURS)
-            scores = held_out(part, data.X[sample], labels[sample], FOLDS, REPEATS, k, scale, left, progress)
+            scores = held_out(
+                part,
+                data.X[sample],
+                labels[sample],
+                cv=FOLDS,
+                repeats=REPEATS,
+                n_neighbors=k,
+                scale=scale,
+                max_seconds=left,
+                progress=progress,
+            )
     except KeyboardInterrupt:
         return replace(fitted, unscored="interrupted before a fold was scored", interrupted=True)
     except OutOfTime:

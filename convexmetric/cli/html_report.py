@@ -182,7 +182,9 @@ def _metric(fitted: Fitted) -> str:
             f"Share of each {'scaled ' if fitted.scale else ''}column in the trace of the metric: how much it counts "
             f"by itself. Of columns that go together one may stand for the others.{of}"
         )
-        pictures.append(picture(lambda ax: plot_weights(M, names, ax, MOST_COLUMNS), "Weights of columns", caption))
+        pictures.append(
+            picture(lambda ax: plot_weights(M, names, ax=ax, most=MOST_COLUMNS), "Weights of columns", caption)
+        )
     pictures.append(_spectrum(M))
     return section("What the metric looks at", side_by_side(*pictures))
 
@@ -214,7 +216,7 @@ def _map(fitted: Fitted) -> str:
     for name, shown in (("before", points), ("after", fitted.estimator.transform(points))):
 
         def draw(ax: Axes, shown: np.ndarray = shown, name: str = name) -> None:
-            plot_embedding(shown, labels[rows], None, ax, names)
+            plot_embedding(shown, labels[rows], None, ax=ax, target_names=names)
             _legend_below(ax)
             ax.set_title(f"{name.capitalize()}: {'Euclidean' if name == 'before' else 'learned'} metric")
 

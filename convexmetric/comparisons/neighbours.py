@@ -1,4 +1,4 @@
-"""Triplets whose near and far points combine freely: of a list, of labels, of a graph."""
+"""Triplets whose positives and negatives combine freely: of a list, of labels, of a graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOME = 1000
 def grouped_triplets(
     triplets: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[Relevance, np.ndarray, np.ndarray]:
-    """A list of triplets as queries with one near and some far points each; those of a query have the same weight.
+    """A list of triplets as queries with one positive and some negatives each; those of a query have the same weight.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def grouped_triplets(
     anchors : (Q,) int array
         The point that each query is.
     order : (T,) int array
-        The triplets in the order of queries, then far points.
+        The triplets in the order of queries, then negatives.
     """
     i, j, k = triplets.T
     own = np.ones(len(triplets)) if weights is None else weights

@@ -98,7 +98,7 @@ class Rankings:
         return self.relevance.n_relevant.astype(np.int64) * self.relevance.n_irrelevant
 
     def described(self) -> Described:
-        """Points, and the near and the far list of every query."""
+        """Points, and the lists of positives and negatives of every query."""
         arrays = described_points(self.X)
         if self.Q is not self.X:
             arrays |= described_points(self.Q, "queries")
@@ -210,9 +210,9 @@ class Rankings:
     def worst_pair(
         self, query: int, M: Array, other: Array | None, loss: Callable[[Array], Array]
     ) -> tuple[tuple[int, int, int], float, float]:
-        """Rows (query, near, far) whose loss of ``d_qj - d_qi`` exceeds most that at another metric, and both losses.
+        """Find rows (query, positive, negative) whose loss exceeds most that at another metric, and both losses.
 
-        All pairs are looked at, one near item at a time.
+        All pairs are looked at, one positive at a time.
         """
         positives, negatives, x, z = self.of(query, M)
         _, _, x_other, z_other = (positives, negatives, x, z) if other is None else self.of(query, other)

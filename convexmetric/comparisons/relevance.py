@@ -46,7 +46,7 @@ class Relevance:
         return self.relevant_start.size
 
     def described(self) -> Described:
-        """Near and far lists; for a complement the row that each query leaves out, n where there is none."""
+        """Near and lists of negatives; for a complement the row that each query leaves out, n where there is none."""
         positives = {"near": self.relevant, "near_start": self.relevant_start, "near_stop": self.relevant_stop}
         if self.complement:
             itself = np.full(len(self), self.n_corpus) if self.itself is None else self.itself
@@ -307,7 +307,7 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
 
 @compiled
 def lists_of(first, dense, lists, row):
-    """The near and the far list of a query of a block, each with where its values begin, for :func:`place`."""
+    """The near and the list of negatives of a query of a block, each with where its values begin, for :func:`place`."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     positives = relevant[relevant_start[row] : relevant_stop[row]]
     negatives = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]

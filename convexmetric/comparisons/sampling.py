@@ -21,6 +21,7 @@ MAX_DRAWS = 10**9
 def triplets_from_labels(
     y: ArrayLike,
     n_triplets: int,
+    *,
     random_state: int | np.random.Generator | None = None,
     also: Sequence[tuple[Any, Any, Sequence[Any]]] = (),
 ) -> NDArray[np.int64]:

@@ -46,6 +46,7 @@ LARGEST_INTEGER = 2**53
 def read_csv(
     path: str | os.PathLike[str],
     label: str | int,
+    *,
     drop: Sequence[str | int] = (),
     header: bool | None = None,
     drop_missing: bool = False,
@@ -121,6 +122,7 @@ def read_csv(
 def read_table(
     path: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
+    *,
     drop: Sequence[str | int] = (),
     header: bool | None = None,
     drop_missing: bool = False,

@@ -65,7 +65,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     tol: float
     max_iter: int | None
     max_seconds: float | None
-    verbose: bool | int
+    progress: bool | int
     #: Estimators that can be evaluated elsewhere have it as a parameter.
     backend: Any = None
     #: Rows of ``components_``: None, a number, or "rank". Not of estimators in which it means something else.
@@ -101,7 +101,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             solver=_seeded(self.solver, rng),
             max_iter=self.max_iter,
             max_seconds=self._clock.left(),
-            progress=bool(self.verbose),
+            progress=bool(self.progress),
             backend=self.backend,
         )
         self.certificate_ = self.solution_.certificate

@@ -47,7 +47,7 @@ class CrossModalMetric(CertifiedEstimator):
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all features of both, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
-    solver, tol, max_iter, max_seconds, verbose
+    solver, tol, max_iter, max_seconds, progress
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
         Of k-means, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
@@ -65,6 +65,7 @@ class CrossModalMetric(CertifiedEstimator):
     def __init__(
         self,
         n_features_x: int | None = None,
+        *,
         alpha: float = 1.0,
         beta: float = 0.001,
         n_clusters: int | str | None = 5,
@@ -74,7 +75,7 @@ class CrossModalMetric(CertifiedEstimator):
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_seconds: float | None = None,
-        verbose: bool | int = False,
+        progress: bool | int = False,
         random_state: Any = 0,
         n_components: int | str | None = None,
     ) -> None:
@@ -88,7 +89,7 @@ class CrossModalMetric(CertifiedEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
         self.n_components = n_components
 
@@ -143,10 +144,10 @@ class CrossModalMetric(CertifiedEstimator):
                 labels_y,
                 self.alpha,
                 self.beta,
-                self.n_clusters,
-                self.n_neighbors,
-                rng,
-                self.n_far_clusters,
+                n_clusters=self.n_clusters,
+                n_neighbors=self.n_neighbors,
+                random_state=rng,
+                n_far_clusters=self.n_far_clusters,
             ),
             rng,
         )
@@ -171,7 +172,7 @@ class CrossModalMetric(CertifiedEstimator):
         """``(m, n)`` learned distances of all rows of X to all rows of Y, not squared."""
         return np.sqrt(squared_distances(self.transform_x(X), self.transform_y(Y)))
 
-    def rank(self, X: ArrayLike, Y: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
+    def rank(self, X: ArrayLike, Y: ArrayLike, *, k: int | None = None) -> NDArray[np.int64]:
         """Rows of Y, nearest first, for every row of X: ``(m, n)``, or the first k of them.
 
         Of rows at the same distance the smaller number comes first.

@@ -67,7 +67,7 @@ class LargeMargin(NeighborEstimator):
         Certified relative gap at which to stop.
     max_iter, max_seconds : int, float, optional
         Limits of the solve; it warns if they leave a larger gap.
-    verbose : bool or int
+    progress : bool or int
         Show the bounds as they close.
     random_state : int, RandomState, Generator or None
         Of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
@@ -93,6 +93,7 @@ class LargeMargin(NeighborEstimator):
 
     def __init__(
         self,
+        *,
         n_neighbors: int = 3,
         push: float = 0.5,
         diagonal: bool = False,
@@ -100,7 +101,7 @@ class LargeMargin(NeighborEstimator):
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_seconds: float | None = None,
-        verbose: bool | int = False,
+        progress: bool | int = False,
         random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
@@ -116,7 +117,7 @@ class LargeMargin(NeighborEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.backend = backend
@@ -154,7 +155,15 @@ class LargeMargin(NeighborEstimator):
     ) -> tuple[LargeMarginProblem, None]:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         problem = LargeMarginProblem(
-            points, labels, self.n_neighbors, self.push, self.diagonal, weights, self.ridge, self.prior, self.reg
+            points,
+            labels,
+            n_neighbors=self.n_neighbors,
+            push=self.push,
+            diagonal=self.diagonal,
+            weights=weights,
+            ridge=self.ridge,
+            prior=self.prior,
+            reg=self.reg,
         )
         return problem, None
 

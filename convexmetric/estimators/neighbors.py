@@ -80,7 +80,7 @@ class NeighborMetric(NeighborEstimator):
         Limit for all of it, 70% of it for the choice.
     solver, max_iter
         As for :func:`~convexmetric.solve`, of the last solve.
-    verbose : bool
+    progress : bool
         Show progress on standard error.
     random_state : int, RandomState, Generator or None
         Of folds and samples; None draws anew.
@@ -116,6 +116,7 @@ class NeighborMetric(NeighborEstimator):
 
     def __init__(
         self,
+        *,
         n_neighbors: int = 3,
         scoring: str = "accuracy",
         scale: float | Sequence[float] = SCALES,
@@ -126,7 +127,7 @@ class NeighborMetric(NeighborEstimator):
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_seconds: float | None = None,
-        verbose: bool | int = False,
+        progress: bool | int = False,
         random_state: Any = 0,
         preprocessor: Any = None,
         n_components: int | str | None = None,
@@ -141,7 +142,7 @@ class NeighborMetric(NeighborEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.n_components = n_components
@@ -250,7 +251,7 @@ class NeighborMetric(NeighborEstimator):
         folds = _Folds(self, A, y, fold, candidates)
         try:
             with clock.until(FOLDS_SHARE):
-                folds.scored(bool(self.verbose), "held-out rows")
+                folds.scored(bool(self.progress), "held-out rows")
         except OutOfTime:
             needed = (clock.spent - begun) * folds.solves / max(folds.done, 1)
             about = "about" if folds.done else "more than"
@@ -347,8 +348,10 @@ def _base(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
     """The problem without a prior, with the lambda of strength 1."""
     n, d = points.shape
     r = min(MOST_FEATURES, n - 1)
-    projection = make_projection("pca", points, r, np.random.default_rng(0)) if r < d > MOST_FEATURES else None
-    problem = TripletProblem.from_labels(Checked(points), labels, k, k, projection=projection)
+    projection = (
+        make_projection("pca", points, r, random_state=np.random.default_rng(0)) if r < d > MOST_FEATURES else None
+    )
+    problem = TripletProblem.from_labels(Checked(points), labels, n_same=k, n_other=k, projection=projection)
     return problem.with_reg(0.01 * (problem.reg_max or 1.0))
 
 

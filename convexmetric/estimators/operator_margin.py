@@ -33,7 +33,7 @@ class OperatorMarginMetric(PairEstimator):
         lambda; the norm has the weight lambda / sqrt(m).
     margin : float or (float, float)
         gamma, or the margins of similar and of dissimilar pairs.
-    norm : str
+    penalty : str
         ``"frobenius"`` or ``"trace"``.
     kernel : str or callable, optional
         ``"linear"``, ``"rbf"``, ``"unit-rbf"``, or a function of two point matrices. ``components_`` then act on
@@ -43,7 +43,7 @@ class OperatorMarginMetric(PairEstimator):
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all dimensions, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
-    solver, tol, max_iter, max_seconds, verbose, preprocessor
+    solver, tol, max_iter, max_seconds, progress, preprocessor
         As for :class:`MLR`; the paper's own way is ``"stochastic-factors"``.
     random_state : int, RandomState, Generator or None
         Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
@@ -54,17 +54,18 @@ class OperatorMarginMetric(PairEstimator):
 
     def __init__(
         self,
+        *,
         n_pairs: int | None = None,
         balanced: bool = True,
         reg: float = 0.005,
         margin: Any = 1.0,
-        norm: str = "frobenius",
+        penalty: str = "frobenius",
         kernel: Any = None,
         solver: Any = "exact",
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_seconds: float | None = None,
-        verbose: bool | int = False,
+        progress: bool | int = False,
         random_state: Any = 0,
         preprocessor: Any = None,
         n_components: int | str | None = None,
@@ -74,13 +75,13 @@ class OperatorMarginMetric(PairEstimator):
         self.balanced = balanced
         self.reg = reg
         self.margin = margin
-        self.norm = norm
+        self.penalty = penalty
         self.kernel = kernel
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.n_components = n_components
@@ -112,7 +113,7 @@ class OperatorMarginMetric(PairEstimator):
     def _stated(
         self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
     ) -> tuple[PairMarginProblem, Embedding | None]:
-        options = {name: getattr(self, name) for name in ("reg", "margin", "norm", "kernel", "prior")}
+        options = {name: getattr(self, name) for name in ("reg", "margin", "penalty", "kernel", "prior")}
         if self._are_tuples(X):
             points, rows = self._tuples(X, 2, reset=True)
             weights = self._part_weights(sample_weight, len(rows), "pair")
@@ -126,7 +127,7 @@ class OperatorMarginMetric(PairEstimator):
             points = self._points(X, reset=True)
             labels = self._labels(points, y)
             problem = PairMarginProblem.from_labels(
-                points, labels, self._count(len(labels)), self.balanced, rng, **options
+                points, labels, n_pairs=self._count(len(labels)), balanced=self.balanced, random_state=rng, **options
             )
         return problem, problem.embedding
 

@@ -34,17 +34,17 @@ class RandomProjectionMetric(TripletEstimator):
         lambda, the weight of half the squared norm. ``"auto"`` is a hundredth of the lambda from which on all triplets
         violate their margin (:attr:`TripletProblem.reg_max`).
     margin : float
-        By how much farther the far point must be.
+        By how much farther the negative must be.
     intra, inter : float
-        Weights of the mean distance of near pairs, and of (minus) that of far pairs.
+        Weights of the mean distance of pairs with positives, and of (minus) that of pairs with negatives.
     diagonal : bool
         Learn weights of the (projected) features.
-    regularizer : str
+    penalty : str
         ``"squared-frobenius"``, or ``"trace"``.
     prior : "identity" or array, optional
         A metric of the (projected) features known before, to which the squared norm is the distance; ``reg`` must then
         be a number.
-    solver, tol, max_iter, max_seconds, verbose, preprocessor, backend
+    solver, tol, max_iter, max_seconds, progress, preprocessor, backend
         As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
     random_state : int, RandomState, Generator or None
         Of the projection, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
@@ -62,6 +62,7 @@ class RandomProjectionMetric(TripletEstimator):
 
     def __init__(
         self,
+        *,
         projection: str | None = "gaussian",
         n_components: int = 300,
         n_same: int | None = 10,
@@ -71,12 +72,12 @@ class RandomProjectionMetric(TripletEstimator):
         intra: float = 0.0,
         inter: float = 0.0,
         diagonal: bool = False,
-        regularizer: str = "squared-frobenius",
+        penalty: str = "squared-frobenius",
         solver: Any = "exact",
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_seconds: float | None = None,
-        verbose: bool | int = False,
+        progress: bool | int = False,
         random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
@@ -91,12 +92,12 @@ class RandomProjectionMetric(TripletEstimator):
         self.intra = intra
         self.inter = inter
         self.diagonal = diagonal
-        self.regularizer = regularizer
+        self.penalty = penalty
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.backend = backend
@@ -136,7 +137,7 @@ class RandomProjectionMetric(TripletEstimator):
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         points, options = self._projected(points, rng)
         options["weights"] = weights
-        problem = TripletProblem.from_labels(points, labels, self.n_same, self.n_other, **options)
+        problem = TripletProblem.from_labels(points, labels, n_same=self.n_same, n_other=self.n_other, **options)
         return self._weighed(problem), None
 
     def fit_graph(self, X: Any, adjacency: Any, sample_weight: Any = None) -> Self:
@@ -165,7 +166,7 @@ class RandomProjectionMetric(TripletEstimator):
 
         With the trace, for which that is not known, 10 to 0.001.
         """
-        if not isinstance(problem, TripletProblem) or self.regularizer == "trace":
+        if not isinstance(problem, TripletProblem) or self.penalty == "trace":
             return (10.0, 1.0, 0.1, 0.01, 0.001)
         return tuple(share * (problem.reg_max or 1.0) for share in (0.5, 0.1, 0.01, 1e-3, 1e-4))
 
@@ -179,17 +180,17 @@ class RandomProjectionMetric(TripletEstimator):
         n, d = points.shape
         count = self.n_components
         check_count(count, "n_components")
-        if isinstance(self.reg, str) and self.reg == "auto" and self.regularizer == "trace":
-            raise InputError("reg='auto' is made for the squared norm; with regularizer='trace' give a number")
+        if isinstance(self.reg, str) and self.reg == "auto" and self.penalty == "trace":
+            raise InputError("reg='auto' is made for the squared norm; with penalty='trace' give a number")
         if isinstance(self.reg, str) and self.reg == "auto" and self.prior is not None:
             raise InputError("reg='auto' is made for no prior: give reg a number, or leave prior out")
         self.projection_ = None
         if self.projection is not None and count < d:
             r = min(count, n - 1) if self.projection == "pca" else count
-            self.projection_ = make_projection(self.projection, points, r, rng)
+            self.projection_ = make_projection(self.projection, points, r, random_state=rng)
         elif not self.diagonal:
             points = dense(points)
-        names = ("margin", "intra", "inter", "diagonal", "regularizer", "prior")
+        names = ("margin", "intra", "inter", "diagonal", "penalty", "prior")
         options = {name: getattr(self, name) for name in names}
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 

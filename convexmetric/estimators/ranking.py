@@ -33,7 +33,7 @@ class MLR(MetricEstimator):
         Places that count, for precision, ndcg and knn; 10 by default.
     C : float
         Weight of the mean loss against the regularizer; :class:`WeightSearch` chooses it by held-out rows.
-    regularizer : str
+    penalty : str
         ``"trace"``, the paper's, or ``"squared-frobenius"``.
     diagonal : bool
         Learn weights of features.
@@ -43,7 +43,7 @@ class MLR(MetricEstimator):
         Certified relative gap at which to stop.
     max_iter, max_seconds : int, float, optional
         Limits of the solve; it warns if they leave a larger gap.
-    verbose : bool or int
+    progress : bool or int
         Show the bounds as they close.
     random_state : int, RandomState, Generator or None
         Of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
@@ -62,7 +62,7 @@ class MLR(MetricEstimator):
         What evaluates the risk in ``fit``, as for :func:`~convexmetric.solve`. Pickled, a client becomes the address of
         its scheduler, and an executor is left out.
     prior : "identity" or array, optional
-        A metric known before, to which the squared norm is the distance; with ``regularizer="squared-frobenius"``.
+        A metric known before, to which the squared norm is the distance; with ``penalty="squared-frobenius"``.
 
     Examples
     --------
@@ -78,16 +78,17 @@ class MLR(MetricEstimator):
 
     def __init__(
         self,
+        *,
         measure: str = "map",
         k: int | None = None,
         C: float = 100.0,
-        regularizer: str = "trace",
+        penalty: str = "trace",
         diagonal: bool = False,
         solver: Any = "exact",
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_seconds: float | None = None,
-        verbose: bool | int = False,
+        progress: bool | int = False,
         random_state: Any = 0,
         preprocessor: Any = None,
         kernel: Any = None,
@@ -99,13 +100,13 @@ class MLR(MetricEstimator):
         self.measure = measure
         self.k = k
         self.C = C
-        self.regularizer = regularizer
+        self.penalty = penalty
         self.diagonal = diagonal
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.kernel = kernel
@@ -149,6 +150,7 @@ class MLR(MetricEstimator):
         X: Any,
         relevant: Any,
         irrelevant: Any = None,
+        *,
         queries: ArrayLike | None = None,
         sample_weight: Any = None,
     ) -> Self:
@@ -176,7 +178,9 @@ class MLR(MetricEstimator):
         points = self._points(X, reset=True)
         asked = None if queries is None else self._points(queries)
         weights = self._part_weights(sample_weight, (points if asked is None else asked).shape[0], "query")
-        problem = RankingProblem(points, relevant, irrelevant, asked, **self._options(), query_weights=weights)
+        problem = RankingProblem(
+            points, relevant, irrelevant=irrelevant, queries=asked, **self._options(), query_weights=weights
+        )
         self._learn(problem, rng, problem.embedding)
         return self._finished()
 
@@ -252,5 +256,5 @@ class MLR(MetricEstimator):
         return tags
 
     def _options(self) -> dict[str, Any]:
-        names = ("measure", "C", "k", "regularizer", "diagonal", "kernel", "short", "prior")
+        names = ("measure", "C", "k", "penalty", "diagonal", "kernel", "short", "prior")
         return {name: getattr(self, name) for name in names}

@@ -35,7 +35,7 @@ class RelativeComparisonMetric(TripletEstimator):
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all weights, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
-    solver, tol, max_iter, max_seconds, verbose, preprocessor, backend
+    solver, tol, max_iter, max_seconds, progress, preprocessor, backend
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
         Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
@@ -45,6 +45,7 @@ class RelativeComparisonMetric(TripletEstimator):
 
     def __init__(
         self,
+        *,
         n_triplets: int | None = None,
         C: float = 1.0,
         A: Any = None,
@@ -53,7 +54,7 @@ class RelativeComparisonMetric(TripletEstimator):
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_seconds: float | None = None,
-        verbose: bool | int = False,
+        progress: bool | int = False,
         random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
@@ -67,7 +68,7 @@ class RelativeComparisonMetric(TripletEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.backend = backend
@@ -107,10 +108,10 @@ class RelativeComparisonMetric(TripletEstimator):
             points = self._points(X, reset=True)
             labels = self._labels(points, y)
             count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS) if self.n_triplets is None else self.n_triplets
-            rows = triplets_from_labels(labels, count, rng)
+            rows = triplets_from_labels(labels, count, random_state=rng)
             weights = self._part_weights(sample_weight, len(labels), "point")
             weights = None if weights is None else weights[rows[:, 0]]
-        problem = RelativeComparisonProblem(points, rows, self.C, self.A, self.kernel, weights)
+        problem = RelativeComparisonProblem(points, rows, C=self.C, A=self.A, kernel=self.kernel, weights=weights)
         return problem, None if self.kernel is None else KernelValues(self.kernel, points)
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:

@@ -78,6 +78,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     def __init__(
         self,
         estimator: Any,
+        *,
         values: Sequence[float] | None = None,
         cv: int = 3,
         n_neighbors: int = 3,

@@ -243,7 +243,7 @@ class RocCurve:
     area: float
 
 
-def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, n_points: int = 1000) -> RocCurve:
+def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, *, n_points: int = 1000) -> RocCurve:
     """Points of the ROC curve, and the exact area under all of it.
 
     All pairs of different points take part. Of the rarer kind of pairs all squared distances are held and sorted (8
@@ -326,6 +326,7 @@ def single_prototype_error(
     T: Embedding | None,
     X: Any,
     y: ArrayLike,
+    *,
     n_draws: int | None = 100,
     random_state: int | np.random.Generator | None = None,
 ) -> float:

@@ -65,6 +65,7 @@ def retrieval_scores(
     X: Any,
     relevant: Any,
     irrelevant: Any = None,
+    *,
     queries: Any = None,
     k: int | Iterable[int] = 10,
 ) -> RetrievalScores:
@@ -148,7 +149,7 @@ def query_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> Arr
 
 
 def knn_error(
-    M: ArrayLike, X: Any, y: ArrayLike, queries: Any, labels: ArrayLike, k: int | Iterable[int] = 3
+    M: ArrayLike, X: Any, y: ArrayLike, queries: Any, labels: ArrayLike, *, k: int | Iterable[int] = 3
 ) -> float | dict[int, float]:
     """Share of queries whose class the majority of their k nearest points gets wrong.
 
@@ -181,13 +182,13 @@ def knn_error(
     >>> round(error, 3)
     0.027
     """
-    right = knn_right(M, X, y, queries, labels, k)
+    right = knn_right(M, X, y, queries, labels, k=k)
     errors = {at: float(np.mean(~rows)) for at, rows in right.items()}
     return errors[next(iter(errors))] if isinstance(k, Integral) else errors
 
 
 def knn_right(
-    M: ArrayLike, X: Any, y: ArrayLike, queries: Any, labels: ArrayLike, k: int | Iterable[int] = 3
+    M: ArrayLike, X: Any, y: ArrayLike, queries: Any, labels: ArrayLike, *, k: int | Iterable[int] = 3
 ) -> dict[int, np.ndarray]:
     """Whether the majority of the k nearest points gets the class of each query right, by k; see :func:`knn_error`."""
     corpus, points = as_points(X), as_points(queries, "queries")

@@ -55,7 +55,7 @@ class RetrievalCurve:
         return f"MAP {self.mean_average_precision:.4f}   ({self.queries} queries)"
 
 
-def retrieval_curve(distances: ArrayLike, relevant: Any, levels: Sequence[float] = LEVELS) -> RetrievalCurve:
+def retrieval_curve(distances: ArrayLike, relevant: Any, *, levels: Sequence[float] = LEVELS) -> RetrievalCurve:
     """Mean average precision and the precision-recall curve of rankings by distance.
 
     Parameters

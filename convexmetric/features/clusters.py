@@ -59,6 +59,7 @@ def representatives(
     labels_x: sp.csr_array,
     labels_y: sp.csr_array,
     n_clusters: int | str,
+    *,
     n_far_clusters: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Representatives:

@@ -103,7 +103,7 @@ class Projection:
         return cls(as_points(L, "L", sparse=True), str(arrays["kind"]))
 
 
-def make_projection(kind: str, X: Any, r: int, random_state: int | np.random.Generator | None = None) -> Projection:
+def make_projection(kind: str, X: Any, r: int, *, random_state: int | np.random.Generator | None = None) -> Projection:
     """A projection of the points of ``X`` to ``r`` features.
 
     Parameters

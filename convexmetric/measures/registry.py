@@ -69,7 +69,7 @@ def register(compiled: Callable[..., None] | None = None) -> Callable[[Kind], Ki
     return listed
 
 
-def measure_named(name: str, k: int | None = None, short: str = "cut") -> Measure:
+def measure_named(name: str, k: int | None = None, *, short: str = "cut") -> Measure:
     """A measure by its name, or by that of tables; ``k=None`` means 10 where it has one, ``short`` matters there only.
 
     Raises

@@ -169,6 +169,7 @@ class CrossModalProblem(MetricProblem):
         labels_y: Any,
         alpha: float,
         beta: float,
+        *,
         n_clusters: int | str | None = 5,
         n_neighbors: int = 50,
         random_state: int | np.random.Generator | None = None,
@@ -192,7 +193,14 @@ class CrossModalProblem(MetricProblem):
         if n_clusters is None:
             chosen = all_items(self.Y, self.labels_x, self.labels_y)
         else:
-            chosen = representatives(self.Y, self.labels_x, self.labels_y, n_clusters, n_far_clusters, random_state)
+            chosen = representatives(
+                self.Y,
+                self.labels_x,
+                self.labels_y,
+                n_clusters,
+                n_far_clusters=n_far_clusters,
+                random_state=random_state,
+            )
         self._options: dict[str, Any] = {
             "n_clusters": n_clusters,
             "n_neighbors": n_neighbors,
@@ -279,7 +287,7 @@ class CrossModalProblem(MetricProblem):
         dx = self.X.shape[1]
         return factor[:, :dx].T.copy(), factor[:, dx:].T.copy()
 
-    def factors(self, solved: Solution | Certificate, c: int | None = None, tol: float = 1e-5) -> Factors:
+    def factors(self, solved: Solution | Certificate, c: int | None = None, *, tol: float = 1e-5) -> Factors:
         """The best U and V of ``c`` columns near a solved W: its eigenvectors of the largest eigenvalues.
 
         With c at least the rank of W they are W itself; for smaller c they are the nearest ones in the Frobenius norm,
@@ -306,9 +314,9 @@ class CrossModalProblem(MetricProblem):
         # W = 0 has one column of zeros.
         columns = max(1, len(factor)) if c is None else c
         factor = np.vstack([factor[:columns], np.zeros((max(0, columns - len(factor)), self.cone.d))])
-        return self.judged(*self.split(factor), certificate.lower_bound, tol)
+        return self.judged(*self.split(factor), certificate.lower_bound, tol=tol)
 
-    def judged(self, U: ArrayLike, V: ArrayLike, lower_bound: float, tol: float = 1e-5) -> Factors:
+    def judged(self, U: ArrayLike, V: ArrayLike, lower_bound: float, *, tol: float = 1e-5) -> Factors:
         """Anybody's U and V beside a certified lower bound.
 
         Raises

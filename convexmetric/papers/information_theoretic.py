@@ -89,6 +89,7 @@ class InformationTheoreticProblem(MetricProblem):
         X: ArrayLike,
         pairs: ArrayLike,
         r: ArrayLike,
+        *,
         u: float = 1.0,
         l: float = 2.0,  # noqa: E741 - the paper's letter
         gamma: float = 1.0,
@@ -120,6 +121,7 @@ class InformationTheoreticProblem(MetricProblem):
         X: ArrayLike,
         y: ArrayLike,
         count: int,
+        *,
         gamma: float = 1.0,
         prior: ArrayLike | str = "identity",
         diagonal: bool = False,
@@ -135,14 +137,15 @@ class InformationTheoreticProblem(MetricProblem):
             If an argument is malformed.
         """
         points = as_points(X, sparse=diagonal)
-        pairs, r = balanced_pairs(y, count, random_state)
+        pairs, r = balanced_pairs(y, count, random_state=random_state)
         d = NonnegativeDiagonal(points.shape[1]).quadratic_forms(
             points[pairs[:, 0]] - points[pairs[:, 1]], np.ones(points.shape[1])
         )
         kept = (d > 0.0) | (r == 1)
         u, l = np.percentile(d[kept], (NEAR, FAR))  # noqa: E741
         checked: Any = Checked(points)
-        return cls(checked, pairs[kept], r[kept], float(u), float(l), gamma, prior, diagonal)
+        options: dict[str, Any] = {"gamma": gamma, "prior": prior, "diagonal": diagonal}
+        return cls(checked, pairs[kept], r[kept], u=float(u), l=float(l), **options)
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a constraint for every pair.

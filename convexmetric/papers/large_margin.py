@@ -115,7 +115,7 @@ class LargeMarginProblem(MetricProblem):
     >>> solution = cm.solve(problem)
     >>> print(f"{solution.upper_bound:.3f}, gap at most 1e-6: {solution.gap <= 1e-6}")
     225.487, gap at most 1e-6: True
-    >>> verdict = cm.audit(problem, np.eye(4), solution)
+    >>> verdict = cm.audit(problem, np.eye(4), reference=solution)
     >>> print(f"the Euclidean metric costs {verdict.objective:.3f}")
     the Euclidean metric costs 606.205
     """
@@ -127,6 +127,7 @@ class LargeMarginProblem(MetricProblem):
         self,
         X: ArrayLike,
         y: ArrayLike,
+        *,
         n_neighbors: int = 3,
         push: float = 0.5,
         diagonal: bool = False,

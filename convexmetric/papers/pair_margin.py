@@ -104,12 +104,12 @@ class _PairProblem(SpannedProblem):
         self.m, self.pair_weights = int(total) if total.is_integer() else total, own[kept]
         return pairs[kept], values[kept], own[kept] / total
 
-    def _finish(self, risk: Risk, n_points: int, m: float, reg: float, norm: str) -> None:
-        if not isinstance(norm, str) or norm not in NORMS:
-            raise InputError(not_one_of("norm", NORMS, norm))
-        if self.prior is not None and norm != "frobenius":
-            raise InputError(f"prior is for norm='frobenius': leave prior out, or norm, which is {norm!r}")
-        self.reg, self.norm = checked_weight(reg, "reg"), norm
+    def _finish(self, risk: Risk, n_points: int, m: float, reg: float, penalty: str) -> None:
+        if not isinstance(penalty, str) or penalty not in NORMS:
+            raise InputError(not_one_of("penalty", NORMS, penalty))
+        if self.prior is not None and penalty != "frobenius":
+            raise InputError(f"prior is for penalty='frobenius': leave prior out, or penalty, which is {penalty!r}")
+        self.reg, self.norm = checked_weight(reg, "reg"), penalty
         self.n_points, self.m = n_points, m
         super().__init__(risk, self._regularizer(risk.cone))
         self.prior = self.regularizer.prior
@@ -177,7 +177,7 @@ class PairMarginProblem(_PairProblem):
         lambda; the norm has the weight ``lambda / sqrt(m)``.
     margin : float or (float, float)
         gamma, or the margins of similar and of dissimilar pairs.
-    norm : str
+    penalty : str
         ``"frobenius"`` (Hilbert-Schmidt, not squared) or ``"trace"``.
     kernel : str, callable or (n, n) array, optional
         ``"linear"``, ``"rbf"``, ``"unit-rbf"`` (that of section 6.1), a function of two point matrices, or the kernel
@@ -212,9 +212,10 @@ class PairMarginProblem(_PairProblem):
         X: Any,
         pairs: ArrayLike,
         y: ArrayLike,
+        *,
         reg: float = 0.005,
         margin: float | Sequence[float] = 1.0,
-        norm: str = "frobenius",
+        penalty: str = "frobenius",
         kernel: Kernel | ArrayLike | None = None,
         weights: ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
@@ -231,19 +232,20 @@ class PairMarginProblem(_PairProblem):
         distances = PairDistances(Checked(features), listed, -r, PSDCone(features.shape[1]))
         costs = 1.0 / (gamma * r.size) if self.pair_weights is None else shares / gamma
         loss = BoxLoss.hinge(costs, gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
-        self._finish(SeparableRisk(distances, loss), len(features), self.m, reg, norm)
+        self._finish(SeparableRisk(distances, loss), len(features), self.m, reg, penalty)
 
     @classmethod
     def from_labels(
         cls,
         X: Any,
         y: ArrayLike,
+        *,
         n_pairs: int | None = None,
         balanced: bool = True,
         random_state: int | np.random.Generator | None = None,
         reg: float = 0.005,
         margin: float | Sequence[float] = 1.0,
-        norm: str = "frobenius",
+        penalty: str = "frobenius",
         kernel: Kernel | ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
     ) -> PairMarginProblem:
@@ -272,8 +274,10 @@ class PairMarginProblem(_PairProblem):
         codes = label_codes(y, points.shape[0])
         check_flag(balanced, "balanced")
         if n_pairs is not None:
-            pairs, r = balanced_pairs(y, n_pairs, random_state, balanced=bool(balanced))
-            problem = cls(Checked(points), pairs, r, reg, margin, norm, kernel, prior=prior)
+            pairs, r = balanced_pairs(y, n_pairs, random_state=random_state, balanced=bool(balanced))
+            problem = cls(
+                Checked(points), pairs, r, reg=reg, margin=margin, penalty=penalty, kernel=kernel, prior=prior
+            )
             problem.drawn_of = codes.size * (codes.size - 1) // 2
             return problem
         problem = cls.__new__(cls)
@@ -289,7 +293,7 @@ class PairMarginProblem(_PairProblem):
             for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
         )
         risk = LabelledPairRisk(Checked(features), codes, same, other, PSDCone(features.shape[1]))
-        problem._finish(risk, codes.size, codes.size, reg, norm)
+        problem._finish(risk, codes.size, codes.size, reg, penalty)
         return problem
 
     def to_cvxpy(self) -> Program:
@@ -407,11 +411,12 @@ class SimilarityRegressionProblem(_PairProblem):
         X: Any,
         pairs: ArrayLike,
         y: ArrayLike,
+        *,
         reg: float = 0.005,
         loss: str = "squared",
         y0: float = 0.1,
         as_printed: bool = False,
-        norm: str = "frobenius",
+        penalty: str = "frobenius",
         kernel: Kernel | ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
@@ -431,7 +436,7 @@ class SimilarityRegressionProblem(_PairProblem):
         made = BoxLoss.absolute_error if loss == "absolute" else BoxLoss.squared_error
         features, self.span = self._spanned(points, kernel, self.pairs)
         distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
-        self._finish(SeparableRisk(distances, made(costs, targets)), len(features), self.m, reg, norm)
+        self._finish(SeparableRisk(distances, made(costs, targets)), len(features), self.m, reg, penalty)
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a loss for every pair.

@@ -83,7 +83,7 @@ class RankingProblem(SpannedProblem):
         Weight of the mean loss against the regularizer; positive.
     k : int, optional
         Places that count, for precision, ndcg and knn; 10 by default.
-    regularizer : str
+    penalty : str
         ``"trace"``, the paper's, or ``"squared-frobenius"``, ``1/2 ||W||_F^2``.
     diagonal : bool
         Learn nonnegative weights of the features instead of a full matrix.
@@ -100,7 +100,7 @@ class RankingProblem(SpannedProblem):
         if it were there twice. Those of weight 0 are left out, and the others numbered anew.
     prior : "identity" or array, optional
         W_0 of ``1/2 ||W - W_0||_F^2``, a ``(d, d)`` metric or the weights of a diagonal one; on coordinates of the span
-        under a kernel. With ``regularizer="trace"`` the sum of the sizes of the eigenvalues of W - W_0 takes the place
+        under a kernel. With ``penalty="trace"`` the sum of the sizes of the eigenvalues of W - W_0 takes the place
         of the trace: for small problems, as conic solvers help to bound it.
 
     Raises
@@ -139,12 +139,13 @@ class RankingProblem(SpannedProblem):
         self,
         X: ArrayLike,
         relevant: Any,
+        *,
         irrelevant: Any = None,
         queries: ArrayLike | None = None,
         measure: str = "auc",
         C: float = 1.0,
         k: int | None = None,
-        regularizer: str = "trace",
+        penalty: str = "trace",
         diagonal: bool = False,
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
@@ -167,8 +168,8 @@ class RankingProblem(SpannedProblem):
             relevance = Relevance.from_lists(
                 relevant, irrelevant, points.shape[0], corpus.shape[0], exclude_self=queries is None
             )
-        if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
-            raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
+        if not isinstance(penalty, str) or penalty not in REGULARIZERS:
+            raise InputError(not_one_of("penalty", REGULARIZERS, penalty))
         if not isinstance(diagonal, bool):
             raise InputError(f"diagonal must be True or False, got {diagonal!r}")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
@@ -177,8 +178,8 @@ class RankingProblem(SpannedProblem):
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
             rankings, weights = rankings.subset(kept), weights[kept]
-        measured = measure_named(measure, k, short)
-        omega: Regularizer = REGULARIZERS[regularizer](1.0)
+        measured = measure_named(measure, k, short=short)
+        omega: Regularizer = REGULARIZERS[penalty](1.0)
         if prior is not None:
             omega = towards(omega, prior, cone)
         self._state(rankings, measured, checked_weight(C, "C"), omega, weights)
@@ -221,10 +222,11 @@ class RankingProblem(SpannedProblem):
         cls,
         X: ArrayLike,
         y: ArrayLike,
+        *,
         measure: str = "auc",
         C: float = 1.0,
         k: int | None = None,
-        regularizer: str = "trace",
+        penalty: str = "trace",
         diagonal: bool = False,
         short: str = "cut",
         kernel: Kernel | ArrayLike | None = None,
@@ -245,7 +247,17 @@ class RankingProblem(SpannedProblem):
         relevance = Relevance.from_labels(labels)
         checked: Any = Checked(corpus)
         return cls(
-            checked, relevance, None, None, measure, C, k, regularizer, diagonal, short, kernel, query_weights, prior
+            checked,
+            relevance,
+            measure=measure,
+            C=C,
+            k=k,
+            penalty=penalty,
+            diagonal=diagonal,
+            short=short,
+            kernel=kernel,
+            query_weights=query_weights,
+            prior=prior,
         )
 
     @classmethod
@@ -285,7 +297,7 @@ class RankingProblem(SpannedProblem):
         mined : int
             How many unjudged documents of every query are irrelevant with ``"mined"``.
         **settings
-            As for :class:`RankingProblem`: measure, C, k, regularizer and so on.
+            As for :class:`RankingProblem`: measure, C, k, penalty and so on.
 
         Raises
         ------
@@ -316,7 +328,7 @@ class RankingProblem(SpannedProblem):
         if settings.get("query_weights") is not None:
             settings["query_weights"] = _weights_by_row(settings["query_weights"], asked.shape[0])[judged.rows]
         rows: Any = Checked(points), Checked(asked[judged.rows])
-        problem = cls(rows[0], judged.relevance, None, rows[1], **settings)
+        problem = cls(rows[0], judged.relevance, queries=rows[1], **settings)
         problem.judged = judged.words
         return problem
 
@@ -339,7 +351,7 @@ class RankingProblem(SpannedProblem):
         --------
         >>> import convexmetric as cm
         >>> X = [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0]]
-        >>> problem = cm.RankingProblem(X, [[1]], [[2]], queries=[[0.0, 0.1]], measure="map", C=10.0)
+        >>> problem = cm.RankingProblem(X, [[1]], irrelevant=[[2]], queries=[[0.0, 0.1]], measure="map", C=10.0)
         >>> print(problem.to_cvxpy())
         minimize   Trace(W)
                    + (C / 1.0) * Sum(xi)

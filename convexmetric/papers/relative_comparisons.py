@@ -100,6 +100,7 @@ class RelativeComparisonProblem(MetricProblem):
         self,
         X: Any,
         triplets: ArrayLike,
+        *,
         C: float = 1.0,
         A: ArrayLike | None = None,
         kernel: str | Callable[[Any, Any], ArrayLike] | ArrayLike | None = None,

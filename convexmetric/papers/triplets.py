@@ -88,7 +88,7 @@ class TripletProblem(MetricProblem):
     projection : Projection, optional
         Learn the metric on ``v = L x`` (see :func:`~convexmetric.features.make_projection`). Sparse points need this or
         ``diagonal``.
-    regularizer : str
+    penalty : str
         ``"squared-frobenius"``, or ``"trace"`` for lambda/2 tr R.
     weights : (T,) array, optional
         Weights of the triplets in the mean over S, of which only the ratios matter; those of weight 0 are left out.
@@ -120,6 +120,7 @@ class TripletProblem(MetricProblem):
         self,
         X: Any,
         triplets: ArrayLike,
+        *,
         reg: float = 1.0,
         margin: float = 1.0,
         intra: float = 0.0,
@@ -128,7 +129,7 @@ class TripletProblem(MetricProblem):
         dissimilar: ArrayLike | None = None,
         diagonal: bool = False,
         projection: Projection | None = None,
-        regularizer: str = "squared-frobenius",
+        penalty: str = "squared-frobenius",
         weights: ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
     ) -> None:
@@ -159,14 +160,14 @@ class TripletProblem(MetricProblem):
             inter,
             diagonal,
             projection,
-            regularizer,
+            penalty,
             weights=own,
             prior=prior,
         )
 
     @classmethod
     def from_labels(
-        cls, X: Any, y: ArrayLike, n_same: int | None = 10, n_other: int | None = 10, **options: Any
+        cls, X: Any, y: ArrayLike, *, n_same: int | None = 10, n_other: int | None = 10, **options: Any
     ) -> TripletProblem:
         """Every point, its nearest points of the same label, its nearest points of other labels, freely combined.
 
@@ -182,7 +183,7 @@ class TripletProblem(MetricProblem):
             Number of neighbours of each kind, by Euclidean distance in X; None for all.
         **options
             ``reg``, ``margin``, ``intra``, ``inter``, ``similar``, ``dissimilar``, ``diagonal``, ``projection``,
-            ``regularizer``, ``prior`` as for the class; ``weights``, (n,), of the points: those of the triplets of
+            ``penalty``, ``prior`` as for the class; ``weights``, (n,), of the points: those of the triplets of
             which each is the i.
 
         Raises
@@ -233,7 +234,7 @@ class TripletProblem(MetricProblem):
         options: dict[str, Any],
     ) -> TripletProblem:
         known: dict[str, Any] = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False}
-        known |= {"projection": None, "regularizer": "squared-frobenius", "similar": None, "dissimilar": None}
+        known |= {"projection": None, "penalty": "squared-frobenius", "similar": None, "dissimilar": None}
         known |= {"weights": None, "prior": None}
         for name in options:
             if name not in known:
@@ -271,12 +272,12 @@ class TripletProblem(MetricProblem):
         inter: float,
         diagonal: bool,
         projection: Projection | None,
-        regularizer: str,
+        penalty: str,
         weights: Array | None,
         prior: ArrayLike | str | None,
     ) -> None:
-        if not isinstance(regularizer, str) or regularizer not in REGULARIZERS:
-            raise InputError(not_one_of("regularizer", REGULARIZERS, regularizer))
+        if not isinstance(penalty, str) or penalty not in REGULARIZERS:
+            raise InputError(not_one_of("penalty", REGULARIZERS, penalty))
         check_flag(diagonal, "diagonal")
         if projection is not None and not isinstance(projection, Projection):
             raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
@@ -290,7 +291,7 @@ class TripletProblem(MetricProblem):
                 "weigh have none: leave weights out, or intra and inter at 0"
             )
         self.similar, self.dissimilar = S1, S2
-        self.projection, self.regularizer_name = projection, regularizer
+        self.projection, self.regularizer_name = projection, penalty
         V = points if projection is None else as_points(projection.transform(Checked(points)))
         cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
         rankings = Rankings(Checked(V), Checked(V), relevance, cone, anchors)
@@ -302,7 +303,7 @@ class TripletProblem(MetricProblem):
         if weights is not None and self.weighted:
             own = weights / float(weights @ rankings.pairs)
         risk = PairwiseRisk(rankings, own, self.margin)
-        omega = REGULARIZERS[regularizer](self.reg)
+        omega = REGULARIZERS[penalty](self.reg)
         if prior is not None:
             omega = towards(omega, prior, cone)
         super().__init__(risk, omega, self._linear_term(rankings.X, cone))
@@ -558,7 +559,7 @@ class Variant:
         projection = None
         if self.projection is not None:
             most = min(points.shape[0] - 1, points.shape[1]) if self.projection == "pca" else points.shape[1]
-            projection = make_projection(self.projection, Checked(points), min(r, most), random_state)
+            projection = make_projection(self.projection, Checked(points), min(r, most), random_state=random_state)
         return make(
             Checked(points),
             *arguments,
@@ -567,7 +568,7 @@ class Variant:
             inter=float(self.inter),
             diagonal=self.diagonal,
             projection=projection,
-            regularizer="trace" if self.low_rank else "squared-frobenius",
+            penalty="trace" if self.low_rank else "squared-frobenius",
             **options,
         )
 
@@ -589,7 +590,7 @@ VARIANTS: dict[str, Variant] = {
 
 
 def _pairs_of(relevance: Relevance, *, positives: bool) -> ListedPairs:
-    """Queries with their near or far points."""
+    """Queries with their positives or negatives."""
     rows, start, stop = (
         (relevance.relevant, relevance.relevant_start, relevance.relevant_stop)
         if positives

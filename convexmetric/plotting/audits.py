@@ -36,7 +36,7 @@ SCALE_REACH, SCALE_POINTS = 8.0, 61
 DRAWN_ABOVE = 1e-12
 
 
-def plot_audit(problem: MetricProblem, audit: Audit, reference: Solution | None = None) -> Figure:
+def plot_audit(problem: MetricProblem, audit: Audit, *, reference: Solution | None = None) -> Figure:
     """One audit in a picture: its scale, its spectrum beside that of the reference, and what costs most.
 
     Parameters
@@ -49,14 +49,14 @@ def plot_audit(problem: MetricProblem, audit: Audit, reference: Solution | None 
     """
     figure = Figure(figsize=(14.0, 4.8), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
     grid = figure.add_gridspec(1, 3)
-    plot_scale(problem, audit, figure.add_subplot(grid[0]))
+    plot_scale(problem, audit, ax=figure.add_subplot(grid[0]))
     _audited_spectrum(audit, reference, figure.add_subplot(grid[1]))
     plot_worst(audit, figure.add_subplot(grid[2]))
     figure.supxlabel(text_of(audit.verdict), fontsize="medium")
     return figure
 
 
-def plot_scale(problem: MetricProblem, audit: Audit, ax: Axes | None = None) -> Axes:
+def plot_scale(problem: MetricProblem, audit: Audit, *, ax: Axes | None = None) -> Axes:
     """The objective of all multiples of an audited metric, the one as given, the best one, and the certified bound.
 
     Parameters

@@ -26,6 +26,7 @@ def plot_embedding(
     X: Any,
     y: ArrayLike | None,
     M: ArrayLike | None,
+    *,
     ax: Axes | None = None,
     target_names: Sequence[str] | None = None,
 ) -> Axes:
@@ -81,6 +82,7 @@ def plot_embedding(
 def plot_mds(
     distances: ArrayLike,
     y: ArrayLike | None = None,
+    *,
     ax: Axes | None = None,
     target_names: Sequence[str] | None = None,
 ) -> Axes:

@@ -28,7 +28,7 @@ from convexmetric.plotting.axes import (
 from convexmetric.selection import HeldOutQueries, Validation
 
 
-def plot_validation(validation: Validation, score: str | None = None, ax: Axes | None = None) -> Axes:
+def plot_validation(validation: Validation, score: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Mean score of what was held out against a weight, plus and minus one standard deviation, with the one chosen.
 
     Parameters
@@ -125,7 +125,7 @@ def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve],
 
 
 def plot_violated_ranking(
-    problem: RankingProblem, M: ArrayLike, query: int = 0, ax: Axes | None = None, places: int = 20
+    problem: RankingProblem, M: ArrayLike, *, query: int = 0, ax: Axes | None = None, places: int = 20
 ) -> Axes:
     """One query's ranking by distance, and beside it the most violated one, which the query's slack pays for.
 

@@ -103,6 +103,7 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
 def plot_solution(
     solution: Solution,
     X: Any = None,
+    *,
     y: ArrayLike | None = None,
     target_names: Sequence[str] | None = None,
 ) -> Figure:
@@ -125,8 +126,8 @@ def plot_solution(
     bounds.set_xlabel("")
     bounds.tick_params(labelbottom=False)
     if X is not None:
-        plot_embedding(X, y, None, figure.add_subplot(grid[:, 1]), target_names)
-        after = plot_embedding(X, y, solution.M, figure.add_subplot(grid[:, 2]), target_names)
+        plot_embedding(X, y, None, ax=figure.add_subplot(grid[:, 1]), target_names=target_names)
+        after = plot_embedding(X, y, solution.M, ax=figure.add_subplot(grid[:, 2]), target_names=target_names)
         after.set_title(f"After: optimal metric, rank {solution.rank}")
     return figure
 
@@ -164,7 +165,7 @@ def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
     return plain(ax)
 
 
-def plot_weights(M: ArrayLike, names: Sequence[str], ax: Axes | None = None, most: int = 15) -> Axes:
+def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, most: int = 15) -> Axes:
     """Shares of features in the trace of a metric, the largest as bars.
 
     Parameters

@@ -46,7 +46,7 @@ class Budget(Regularizer):
         If ``A`` is not positive definite, or a number is not positive.
     """
 
-    def __init__(self, A: ArrayLike, limit: float = 1.0, weight: float = np.inf) -> None:
+    def __init__(self, A: ArrayLike, limit: float = 1.0, *, weight: float = np.inf) -> None:
         self.A = np.asarray(A, dtype=np.float64)
         check_positive_number(limit, "limit")
         if not is_real(weight) or not weight > 0.0:

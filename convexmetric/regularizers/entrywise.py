@@ -43,7 +43,7 @@ class EntrywiseL1(NormTerm):
     """
 
     def __init__(
-        self, reg: float, rest: Regularizer | None = None, diagonal: bool = True, prior: Array | None = None
+        self, reg: float, rest: Regularizer | None = None, *, diagonal: bool = True, prior: Array | None = None
     ) -> None:
         super().__init__(reg, prior, rest)
         check_flag(diagonal, "diagonal")

@@ -47,7 +47,7 @@ def towards(norm: Regularizer, prior: ArrayLike | str, cone: Cone) -> Regularize
     """
     kinds: dict[type, type] = {SquaredFrobenius: SquaredDistance, Frobenius: Distance, Trace: TraceDistance}
     if type(norm) not in kinds:
-        raise InputError("prior is for norms and traces: pass regularizer='squared-frobenius', or leave prior out")
+        raise InputError("prior is for norms and traces: pass penalty='squared-frobenius', or leave prior out")
     assert isinstance(norm, SquaredFrobenius | Frobenius | Trace)
     made: Regularizer = kinds[type(norm)](norm.reg, _metric(prior, cone))
     return made

@@ -78,6 +78,7 @@ class SubjectTo(Regularizer):
         self,
         omega: Regularizer,
         cone: Cone,
+        *,
         constraints: Constraints | None = None,
         extra_objective: ExtraObjective | None = None,
         on_features: Callable[[cp.Expression], cp.Expression] = _as_it_is,
@@ -138,7 +139,9 @@ class SubjectTo(Regularizer):
         """The same constraints and terms with another regularizer."""
         made = self.omega.with_user_terms(omega)
         for constraints, extra in self.given:
-            made = SubjectTo(made, self.cone, constraints, extra, self.on_features)
+            made = SubjectTo(
+                made, self.cone, constraints=constraints, extra_objective=extra, on_features=self.on_features
+            )
         return made
 
     def contents(self) -> tuple[Any, ...]:

@@ -97,7 +97,7 @@ class RetrievalAdapter(BaseEstimator):
         Certified relative gap of every solve.
     max_seconds : float, optional
         Limit for all of it, most of it for the folds; solves that it ends have a larger gap, which is told.
-    verbose : bool
+    progress : bool
         Show a progress bar on standard error.
     random_state : int
         Seed of the folds.
@@ -151,7 +151,7 @@ class RetrievalAdapter(BaseEstimator):
         mined: int = 100,
         tol: float = 1e-2,
         max_seconds: float | None = None,
-        verbose: bool = False,
+        progress: bool = False,
         random_state: int = 0,
     ) -> None:
         self.measure = measure
@@ -165,7 +165,7 @@ class RetrievalAdapter(BaseEstimator):
         self.mined = mined
         self.tol = tol
         self.max_seconds = max_seconds
-        self.verbose = verbose
+        self.progress = progress
         self.random_state = random_state
 
     def fit(
@@ -206,7 +206,7 @@ class RetrievalAdapter(BaseEstimator):
             raise InputError(f"cv must be from {least} to {n}, the number of queries with judgements, got {self.cv}")
         # Queries have no classes.
         fold = dealt_evenly(np.zeros(n), self.cv, self.random_state)
-        folds = _Folds(task, candidates, fold, self.tol, clock).scored(self.verbose, "held-out queries")
+        folds = _Folds(task, candidates, fold, self.tol, clock).scored(self.progress, "held-out queries")
         self.scale_, self.n_features_in_ = task.scale, d
         scores = {task.measures[0]: folds.alone[:, 0].mean(axis=1, keepdims=True)}
         tried = ("learn", "C"), tuple(folds.candidates), scores, folds.gaps[:, None], folds.best(), n, n
@@ -317,8 +317,10 @@ class RetrievalAdapter(BaseEstimator):
         checked: Any = Checked(points), Checked(asked)
         for loss in losses:
             name, k = exact_measure(loss)
-            options: Any = {"measure": name, "k": k, "regularizer": "squared-frobenius", "prior": self.prior}
-            problems[loss] = RankingProblem(checked[0], judged.relevance, None, checked[1], **options)
+            options: Any = {"measure": name, "k": k, "penalty": "squared-frobenius", "prior": self.prior}
+            problems[loss] = RankingProblem(
+                checked[0], judged.relevance, irrelevant=None, queries=checked[1], **options
+            )
             problems[loss].judged = judged.words
         return _Task(points, asked, documents, tuple(names), table, prior, scale, measures, depth, problems)
 
@@ -341,8 +343,8 @@ class _Task:
     def scores(self, M: Array, rows: Rows) -> Array:
         """``(measures, rows)`` scores of some queries under a metric."""
         names = [self.queries[row] for row in rows]
-        run = rank_corpus(M, self.corpus, self.asked[rows], self.depth, self.documents, names)
-        found = score_run(run, self.qrels.subset(names), self.measures)
+        run = rank_corpus(M, self.corpus, self.asked[rows], k=self.depth, corpus_ids=self.documents, query_ids=names)
+        found = score_run(run, self.qrels.subset(names), measures=self.measures)
         place = {query: at for at, query in enumerate(found.queries)}
         order = [place[name] for name in names]
         return np.array([found.scores[measure][order] for measure in self.measures])

@@ -86,7 +86,7 @@ def adapt(
     if picture is not None:
         check_picture_path(picture)
     settings = {"C": weights or None, "cv": cv, "level": level, "unjudged": unjudged, "relevant_from": relevant_from}
-    limits = {"tol": tol, "max_seconds": max_seconds, "verbose": not quiet}
+    limits = {"tol": tol, "max_seconds": max_seconds, "progress": not quiet}
     with noted():
         collection = read_collection(corpus, queries, qrels, corpus_ids, query_ids)
         adapter, interrupted = adapt_vectors(collection, measure=measure, learn=learn or None, **settings, **limits)

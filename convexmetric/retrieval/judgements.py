@@ -225,7 +225,7 @@ class Qrels(PairTable):
 
     @classmethod
     def from_matrix(
-        cls, degrees: Any, query_ids: Iterable[Any] | None = None, corpus_ids: Iterable[Any] | None = None
+        cls, degrees: Any, query_ids: Iterable[Any] | None = None, *, corpus_ids: Iterable[Any] | None = None
     ) -> Qrels:
         """From a (queries, corpus) matrix of degrees; what is not stored in a sparse one is not judged.
 

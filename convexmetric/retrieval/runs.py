@@ -81,7 +81,7 @@ class _Own:
         return float(gains @ NDCGLog2.discounts(np.arange(1, gains.size + 1)))
 
 
-def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> RetrievalScores:
+def score_run(run: Any, qrels: Any, *, measures: str | Iterable[Any] = USUAL) -> RetrievalScores:
     """Score a run against judgements, with the numbers of trec_eval.
 
     Parameters
@@ -109,7 +109,7 @@ def score_run(run: Any, qrels: Any, measures: str | Iterable[Any] = USUAL) -> Re
     --------
     >>> import convexmetric as cm
     >>> qrels = {"q": {"a": 2, "b": 0, "c": 1}}
-    >>> print(cm.retrieval.score_run({"q": {"a": 0.9, "b": 0.8, "c": 0.7}}, qrels, ["nDCG@3", "AP", "P@2"]))
+    >>> print(cm.retrieval.score_run({"q": {"a": 0.9, "b": 0.8, "c": 0.7}}, qrels, measures=["nDCG@3", "AP", "P@2"]))
     nDCG@3 0.9502   AP 0.8333   P@2 0.5000   (1 queries)
     """
     table, judged = RetrievalRun.of(run), Qrels.of(qrels)
@@ -133,6 +133,7 @@ def rank_corpus(
     M: ArrayLike | None,
     corpus: Any,
     queries: Any,
+    *,
     k: int = 1000,
     corpus_ids: Iterable[Any] | None = None,
     query_ids: Iterable[Any] | None = None,

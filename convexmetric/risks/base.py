@@ -128,7 +128,8 @@ class Violation:
     Attributes
     ----------
     rows : tuple of int
-        Rows of the data: ``(query, near, far)``, the query should be nearer to the second than to the third; or a pair.
+        Rows of the data: ``(query, positive, negative)``, the query should be nearer to the second than to the third;
+        or a pair.
     loss : float
         What the comparison costs at the metric, as a term of the risk.
     other : float

@@ -29,7 +29,7 @@ def alone(parts: int) -> dict[str, np.ndarray]:
 
 
 def _exceptions(multipliers: Array, rankings: Rankings, most: Array) -> Described:
-    """One multiplier a pair, by query, then near and far item in ascending order; places are those in the lists."""
+    """One multiplier a pair, by query, then positive and negative in ascending order; places are those in the lists."""
     places, slopes, first = [], [], 0
     for q in range(len(rankings)):
         positives, start, stop, negatives, begin, end = rankings.relevance.lists(np.array([q]))

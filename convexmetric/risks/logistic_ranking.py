@@ -1,10 +1,10 @@
-r"""The logistic loss over all pairs of a near and a far item of every query, without ever listing the pairs.
+r"""The logistic loss over all pairs of a positive and a negative of every query, without ever listing the pairs.
 
 .. math:: R(M) = C \sum_q \sum_{i \in N_q, \, j \in F_q} \ln(1 + e^{-s_{qij}}), \qquad s_{qij} = d_{qj} - d_{qi}
 
-Everything factors through the distances of a query to its items: with p near and n far ones, :math:`e^{-s}` is a
-product of two of p + n exponentials, and slopes :math:`u = C / (1 + e^s)` are only needed as sums over near and over
-far items. A pass takes p n multiplications and divisions a query, and no memory beyond the distances. The second
+Everything factors through the distances of a query to its items: with p near and n negatives, :math:`e^{-s}` is a
+product of two of p + n exponentials, and slopes :math:`u = C / (1 + e^s)` are only needed as sums over positives and
+over negatives. A pass takes p n multiplications and divisions a query, and no memory beyond the distances. The second
 derivative :math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, goes the same way with changes of distances.
 
 Multipliers are in their box whatever the metric, and worth :math:`C H(u / C)` with the binary entropy H: the tangent
@@ -42,12 +42,12 @@ LARGE_PRODUCT = 1e100
 
 
 class LogisticRankingRisk(QueryRisk, SmoothRisk):
-    """``C log(1 + exp(d_qi - d_qj))`` summed over all pairs of a near item i and a far item j of every query.
+    """``C log(1 + exp(d_qi - d_qj))`` summed over all pairs of a positive i and a negative j of every query.
 
     Parameters
     ----------
     rankings : Rankings
-        Queries with their near ("relevant") and far ("irrelevant") items.
+        Queries with their positives ("relevant") and negatives ("irrelevant").
     C : float
         Weight of every term.
     """
@@ -86,7 +86,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return self.rankings.pairs
 
     def exchanged(self) -> LogisticRankingRisk:
-        """The same with near and far items exchanged, which turns the sign of every s."""
+        """The same with positives and negatives exchanged, which turns the sign of every s."""
         positives, positive_start, positive_stop, negatives, negative_start, negative_stop = (
             self.rankings.relevance.lists(np.arange(self.parts))
         )
@@ -187,7 +187,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return self.listed().minorant(dual) if isinstance(dual, np.ndarray) else super().minorant(dual)
 
     def listed(self) -> SmoothSeparableRisk:
-        """The same risk with all pairs as listed comparisons (query, near, far).
+        """The same risk with all pairs as listed comparisons (query, positive, negative).
 
         Raises
         ------
@@ -316,7 +316,7 @@ def _curvature(s, a, b, split):
 
 @compiled
 def _places(dense, first, lists, row):
-    """Places of the values of the near and of the far items of a query."""
+    """Places of the values of the positives and of the negatives of a query."""
     positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
     x_at, z_at = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
     for i in range(positives.size):

@@ -1,12 +1,12 @@
-r"""Slopes of the hinges over all pairs of a near and a far item of a query, compiled.
+r"""Slopes of the hinges over all pairs of a positive and a negative of a query, compiled.
 
-With near items in order, :math:`x_1 \le \dots \le x_p`, and :math:`k_j = z_j - \mu` for the far ones, the hinge of a
+With positives in order, :math:`x_1 \le \dots \le x_p`, and :math:`k_j = z_j - \mu` for the negatives, the hinge of a
 pair smoothed over a width w has the slope 0 where :math:`t_{ij} = x_i - k_j \le -w/2`, 1 where :math:`t_{ij} \ge w/2`,
-and :math:`1/2 + t_{ij} / w` between, on the *kink*. So the near items that a far item j meets on its kink are a run
+and :math:`1/2 + t_{ij} / w` between, on the *kink*. So the positives that a negative j meets on its kink are a run
 :math:`b_j \le i < e_j`, and those after it have the slope 1. A table finds the run in constant time on average
-(:mod:`convexmetric.measures.sorting`), and prefix sums of x give what it adds up to; far items are never sorted.
+(:mod:`convexmetric.measures.sorting`), and prefix sums of x give what it adds up to; negatives are never sorted.
 
-The sums of a near item come from the other side: j enters at :math:`b_j`, leaves the kink at :math:`e_j`, and in
+The sums of a positive come from the other side: j enters at :math:`b_j`, leaves the kink at :math:`e_j`, and in
 between adds
 
 .. math:: \tfrac12 + \tfrac1w \Bigl[ (x_{b_j} - k_j) + \sum_{l = b_j + 1}^{i} (x_l - x_{l-1}) \Bigr],
@@ -56,7 +56,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         for i in range(p):
             x[i] = given[order[i]]
             x_places[i] = place(positives, near_at, dense, order[i])
-        # Far items beyond all near ones have no slope: at a good metric most of them.
+        # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[p - 1]
         for j in range(n):
             at = place(negatives, far_at, dense, j)
@@ -104,12 +104,12 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
         if write:
             _write_sharp(weight, values, x_places, z_places, run_begin)
         return exact, exact, total, 0, 0
-    # For every near item, of the far ones whose kink it enters and of those whose kink it leaves: number, and sum of t
+    # For every positive, of the negatives whose kink it enters and of those whose kink it leaves: number, and sum of t
     # at the first item on the kink and at the last one.
     entering, leaving, ones = np.zeros((p + 1, 2)), np.zeros((p + 1, 2)), np.zeros(p + 1)
     count_below(x, z, margin + half, run_begin)
     count_below(x, z, margin - half, run_end)
-    # First what every far item has, without a branch; then the runs of those that have one.
+    # First what every negative has, without a branch; then the runs of those that have one.
     runs, steepness = 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]

@@ -1,16 +1,16 @@
-r"""Hinges over pairs of a near and a far item of every query, without ever listing the pairs.
+r"""Hinges over pairs of a positive and a negative of every query, without ever listing the pairs.
 
 .. math:: R(M) = \sum_q c_q \sum_{i \in N_q, \, j \in F_q} \max(0, t_{qij}), \qquad
    t_{qij} = \mu - (d_{qj} - d_{qi})
 
-This is the risk of triplets "q is closer to i than to j" whose near and far items combine freely (all triplets of a
-labelled set or of a graph, k neighbours of one kind against k of the other; any list of triplets is such a set of
-queries with one near item each), and the risk of the area under the ROC curve, whose worst ranking decomposes over
+This is the risk of triplets "q is closer to i than to j" whose positives and negatives combine freely (all triplets of
+a labelled set or of a graph, k neighbours of one kind against k of the other; any list of triplets is such a set of
+queries with one positive each), and the risk of the area under the ROC curve, whose worst ranking decomposes over
 pairs.
 
 Smoothed over a width w the hinge has the slope :math:`a = \mathrm{clip}(1/2 + t / w, 0, 1)`, which makes multipliers
 :math:`u_{qij} = c_q a_{qij}` that are in their box for any metric and width: a metric and a width are a dual point.
-With the near items of a query sorted, the pairs on the kink (:math:`|t| < w/2`) of a far item are a run of them, and
+With the positives of a query sorted, the pairs on the kink (:math:`|t| < w/2`) of a negative are a run of them, and
 sums over runs come from prefix sums (:mod:`convexmetric.risks.pair_slopes`): a pass costs sorting, not pairs. Width
 zero gives the hinge itself.
 """
@@ -56,7 +56,7 @@ class SmoothedPairs:
     width : float
         Positive; 0 (for which slopes are 0 or 1) with exceptions.
     places : (K, 3) int array, optional
-        Exceptions: pairs with slopes of their own. Query, place in its list of near items and in its list of far items.
+        Exceptions: pairs with slopes of their own. Query, place in its list of positives and in its list of negatives.
     slopes : (K,) array, optional
         Their slopes; clipped into [0, 1].
     """
@@ -105,7 +105,7 @@ class Smoothed:
     kinks : int
         Number of pairs on the kink.
     places : (K, 3) int array
-        A systematic sample of them: query, place in its list of near items and in its list of far items.
+        A systematic sample of them: query, place in its list of positives and in its list of negatives.
     sample : (K, 3) int array
         The same with the rows of the items.
     curvature : (K,) array
@@ -122,19 +122,19 @@ class Smoothed:
 
 
 class PairwiseRisk(QueryRisk):
-    """Weighted hinges over all pairs of a near and a far item of every query.
+    """Weighted hinges over all pairs of a positive and a negative of every query.
 
     Parameters
     ----------
     rankings : Rankings
-        Queries with their near ("relevant") and far ("irrelevant") items.
+        Queries with their positives ("relevant") and negatives ("irrelevant").
     weights : (n_q,) array
         Weight of every hinge of a query.
     margin : float
-        By how much the far item must be farther.
+        By how much the negative must be farther.
     """
 
-    form_words: ClassVar[str] = "a sum of hinges over pairs of near and far items"
+    form_words: ClassVar[str] = "a sum of hinges over pairs of positives and negatives"
 
     def __init__(self, rankings: Rankings, weights: Array, margin: float) -> None:
         self.rankings = rankings
@@ -266,7 +266,7 @@ class PairwiseRisk(QueryRisk):
         return Smoothed(value, exact, point, kinks, *listed)
 
     def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
-        """From the sampled pairs' near and far items to their queries, ``(K, d)`` each."""
+        """From the sampled pairs' positives and negatives to their queries, ``(K, d)`` each."""
         q, i, j = smoothed.sample.T
         points = self.rankings.points(q)
         positives, negatives = points - self.rankings.X[i], points - self.rankings.X[j]
@@ -280,7 +280,7 @@ class PairwiseRisk(QueryRisk):
         M : array
             Metric.
         places : (K, 3) int array
-            Different pairs, sorted by query: query, place of the near and of the far item.
+            Different pairs, sorted by query: query, place of the positives and of the negatives.
         slopes : (K,) array
             In [0, 1].
         width : float
@@ -356,7 +356,7 @@ class PairwiseRisk(QueryRisk):
                 yield block, sums, found, strides
 
     def listed(self) -> SeparableRisk:
-        """The same risk with all pairs as triplets (query, near, far), by query, then near and far item, ascending.
+        """The same risk with all pairs as triplets (query, positive, negative), in ascending order.
 
         Raises
         ------
@@ -376,7 +376,7 @@ class PairwiseRisk(QueryRisk):
             return self._smoothed_minorant(dual)
         if not isinstance(dual, np.ndarray):
             return super().minorant(dual)
-        multipliers = checked_multipliers(dual, int(self.pairs.sum()), "one a (query, near, far)")
+        multipliers = checked_multipliers(dual, int(self.pairs.sum()), "one a (query, positive, negative)")
         if not np.isfinite(multipliers).all():
             return None
         u = np.clip(multipliers, 0.0, np.repeat(self.weights, self.pairs))
@@ -430,7 +430,7 @@ class PairwiseRisk(QueryRisk):
 
 
 def listed_pairs(rankings: Rankings) -> Triplets:
-    """All pairs of a near and a far item as triplets (query, near, far), by query, then near and far item.
+    """All pairs of a positive and a negative as triplets (query, positive, negative), by query, positive, negative.
 
     Raises
     ------
@@ -440,7 +440,7 @@ def listed_pairs(rankings: Rankings) -> Triplets:
     count = int(rankings.pairs.sum())
     if count > PAIRS_LIMIT:
         raise InputError(
-            f"the statement cannot be written out at this size: {count} pairs of a near and a far item; "
+            f"the statement cannot be written out at this size: {count} pairs of a positive and a negative; "
             f"keep it to {PAIRS_LIMIT}"
         )
     triplets = np.empty((count, 3), dtype=np.int64)

@@ -43,16 +43,17 @@ def cross_validate(
     X: ArrayLike,
     y: ArrayLike,
     C: Sequence[float],
+    *,
     measure: str = "auc",
     k: int | None = None,
-    folds: int = 5,
+    cv: int = 5,
     score: str | Sequence[str] | None = None,
     random_state: int | None = 0,
     tol: float = 1e-2,
     max_seconds: float | None = None,
     progress: bool = False,
     share_cuts: bool = True,
-    regularizer: str = "trace",
+    penalty: str = "trace",
     diagonal: bool = False,
     n_jobs: int | None = None,
 ) -> Validation:
@@ -64,9 +65,9 @@ def cross_validate(
         Points and their classes; scale them first (a step without labels may see all points).
     C : sequence of float
         Values to try.
-    measure, k, regularizer, diagonal
+    measure, k, penalty, diagonal
         What to learn, as for :meth:`RankingProblem.from_labels`.
-    folds : int
+    cv : int
         Number of folds, stratified by class.
     score : str or sequence of str, optional
         ``"auc"``, ``"map"``, ``"mrr"``, ``"precision@k"``, ``"ndcg-paper@k"`` (discount 1 / log2 t), ``"ndcg-log2@k"``
@@ -106,18 +107,20 @@ def cross_validate(
     if len(labels) != len(points):
         raise InputError(f"y must have one label a point: X has {len(points)} rows, y has {len(labels)}")
     classes, counts = np.unique(labels, return_counts=True)
-    short = counts - -(-counts // _checked_folds(folds)) < 2
+    short = counts - -(-counts // _checked_folds(cv)) < 2
     if short.any():
         name, count = classes[short].tolist()[0], int(counts[short][0])
         raise InputError(
-            f"class {name!r} has {count} points, too few to learn from with {folds} folds: each fold must leave two"
+            f"class {name!r} has {count} points, too few to learn from with {cv} folds: each fold must leave two"
         )
-    fold_of = dealt_evenly(labels, folds, random_state)
+    fold_of = dealt_evenly(labels, cv, random_state)
     wanted = _scores(score, measure_named(measure, k), classes=True)
 
     def split(fold: int) -> tuple[RankingProblem, Judge]:
         held, rest = fold_of == fold, fold_of != fold
-        problem = RankingProblem.from_labels(points[rest], labels[rest], measure, 1.0, k, regularizer, diagonal)
+        problem = RankingProblem.from_labels(
+            points[rest], labels[rest], measure=measure, C=1.0, k=k, penalty=penalty, diagonal=diagonal
+        )
         relevance = Relevance.between(labels[held], labels[rest])
         rankings = Rankings(points[rest], points[held], relevance, problem.cone)
         corpus = points[rest], labels[rest], points[held], labels[held]
@@ -131,13 +134,13 @@ def cross_validate(
 
         return problem, judge
 
-    return _validate(split, len(points), folds, C, progress, share_cuts, n_jobs, tol=tol, max_seconds=max_seconds)
+    return _validate(split, len(points), cv, C, progress, share_cuts, n_jobs, tol=tol, max_seconds=max_seconds)
 
 
 def cross_validate_queries(
     problem: RankingProblem,
     C: Sequence[float],
-    folds: int = 5,
+    cv: int = 5,
     score: str | Sequence[str] | None = None,
     random_state: int | None = 0,
     tol: float = 1e-2,
@@ -152,7 +155,7 @@ def cross_validate_queries(
     ----------
     problem : RankingProblem
         Queries, corpus, relevance and measure.
-    C, folds, score, random_state, tol, max_seconds, progress, share_cuts, n_jobs
+    C, cv, score, random_state, tol, max_seconds, progress, share_cuts, n_jobs
         As for :func:`~convexmetric.cross_validate`; folds are of queries at random, and there are no classes to
         predict, so no ``"accuracy@k"``.
 
@@ -171,16 +174,16 @@ def cross_validate_queries(
     if not isinstance(problem, RankingProblem):
         raise InputError(f"problem must be a RankingProblem, got {type(problem).__name__}")
     n = len(problem.rankings)
-    if _checked_folds(folds) > n:
-        raise InputError(f"folds must be at most the number of queries ({n}), got {folds}")
+    if _checked_folds(cv) > n:
+        raise InputError(f"cv must be at most the number of queries ({n}), got {cv}")
     wanted = _scores(score, problem.measure, classes=False)
-    fold_of = np.random.default_rng(random_state).permutation(n) % folds
+    fold_of = np.random.default_rng(random_state).permutation(n) % cv
 
     def split(fold: int) -> tuple[RankingProblem, Judge]:
         held = problem.with_queries(np.flatnonzero(fold_of == fold)).rankings
         return problem.with_queries(np.flatnonzero(fold_of != fold)), lambda M: _retrieval(held, M, wanted)
 
-    return _validate(split, n, folds, C, progress, share_cuts, n_jobs, tol=tol, max_seconds=max_seconds)
+    return _validate(split, n, cv, C, progress, share_cuts, n_jobs, tol=tol, max_seconds=max_seconds)
 
 
 def _validate(
@@ -252,5 +255,5 @@ def _checked_grid(C: Sequence[float]) -> list[float]:
 
 def _checked_folds(folds: int) -> int:
     if not isinstance(folds, Integral) or isinstance(folds, bool) or folds < 2:
-        raise InputError(f"folds must be an integer of at least 2, got {folds!r}")
+        raise InputError(f"cv must be an integer of at least 2, got {folds!r}")
     return int(folds)

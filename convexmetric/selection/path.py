@@ -29,6 +29,7 @@ from convexmetric.solvers.solving import solve
 def solve_path(
     problem: MetricProblem,
     C: Iterable[float] | None = None,
+    *,
     tol: float = 1e-6,
     solver: Solver | None = None,
     max_iter: int | None = None,

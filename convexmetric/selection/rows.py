@@ -32,6 +32,7 @@ def held_out(
     estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
+    *,
     cv: Any = 5,
     repeats: int = 2,
     n_neighbors: int = 3,
@@ -159,7 +160,7 @@ def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: i
     """
     unit, k = np.ones(Z.shape[1]), min(k, len(Z))
     found = np.zeros((2, len(labels)))
-    found[0] = knn_right(unit, Z, y, queries, labels, k)[k]
+    found[0] = knn_right(unit, Z, y, queries, labels, k=k)[k]
     known = np.isin(labels, y)
     if retrieval and known.any():
         relevance = Relevance.between(labels[known], y)

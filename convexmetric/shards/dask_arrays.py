@@ -32,6 +32,7 @@ from convexmetric.shards.writing import Written, finish, new_folder, piece_name,
 def write_labels(
     X: Any,
     y: Any,
+    *,
     folder: str | os.PathLike[str],
     measure: str = "auc",
     C: float = 1.0,
@@ -78,7 +79,7 @@ def write_labels(
         If Dask is not installed.
     """
     check_positive_number(C, "C")
-    learned = measure_named(measure, k, short)
+    learned = measure_named(measure, k, short=short)
     blocks, lengths, d = _blocks(X)
     n = sum(lengths)
     cone: Cone = NonnegativeDiagonal(d) if diagonal else PSDCone(d)

@@ -100,7 +100,7 @@ def cut(risk: Risk) -> tuple[dict[str, Any], float, dict[str, np.ndarray]]:
     else:
         raise InputError(
             f"{risk.words} cannot be cut into shards: rankings by a measure of the package, hinges over pairs of near "
-            "and far items, and soft hinges of listed triplets can"
+            "and negatives, and soft hinges of listed triplets can"
         )
     if not arrays.keys() <= set(NAMES):
         raise InputError("sparse points cannot be cut into shards; pass X.toarray()")
@@ -123,7 +123,7 @@ def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start
 
 def _ranking_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
     rankings, rows, queries = _rankings(source, cone, start, stop)
-    measure = measure_named(table["measure"], table.get("k"), table.get("short", "cut"))
+    measure = measure_named(table["measure"], table.get("k"), short=table.get("short", "cut"))
     weights = source.rows("query_weights", start, stop) if "query_weights" in source else None
     return Made(RankingRisk(rankings, measure, weight * len(rankings), weights), rows, queries)
 

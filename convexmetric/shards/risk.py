@@ -250,7 +250,7 @@ class ShardedRisk(Risk):
 
     @property
     def sharded_pairs(self) -> bool:
-        """Whether it is hinges over pairs of near and far items."""
+        """Whether it is hinges over pairs of positives and negatives."""
         table = self.table["risk"]
         if table["kind"] == "rankings":
             return measure_named(table["measure"], table.get("k")).pairwise
@@ -269,7 +269,7 @@ class ShardedRisk(Risk):
         return SmoothedThere(float(value), float(exact), self._point(tuple(point)), int(kinks), *listed)
 
     def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
-        """From the sampled pairs' near and far items to their queries."""
+        """From the sampled pairs' positives and negatives to their queries."""
         assert isinstance(smoothed, SmoothedThere), "made by another risk"
         return smoothed.positives, smoothed.negatives
 
@@ -335,7 +335,7 @@ class SmoothedThere(Smoothed):
     Attributes
     ----------
     near, far : (K, d) arrays
-        Query less near item, and query less far item.
+        Query less positive, and query less negative.
     """
 
     positives: Array

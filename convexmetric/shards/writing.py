@@ -48,7 +48,7 @@ def write(risk: Risk, folder: str | os.PathLike[str], shards: int = SHARDS, cach
     Parameters
     ----------
     risk : Risk
-        That of a problem: rankings, pairs of near and far items, or soft hinges of listed triplets.
+        That of a problem: rankings, pairs of positives and negatives, or soft hinges of listed triplets.
     folder : path
         Empty or new, on a file system that all workers share.
     shards, cache
@@ -94,7 +94,7 @@ def write_pieces(
     >>> import tempfile
     >>> import convexmetric as cm
     >>> iris = cm.datasets.load("iris")
-    >>> parts = (cm.RankingProblem.from_labels(iris.X[k::3], iris.y[k::3], "map", C=1.0).risk for k in range(3))
+    >>> parts = (cm.RankingProblem.from_labels(iris.X[k::3], iris.y[k::3], measure="map", C=1.0).risk for k in range(3))
     >>> risk = cm.shards.write_pieces(parts, tempfile.mkdtemp())
     >>> risk.parts, len(risk.pieces)
     (150, 3)

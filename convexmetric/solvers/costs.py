@@ -24,14 +24,14 @@ SHORT = 1.0
 #: Distances in a pass from which a solve may take minutes, and seconds from which one is long.
 MANY_DISTANCES, LONG_SOLVE = 25_000_000, 120.0
 #: Evaluations of the objective that a solve usually takes to a certified gap of 1e-3: medians of 75 to 160 with most
-#: solvers of rankings, and of hinges over near and far items.
+#: solvers of rankings, and of hinges over positives and negatives.
 USUAL_PASSES = 100
 #: Share of a time limit that may go into measuring a pass.
 MEASURING_SHARE = 0.02
 
 #: What comes first where the table's first solver has no certificate to show in time.
 COARSE = Route(
-    SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over near and far items",
+    SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over positives and negatives",
     "linear plus squared norm",
     f"a time limit too short for what comes after it, up to {LONG_PASS_COORDINATES:,} coordinates",
     "a coarse certificate within the limit, from a sample of the queries",

@@ -75,7 +75,7 @@ class Explanation:
         return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *costs])
 
 
-def explain(problem: MetricProblem, measure: bool = True, max_seconds: float | None = None) -> Explanation:
+def explain(problem: MetricProblem, measure: bool = True, *, max_seconds: float | None = None) -> Explanation:
     """Which solvers the default takes for a problem, in which order and why, why not the others, and what it will cost.
 
     Nothing is solved.

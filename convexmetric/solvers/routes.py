@@ -129,7 +129,7 @@ def _more_coordinates(least: int) -> Need:
 
 
 def _rare_positives(problem: MetricProblem) -> None:
-    reason = f"more than {RARE_POSITIVES:.1%} of the items of its queries are near ones"
+    reason = f"more than {RARE_POSITIVES:.1%} of the items of its queries are positives"
     need(positives_are_rare(problem.risk.form(PairwiseRisk)), reason)
 
 
@@ -214,41 +214,43 @@ ROUTES: tuple[Route, ...] = (
         "some thirty steps to full accuracy, whatever the margins", (ListedHinges, quadratic_part),
     ),
     Route(
-        CuttingPlanes(), "hinges over near and far items", "diagonal, squared norm",
+        CuttingPlanes(), "hinges over positives and negatives", "diagonal, squared norm",
         f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters",
         (need_planes, PairwiseRisk, need_diagonal_metrics, squared_norm, _few_weights),
     ),
     Route(
-        SmoothedLowRank(), "hinges over a few near and many far items (large margins)", "full, trace",
-        f"up to {RARE_POSITIVES:.1%} near items, more than {MASTER_COORDINATES} coordinates",
+        SmoothedLowRank(), "hinges over a few positives and many negatives (large margins)", "full, trace",
+        f"up to {RARE_POSITIVES:.1%} positives, more than {MASTER_COORDINATES} coordinates",
         "after samples of the queries most passes are over the few pairs that can have a slope",
         (PairwiseRisk, need_full_metrics, need_linear_penalty, _rare_positives, _more_coordinates(MASTER_COORDINATES)),
     ),
     Route(
-        SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few near and many far items (large margins)", "trace",
+        SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few positives and many negatives (large margins)",
+        "trace",
         f"up to {NEWTON_COORDINATES} coordinates, {MANY_PAIRS:,} pairs or more for each",
         "the same for diagonal metrics", (PairwiseRisk, need_linear_penalty, _rare_positives, _many_pairs),
     ),
     Route(
-        SampledCuttingPlanes(), "rankings, soft margins; hinges over near and far items", "linear plus squared norm",
+        SampledCuttingPlanes(), "rankings, soft margins; hinges over positives and negatives",
+        "linear plus squared norm",
         f"{LONG_PASS:,} distances a pass or more, up to {LONG_PASS_COORDINATES:,} coordinates",
         "most passes are over a sample of the queries, some ten over all of them",
         (quadratic_part, _long_pass),
     ),
     Route(
-        SemismoothNewton(), "hinges over near and far items (triplets, AUC)", "squared norm", "any",
+        SemismoothNewton(), "hinges over positives and negatives (triplets, AUC)", "squared norm", "any",
         "tens of passes whatever the number of pairs, and Newton steps make the last digits cheap",
         (PairwiseRisk, squared_norm),
     ),
     Route(
-        SmoothedLowRank(), "AUC and other hinges over near and far items", "full, trace",
+        SmoothedLowRank(), "AUC and other hinges over positives and negatives", "full, trace",
         f"more than {FEW_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, or for each entry of "
         f"{LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
         "tens of passes, and it works on a factor of low rank",
         (PairwiseRisk, need_full_metrics, need_linear_penalty, _more_coordinates(FEW_COORDINATES), _many_pairs),
     ),
     Route(
-        SmoothedNewton(most=NEWTON_COORDINATES), "AUC and other hinges over near and far items", "trace",
+        SmoothedNewton(most=NEWTON_COORDINATES), "AUC and other hinges over positives and negatives", "trace",
         f"up to {NEWTON_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
         "tens of passes whatever C; its matrix has a row for each coordinate",
         (PairwiseRisk, need_linear_penalty, _many_pairs),

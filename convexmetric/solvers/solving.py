@@ -87,6 +87,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
 def solve(
     problem: MetricProblem,
     tol: float = 1e-6,
+    *,
     solver: str | Solver | None = None,
     max_iter: int | None = None,
     max_seconds: float | None = None,
@@ -231,7 +232,7 @@ def solve(
         with room("shards.distribute").spread(problem, backend) as there:
             limits = {"max_iter": max_iter, "max_seconds": max_seconds, "max_memory": max_memory}
             others = {"callback": callback, "checkpoint": checkpoint, "atol": atol, "start": start}
-            found = solve(there, tol, solver, progress=progress, **limits, **others)  # type: ignore[arg-type]
+            found = solve(there, tol, solver=solver, progress=progress, **limits, **others)  # type: ignore[arg-type]
         return replace(found, problem=problem)
     chosen = _chosen(solver)
     bare = problem.without_constant()

@@ -23,7 +23,9 @@ def _problem(task: str) -> cm.CrossModalProblem:
     part = media.split(media.train, media.test, "zscore")[0]
     part = part if first_queries else part.turned()
     alpha, beta = printed.WEIGHTS[task]
-    return cm.CrossModalProblem(part.X, part.Y, part.labels_x, part.labels_y, alpha, beta, 5, 50, 0)
+    return cm.CrossModalProblem(
+        part.X, part.Y, part.labels_x, part.labels_y, alpha, beta, n_clusters=5, n_neighbors=50, random_state=0
+    )
 
 
 def run_optimum(task: str, tol: float) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def run_descent(task: str, c: int, start: int, max_steps: int) -> dict[str, Any]
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        solution = cm.solve(_problem(task), 1e-9, descent)
+        solution = cm.solve(_problem(task), 1e-9, solver=descent)
     return {
         "objective": solution.upper_bound,
         "steps": [int(p.details["steps"]) for p in solution.history],

@@ -122,13 +122,15 @@ def _with_the_papers_weights(method: str, task: str, part: Part, tol: float, lim
 
 
 def _problem(part: Part, alpha: float, beta: float, seed: int) -> cm.CrossModalProblem:
-    return cm.CrossModalProblem(part.X, part.Y, part.labels_x, part.labels_y, alpha, beta, 5, 50, seed)
+    return cm.CrossModalProblem(
+        part.X, part.Y, part.labels_x, part.labels_y, alpha, beta, n_clusters=5, n_neighbors=50, random_state=seed
+    )
 
 
 def _solved(problem: cm.CrossModalProblem, tol: float, limit: float, solver: Any = None) -> cm.Solution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        return cm.solve(problem, tol, solver, max_seconds=limit)
+        return cm.solve(problem, tol, solver=solver, max_seconds=limit)
 
 
 def _columns(c: int, part: Part) -> int:

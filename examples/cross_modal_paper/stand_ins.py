@@ -49,7 +49,17 @@ def run(
     alpha, beta = setting["alpha"], setting["beta"]
 
     def stated(clusters: int | str | None) -> cm.CrossModalProblem:
-        return cm.CrossModalProblem(train.X, train.Y, train.labels_x, train.labels_y, alpha, beta, clusters, 50, draw)
+        return cm.CrossModalProblem(
+            train.X,
+            train.Y,
+            train.labels_x,
+            train.labels_y,
+            alpha,
+            beta,
+            n_clusters=clusters,
+            n_neighbors=50,
+            random_state=draw,
+        )
 
     five, problem = stated(5), stated(STAND_INS[stand_in])
     share = problem.count / five.count

@@ -67,7 +67,7 @@ def check(loss_gradient=loss_gradient, lambda_descended=lambda_descended):
     wine = cm.datasets.load("wine")
     X = cm.datasets.preprocess(wine.X, ["zscore"])
     X = X / np.linalg.norm(X[:, None] - X, axis=2).max()
-    pairs, r = cm.papers.balanced_pairs(wine.y, 800, 0)
+    pairs, r = cm.papers.balanced_pairs(wine.y, 800, random_state=0)
     problem = cm.PairMarginProblem(X, pairs, r, reg=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)

@@ -30,7 +30,10 @@ def run(data: str, kind: str, r: int, seed: int, ratio: float, tol: float, secon
     share = UNIFORM_SHARE if kind == "uniform" else 1.0
     problem = train.problem(variant, r, seed)
     solution = cm.solve(
-        problem.with_reg(share * ratio * problem.reg_max), tol, cm.solvers.SemismoothNewton(), max_seconds=seconds
+        problem.with_reg(share * ratio * problem.reg_max),
+        tol,
+        solver=cm.solvers.SemismoothNewton(),
+        max_seconds=seconds,
     )
     assert problem.projection is not None
     V, M = problem.projection.transform(test.X), solution.certificate.M

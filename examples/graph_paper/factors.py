@@ -83,7 +83,7 @@ def _factors(
     for seed in range(1 if method == "optimum" else seeds):
         if method in ("optimum", "L-BFGS"):
             solver = None if method == "optimum" else cm.approximate.LowRankDescent(r, random_state=seed)
-            solution = cm.solve(problem, 1e-3, solver, max_seconds=60.0)
+            solution = cm.solve(problem, 1e-3, solver=solver, max_seconds=60.0)
             M, result["bound"] = solution.certificate.M, max(result["bound"] or 0.0, solution.lower_bound)
         else:
             L = stepped(problem, method, ratio, seed, r, batch, steps)
@@ -121,7 +121,7 @@ def stepped(
 @lru_cache(maxsize=1)
 def _optimal(problem: cm.TripletProblem, r: int) -> np.ndarray:
     """A factor near the optimum."""
-    solution = cm.solve(problem, 1e-3, cm.approximate.LowRankDescent(r, random_state=0))
+    solution = cm.solve(problem, 1e-3, solver=cm.approximate.LowRankDescent(r, random_state=0))
     values, vectors = np.linalg.eigh(solution.certificate.M)
     return np.asarray((np.sqrt(np.maximum(values, 0.0)) * vectors).T[-r:])
 
@@ -135,7 +135,7 @@ def _projected(
         problem = train.problem(cm.papers.VARIANTS[letter], r, seed)
         problem = problem.with_reg(ratio * problem.reg_max)
         solver = cm.approximate.StochasticBatch(batch, random_state=seed, epochs=1, epoch_draws=batch * steps)
-        solution = cm.solve(problem, 1e-6, solver)
+        solution = cm.solve(problem, 1e-6, solver=solver)
         assert problem.projection is not None
         result["auc"].append(area(problem.projection.transform(test.X), solution.certificate.M, test))
         result["objective"].append(solution.upper_bound)

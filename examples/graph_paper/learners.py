@@ -126,7 +126,7 @@ def _factors(nodes: Nodes, settings: Sequence[float], r: int, seed: int, precisi
     for ratio in settings:
         solver = cm.approximate.LowRankDescent(r, random_state=seed, widths=precision.widths, steps=precision.steps)
         yield _learned(
-            cm.solve(problem.with_reg(ratio * largest), precision.tol, solver, max_seconds=precision.seconds)
+            cm.solve(problem.with_reg(ratio * largest), precision.tol, solver=solver, max_seconds=precision.seconds)
         )
 
 

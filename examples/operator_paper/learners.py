@@ -51,12 +51,12 @@ class Learner:
         solver = cm.approximate.StochasticFactors(
             VECTORS, STEP, steps=steps, as_printed=self.as_printed, random_state=seed
         )
-        return cm.solve(problem, tol, solver)
+        return cm.solve(problem, tol, solver=solver)
 
 
 LEARNERS = {
     "exact": Learner(),
-    "exact-trace": Learner(norm="trace"),
+    "exact-trace": Learner(penalty="trace"),
     "exact-doubled": Learner(times=2.0),
     "descent": Learner(descent=True),
     "descent-printed": Learner(descent=True, as_printed=True),

@@ -111,7 +111,10 @@ def learn(
         return Learned([logistic_metric(X, y, value) for value in C])
     assert tol is not None
     if method == "LMNN":
-        solutions = [cm.solve(cm.LargeMarginProblem(X, y, int(targets)), tol=tol, max_seconds=seconds) for targets in C]
+        solutions = [
+            cm.solve(cm.LargeMarginProblem(X, y, n_neighbors=int(targets)), tol=tol, max_seconds=seconds)
+            for targets in C
+        ]
     else:
         measure, _ = VARIANTS[method]
         solutions = []

@@ -35,11 +35,11 @@ def run(data: str, split: int, method: str, tol: float) -> dict[str, Any]:
     learn, choose = train_test_split(np.arange(len(y)), test_size=0.25, random_state=split, stratify=y)
     held_out = {}
     for gamma, kernel in kernels.items():
-        problem = cm.RankingProblem.from_labels(X[learn], y[learn], "map", kernel=kernel)
+        problem = cm.RankingProblem.from_labels(X[learn], y[learn], measure="map", kernel=kernel)
         for C, solution in zip(WEIGHTS, cm.solve_path(problem, WEIGHTS, tol=tol, max_seconds=SECONDS), strict=True):
             held_out[gamma, C] = scores(solution, X[learn], y[learn], X[choose], y[choose])["map"]
     gamma, C = max(held_out, key=lambda key: held_out[key])
-    problem = cm.RankingProblem.from_labels(X, y, "map", C, kernel=kernels[gamma])
+    problem = cm.RankingProblem.from_labels(X, y, measure="map", C=C, kernel=kernels[gamma])
     solution = cm.solve(problem, tol=tol, max_seconds=2.0 * SECONDS)
     found = scores(solution, X, y, T, t)
     return found | {"gamma": gamma, "C": C, "gap": solution.gap, "seconds": solution.seconds, "rank": solution.rank}

@@ -44,16 +44,18 @@ def linear_problem(data: Matchings, C: float) -> cm.RankingProblem:
     low, high = data.X.min(axis=0), data.X.max(axis=0)
     points = np.sqrt(np.hstack([data.X - low, high - data.X]))
     origin = np.zeros((len(data.queries), points.shape[1]))
-    return cm.RankingProblem(
-        points, *data.lists(), origin, measure="map", C=C, regularizer="squared-frobenius", diagonal=True
-    )
+    relevant, irrelevant = data.lists()
+    settings = {"measure": "map", "C": C, "penalty": "squared-frobenius", "diagonal": True}
+    return cm.RankingProblem(points, relevant, irrelevant=irrelevant, queries=origin, **settings)
 
 
 def problem_of(method: str, data: Matchings, C: float) -> cm.RankingProblem:
     """What a method solves."""
     if method == "SVM-MAP":
         return linear_problem(data, C)
-    return cm.RankingProblem(data.X, *data.lists(), data.X[data.queries], measure=VARIANTS[method], C=C)
+    relevant, irrelevant = data.lists()
+    settings = {"queries": data.X[data.queries], "measure": VARIANTS[method], "C": C}
+    return cm.RankingProblem(data.X, relevant, irrelevant=irrelevant, **settings)
 
 
 def scores(method: str, metric: np.ndarray, test: Matchings) -> list[float]:

@@ -48,7 +48,7 @@ def toy(seed: int = 0, C: float = 100.0) -> Toy:
     new = [columns(rng, rng.permutation(classes)) for _ in range(20)]
     T, t = np.concatenate([points for points, _ in new]), np.concatenate([labels for _, labels in new])
     solutions = {
-        "LMNN": cm.solve(cm.LargeMarginProblem(X, y, TARGETS), tol=1e-4),
+        "LMNN": cm.solve(cm.LargeMarginProblem(X, y, n_neighbors=TARGETS), tol=1e-4),
         "MLR-AUC": cm.solve(cm.RankingProblem.from_labels(X, y, C=C), tol=1e-4),
     }
     metrics = {"native": np.eye(2)} | {name: solution.M for name, solution in solutions.items()}

@@ -27,7 +27,7 @@ def ranking():
 
 
 def labels(**options):
-    return cm.TripletProblem.from_labels(*points(), 3, 4, **{"reg": 0.2} | options)
+    return cm.TripletProblem.from_labels(*points(), n_same=3, n_other=4, **{"reg": 0.2} | options)
 
 
 #: Solver with settings, problem, and the distance from the optimum that it must reach.
@@ -54,11 +54,11 @@ CASES = {
     "batch, average": (cm.approximate.StochasticBatch, {"batch": 50, "epochs": 30, "average": True}, labels, 1e-2),
     "factors": (cm.approximate.StochasticFactors, {"epochs": 200}, pairs, 1e-2),
     "factors, average": (cm.approximate.StochasticFactors, {"epochs": 200, "average": True}, pairs, 1e-2),
-    "low rank": (cm.approximate.LowRankDescent, {"rank": 4, "epochs": 200}, lambda: labels(regularizer="trace"), 2e-2),
+    "low rank": (cm.approximate.LowRankDescent, {"rank": 4, "epochs": 200}, lambda: labels(penalty="trace"), 2e-2),
     "stochastic low rank": (
         cm.approximate.StochasticLowRank,
         {"rank": 4, "batch": 50, "epochs": 60, "delay": 20},
-        lambda: labels(regularizer="trace"),
+        lambda: labels(penalty="trace"),
         5e-2,
     ),
     "factored": (cm.approximate.FactoredDescent, {"c": 4, "epochs": 200, "look_every": 5}, cross_modal, 1e-3),
@@ -74,7 +74,7 @@ def solver_of(name, **more):
 def solve(problem, solver, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        return cm.solve(problem, 1e-12, solver, **options)
+        return cm.solve(problem, 1e-12, solver=solver, **options)
 
 
 @pytest.mark.parametrize("name", list(CASES))
@@ -185,7 +185,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     }.items():
         np.savez(path, **arrays | {key: value})
         with pytest.raises(InputError, match="damaged"):
-            cm.solve(problem, 1e-9, cm.approximate.StochasticTriplets(), checkpoint=path)
+            cm.solve(problem, 1e-9, solver=cm.approximate.StochasticTriplets(), checkpoint=path)
 
 
 def test_the_mean_of_the_steps_is_the_subgradient():

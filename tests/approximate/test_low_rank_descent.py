@@ -20,14 +20,15 @@ def labelled(reg=0.02, seed=0, sparse=False, **options):
     y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
     if sparse:
         X = X * (rng.random(X.shape) < 0.15) + 0.3 * np.eye(45, 7)
-    return cm.TripletProblem.from_labels(X, y, *options.pop("n", (None, None)), reg=reg, regularizer="trace", **options)
+    n_same, n_other = options.pop("n", (None, None))
+    return cm.TripletProblem.from_labels(X, y, n_same=n_same, n_other=n_other, reg=reg, penalty="trace", **options)
 
 
 def graph():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(40, 6))
     near = np.abs(X[:, None, 0] - X[None, :, 0]) < 0.2
-    return cm.TripletProblem.from_graph(X, near & ~np.eye(40, dtype=bool), reg=0.05, regularizer="trace", intra=0.1)
+    return cm.TripletProblem.from_graph(X, near & ~np.eye(40, dtype=bool), reg=0.05, penalty="trace", intra=0.1)
 
 
 def two_sided():
@@ -105,7 +106,7 @@ def test_the_same_seed_is_the_same_descent():
 def test_what_it_cannot_solve():
     rng = np.random.default_rng(0)
     X, y = sp.csr_array(rng.random((20, 5))), np.arange(20) % 2
-    diagonal = cm.TripletProblem.from_labels(X, y, diagonal=True, regularizer="trace")
+    diagonal = cm.TripletProblem.from_labels(X, y, diagonal=True, penalty="trace")
     for problem, reason in (
         (diagonal, "diagonal"),
         (cm.TripletProblem.from_labels(X.toarray(), y), "not a trace"),

@@ -20,7 +20,9 @@ def points(seed=0, n=24, d=3):
 
 def labels(**options):
     X, y = points()
-    return cm.TripletProblem.from_labels(X, y, 3, 4, **{"intra": 0.2, "inter": 0.1, "reg": 0.2} | options)
+    return cm.TripletProblem.from_labels(
+        X, y, n_same=3, n_other=4, **{"intra": 0.2, "inter": 0.1, "reg": 0.2} | options
+    )
 
 
 def graph(**options):
@@ -32,7 +34,7 @@ def graph(**options):
 def sparse(**options):
     X, y = points()
     return cm.TripletProblem.from_labels(
-        sp.csr_array(np.where(X > 0.5, X, 0.0)), y, 3, None, diagonal=True, intra=0.1, reg=0.5, **options
+        sp.csr_array(np.where(X > 0.5, X, 0.0)), y, n_same=3, n_other=None, diagonal=True, intra=0.1, reg=0.5, **options
     )
 
 
@@ -41,14 +43,14 @@ PROBLEMS = {
     "labels, diagonal": lambda: labels(diagonal=True),
     "graph": graph,
     "sparse": sparse,
-    "every triplet": lambda: cm.TripletProblem.from_labels(*points(), None, None, reg=0.5),
+    "every triplet": lambda: cm.TripletProblem.from_labels(*points(), n_same=None, n_other=None, reg=0.5),
 }
 
 
 def solve(problem, tol=1e-3, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        return cm.solve(problem, tol, cm.approximate.StochasticBatch(**{"random_state": 0} | settings))
+        return cm.solve(problem, tol, solver=cm.approximate.StochasticBatch(**{"random_state": 0} | settings))
 
 
 def listed(problem):
@@ -132,7 +134,9 @@ def test_batches_of_one_size_draw_what_they_drew():
 def test_the_printed_sum_counts_every_pair_drawn():
     problem = labels()
     estimate, total = problem.sampled_G(np.random.default_rng(0), 6, 11)
-    similar = cm.TripletProblem.from_labels(*points(), 3, 4, intra=0.2).sampled_G(np.random.default_rng(0), 6)[0]
+    similar = cm.TripletProblem.from_labels(*points(), n_same=3, n_other=4, intra=0.2).sampled_G(
+        np.random.default_rng(0), 6
+    )[0]
     np.testing.assert_allclose(total, 6 * similar + 11 * (estimate - similar), atol=1e-12)
 
 
@@ -159,7 +163,7 @@ def test_a_printed_batch_is_what_the_procedure_adds_up():
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_it_approaches_the_certified_optimum(name):
     problem = PROBLEMS[name]()
-    optimum = cm.solve(problem, 1e-8, "semismooth-newton")
+    optimum = cm.solve(problem, 1e-8, solver="semismooth-newton")
     solution = solve(problem, 1e-6, batch=50, epochs=30)
     assert solution.lower_bound <= optimum.upper_bound
     assert solution.upper_bound >= optimum.lower_bound
@@ -175,7 +179,7 @@ def test_it_approaches_the_certified_optimum(name):
 @pytest.mark.parametrize("settings", [{"project": False}, {"average": True}])
 def test_its_variants_approach_it_too(settings):
     problem = labels()
-    optimum = cm.solve(problem, 1e-8, "semismooth-newton")
+    optimum = cm.solve(problem, 1e-8, solver="semismooth-newton")
     solution = solve(problem, 1e-6, batch=50, epochs=30, **settings)
     assert solution.history[-1].details["objective"] <= 1.005 * optimum.upper_bound
 
@@ -184,7 +188,7 @@ def test_its_variants_approach_it_too(settings):
 @pytest.mark.parametrize("name", ["labels", "labels, diagonal", "graph"])
 def test_the_printed_procedure_does_not_descend(name):
     problem = PROBLEMS[name]()
-    optimum = cm.solve(problem, 1e-8, "semismooth-newton").upper_bound
+    optimum = cm.solve(problem, 1e-8, solver="semismooth-newton").upper_bound
     corrected, printed = (solve(problem, 1e-6, batch=50, epochs=20, as_printed=kind) for kind in (False, True))
     assert printed.lower_bound <= optimum <= printed.upper_bound
     assert corrected.history[-1].details["objective"] < 1.025 * optimum
@@ -202,14 +206,14 @@ def test_it_ends_when_told_to():
     assert solve(labels(), 1e-9, batch=10, epochs=3).history[-1].details["passes"] == 3.0
     problem = labels()
     with pytest.warns(GapWarning):
-        assert cm.solve(problem, 1e-9, "stochastic-batch", max_iter=2).iterations == 2
+        assert cm.solve(problem, 1e-9, solver="stochastic-batch", max_iter=2).iterations == 2
     with pytest.warns(GapWarning):
-        assert cm.solve(problem, 1e-9, "stochastic-batch", max_seconds=1e-9).status == "max_seconds"
+        assert cm.solve(problem, 1e-9, solver="stochastic-batch", max_seconds=1e-9).status == "max_seconds"
 
 
 def test_epochs_of_very_many_comparisons_are_shorter():
     X, y = points(n=300)
-    problem = cm.TripletProblem.from_labels(X, y, None, None)
+    problem = cm.TripletProblem.from_labels(X, y, n_same=None, n_other=None)
     solver = cm.approximate.StochasticBatch()
     assert problem.count > solver.epoch_draws
     assert solver.draws_in_epoch(problem.risk) == solver.epoch_draws
@@ -240,6 +244,6 @@ def test_bad_settings(settings):
 
 def test_problems_it_cannot_handle():
     X, y = points()
-    for problem in (cm.RankingProblem.from_labels(X, y), labels(regularizer="trace")):
+    for problem in (cm.RankingProblem.from_labels(X, y), labels(penalty="trace")):
         with pytest.raises(UnsupportedProblemError, match="stochastic-batch"):
             cm.solve(problem, solver="stochastic-batch")

@@ -25,23 +25,23 @@ def points(seed=0, n=30, d=5, classes=4):
 
 def problem(n_pairs=120, reg=0.1, **options):
     X, y = points()
-    return cm.PairMarginProblem.from_labels(X, y, n_pairs, random_state=0, reg=reg, **options)
+    return cm.PairMarginProblem.from_labels(X, y, n_pairs=n_pairs, random_state=0, reg=reg, **options)
 
 
-def regression(loss, norm="frobenius", reg=0.1):
+def regression(loss, penalty="frobenius", reg=0.1):
     X, _ = points()
     rng = np.random.default_rng(1)
     pairs = np.array([rng.choice(30, 2, replace=False) for _ in range(60)])
     distances = ((X[pairs[:, 0], :2] - X[pairs[:, 1], :2]) ** 2).sum(axis=1)
     y = np.clip(distances + 0.05 * rng.normal(size=60), 0.0, 1.0)
-    return cm.SimilarityRegressionProblem(X, pairs, y, reg, loss, y0=0.5, norm=norm)
+    return cm.SimilarityRegressionProblem(X, pairs, y, reg=reg, loss=loss, y0=0.5, penalty=penalty)
 
 
 def solve(instance, tol=1e-6, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
         settings = {"vectors": 10, "steps": 50_000, "refresh": 20, "random_state": 0} | settings
-        return cm.solve(instance, tol, cm.approximate.StochasticFactors(**settings))
+        return cm.solve(instance, tol, solver=cm.approximate.StochasticFactors(**settings))
 
 
 def run_of(instance, **settings):
@@ -67,7 +67,7 @@ def through(run, steps):
 @pytest.mark.parametrize("n_pairs", [120, None])
 def test_steps_are_those_of_the_table(norm, as_printed, refresh, n_pairs):
     """The table with a loop for every index, as printed but for v_j in place of the last v_i."""
-    instance = problem(n_pairs, norm=norm, margin=(0.6, 0.6))
+    instance = problem(n_pairs, penalty=norm, margin=(0.6, 0.6))
     theta, steps = 0.05, 300
     run = run_of(instance, learning_rate=theta, refresh=refresh, as_printed=as_printed, start=1.0)
     X, V = run.X, run.V.copy()
@@ -124,7 +124,7 @@ def test_steps_are_those_of_the_kernel_version(kernel):
 
 GRADIENTS = {
     "listed": problem,
-    "all pairs": lambda: problem(None, margin=(0.5, 1.5), norm="trace"),
+    "all pairs": lambda: problem(None, margin=(0.5, 1.5), penalty="trace"),
     "all pairs, unbalanced": lambda: problem(None, margin=(0.5, 1.5), balanced=False),
     **{loss: lambda loss=loss: regression(loss) for loss in ("squared", "absolute", "weighted")},
 }
@@ -163,9 +163,9 @@ def test_the_mean_step_is_the_gradient(name):
 @pytest.mark.parametrize("norm", ["frobenius", "trace"])
 @pytest.mark.parametrize("n_pairs", [120, None])
 def test_the_printed_step_descends_the_objective_of_twice_the_reg(norm, n_pairs):
-    instance = problem(n_pairs, reg=0.3 if n_pairs else 0.15, norm=norm)
+    instance = problem(n_pairs, reg=0.3 if n_pairs else 0.15, penalty=norm)
     twice = instance.with_reg(2.0 * instance.reg)
-    optimum, of_twice = (cm.solve(each, 1e-6, "clarabel") for each in (instance, twice))
+    optimum, of_twice = (cm.solve(each, 1e-6, solver="clarabel") for each in (instance, twice))
     settings = {"vectors": 10, "learning_rate": 0.005, "refresh": 20, "steps": 100_000}
     corrected, printed = (through(run_of(instance, as_printed=kind, **settings), 100_000) for kind in (False, True))
     assert optimum.lower_bound <= instance.value(corrected.T @ corrected) < 1.01 * optimum.upper_bound
@@ -178,13 +178,17 @@ def test_the_printed_step_descends_the_objective_of_twice_the_reg(norm, n_pairs)
 @pytest.mark.parametrize(
     ("n_pairs", "options"),
     [
-        *((n_pairs, options) for n_pairs in (120, None) for options in ({}, {"norm": "trace"}, {"margin": (0.5, 1.5)})),
+        *(
+            (n_pairs, options)
+            for n_pairs in (120, None)
+            for options in ({}, {"penalty": "trace"}, {"margin": (0.5, 1.5)})
+        ),
         (120, {"kernel": "unit-rbf"}),
     ],
 )
 def test_both_bounds_come_near_the_optimum(n_pairs, options):
     instance = problem(n_pairs, **options)
-    optimum = cm.solve(instance, 1e-6, "clarabel")
+    optimum = cm.solve(instance, 1e-6, solver="clarabel")
     solution = solve(instance, average=True)
     assert optimum.lower_bound <= solution.upper_bound < 1.02 * optimum.upper_bound
     assert 0.95 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
@@ -201,7 +205,7 @@ def test_both_bounds_come_near_the_optimum(n_pairs, options):
 @pytest.mark.parametrize("norm", ["frobenius", "trace"])
 def test_errors_of_measured_distances(loss, norm):
     instance = regression(loss, norm)
-    optimum = cm.solve(instance, 1e-6, "clarabel")
+    optimum = cm.solve(instance, 1e-6, solver="clarabel")
     solution = solve(instance, average=True)
     assert optimum.lower_bound <= solution.upper_bound < 1.01 * optimum.upper_bound
     assert 0.95 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
@@ -211,8 +215,8 @@ def test_errors_of_measured_distances(loss, norm):
 def test_a_linear_term_is_descended_too():
     given = problem()
     G = 0.05 * np.diag(np.arange(5.0))
-    instance = MetricProblem(given.risk, given.regularizer, G)
-    optimum = cm.solve(instance, 1e-6, "clarabel")
+    instance = MetricProblem(given.risk, given.regularizer, G=G)
+    optimum = cm.solve(instance, 1e-6, solver="clarabel")
     solution = solve(instance, average=True)
     assert optimum.lower_bound <= solution.upper_bound < 1.02 * optimum.upper_bound
     assert 0.9 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
@@ -237,7 +241,7 @@ def test_looks_come_once_steps_cost_more():
     assert [p.details["steps"] for p in solve(problem(), steps=3_000).history] == [0, 600, 1200, 2400, 3000]
     X = np.random.default_rng(0).normal(size=(300, 300))
     y = np.arange(300) % 3
-    wide = cm.PairMarginProblem.from_labels(X / 30.0, y, 50, random_state=0)
+    wide = cm.PairMarginProblem.from_labels(X / 30.0, y, n_pairs=50, random_state=0)
     steps = [p.details["steps"] for p in solve(wide, steps=20_000, vectors=100).history]
     assert steps[0] == 0
     assert steps[-1] == 20_000
@@ -249,9 +253,9 @@ def test_looks_come_once_steps_cost_more():
 
 def test_it_ends_when_told_to():
     with pytest.warns(GapWarning):
-        assert cm.solve(problem(), 1e-9, "stochastic-factors", max_iter=3).iterations == 3
+        assert cm.solve(problem(), 1e-9, solver="stochastic-factors", max_iter=3).iterations == 3
     with pytest.warns(GapWarning):
-        solution = cm.solve(problem(), 1e-9, cm.approximate.StochasticFactors(epochs=10**6), max_seconds=0.2)
+        solution = cm.solve(problem(), 1e-9, solver=cm.approximate.StochasticFactors(epochs=10**6), max_seconds=0.2)
     assert solution.status == "max_seconds"
     assert solution.seconds < 2.0
     assert solve(problem(), steps=777).history[-1].details["steps"] == 777
@@ -275,14 +279,14 @@ def test_a_checkpoint_takes_up_the_same_steps(tmp_path, n_pairs):
     solver = cm.approximate.StochasticFactors(vectors=5, steps=20_000, random_state=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        whole = cm.solve(instance, 1e-9, solver)
-        part = cm.solve(instance, 1e-9, solver, max_iter=5, checkpoint=path)
-        rest = cm.solve(instance, 1e-9, solver, checkpoint=path)
+        whole = cm.solve(instance, 1e-9, solver=solver)
+        part = cm.solve(instance, 1e-9, solver=solver, max_iter=5, checkpoint=path)
+        rest = cm.solve(instance, 1e-9, solver=solver, checkpoint=path)
     assert part.iterations == 5
     assert [p.details for p in rest.history] == [p.details for p in whole.history]
     np.testing.assert_array_equal(rest.certificate.M, whole.certificate.M)
     with pytest.raises(InputError, match="another number or length"):
-        cm.solve(instance, 1e-9, cm.approximate.StochasticFactors(vectors=4), checkpoint=path)
+        cm.solve(instance, 1e-9, solver=cm.approximate.StochasticFactors(vectors=4), checkpoint=path)
 
 
 @pytest.mark.integration
@@ -292,7 +296,7 @@ def test_an_interrupt_leaves_a_certified_point():
             raise KeyboardInterrupt
 
     with pytest.warns(GapWarning):
-        solution = cm.solve(problem(), 1e-9, "stochastic-factors", callback=interrupt)
+        solution = cm.solve(problem(), 1e-9, solver="stochastic-factors", callback=interrupt)
     assert solution.status == "interrupted"
     assert solution.lower_bound <= solution.upper_bound
 

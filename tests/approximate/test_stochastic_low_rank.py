@@ -77,7 +77,7 @@ def test_it_ends_where_the_factor_overflows():
 def test_what_it_cannot_solve():
     X, y = np.random.default_rng(0).random((20, 5)), np.arange(20) % 2
     for problem, reason in (
-        (cm.TripletProblem.from_labels(X, y, diagonal=True, regularizer="trace"), "diagonal"),
+        (cm.TripletProblem.from_labels(X, y, diagonal=True, penalty="trace"), "diagonal"),
         (cm.TripletProblem.from_labels(X, y), "not a trace"),
         (cm.RelativeComparisonProblem(X, [[0, 2, 1]]), "not a sum of hinges over pairs"),
     ):

@@ -56,12 +56,12 @@ def test_the_optimum_is_found_to_be_optimal():
         bound,
         None,
     ):
-        audit = cm.audit(problem, solution.M, reference)
+        audit = cm.audit(problem, solution.M, reference=reference)
         assert abs(audit.suboptimality) <= 1e-6 + (1e-6 if isinstance(reference, np.float32) else 0.0)
         assert audit.feasible
     assert "suboptimality <=     " in str(audit)
     assert "NOT" not in str(audit)
-    audit = cm.audit(problem, solution, solution)
+    audit = cm.audit(problem, solution, reference=solution)
     assert audit.verdict == "Optimal."
     assert audit.scale.best == pytest.approx(1.0, rel=1e-2)
     assert audit.subspace.rank == audit.subspace.reference_rank == solution.rank
@@ -76,7 +76,7 @@ def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
     solution = cm.solve(problem)
     if problem.cone.trace(solution.certificate.M) < 1e-3:
         pytest.skip("the optimum is zero, of which every multiple is the same")
-    audit = cm.audit(problem, 3.0 * as_given(problem, solution.certificate.M), solution)
+    audit = cm.audit(problem, 3.0 * as_given(problem, solution.certificate.M), reference=solution)
     assert audit.suboptimality > 1e-4
     assert audit.scale.share >= 1.0 - 1e-4 / audit.suboptimality
     assert problem.value(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)
@@ -88,7 +88,7 @@ def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
 def test_the_reference_is_compared_part_by_part(wine):
     problem, solution = wine
     M = problem.cone.identity()
-    audit = cm.audit(problem, M, solution, worst=5)
+    audit = cm.audit(problem, M, reference=solution, worst=5)
     here, there = problem.risk.part_values(M), problem.risk.part_values(solution.certificate.M)
     assert [part.part for part in audit.worst] == list(np.argsort(there - here, kind="stable")[:5])
     for part in audit.worst:
@@ -102,10 +102,10 @@ def test_the_reference_is_compared_part_by_part(wine):
         assert far in irrelevant
         assert part.comparison == f"{query} nearer to {near} than to {far}"
         assert part.comparison in str(audit)
-    assert len(cm.audit(problem, M, solution).worst) == 10
-    assert cm.audit(problem, M, solution, worst=0).worst == ()
+    assert len(cm.audit(problem, M, reference=solution).worst) == 10
+    assert cm.audit(problem, M, reference=solution, worst=0).worst == ()
     # Without a reference metric the largest losses.
-    alone = cm.audit(problem, M, solution.lower_bound, worst=3)
+    alone = cm.audit(problem, M, reference=solution.lower_bound, worst=3)
     assert [part.part for part in alone.worst] == list(np.argsort(-here, kind="stable")[:3])
     assert alone.subspace is None
     assert np.isnan(alone.comparisons_share)
@@ -118,7 +118,7 @@ def test_the_suboptimality_splits_into_comparisons_and_size(name):
     problem = instance(name)
     solution = cm.solve(problem)
     M = random_metric(np.random.default_rng(3), problem.cone)
-    audit = cm.audit(problem, M, solution)
+    audit = cm.audit(problem, M, reference=solution)
     point = problem.risk.minorant(solution.certificate.dual)
     comparisons = audit.risk - point.value + problem.cone.inner(point.S, M)
     size = audit.penalty - problem.cone.inner(point.S, M) + point.value - solution.lower_bound
@@ -133,7 +133,7 @@ def test_a_metric_without_two_of_its_directions_lacks_them(wine):
     problem, solution = wine
     values, vectors = np.linalg.eigh(solution.M)
     M = (vectors[:, -1:] * values[-1:]) @ vectors[:, -1:].T
-    audit = cm.audit(problem, M, solution)
+    audit = cm.audit(problem, M, reference=solution)
     assert audit.subspace.rank == 1
     assert audit.subspace.angles == pytest.approx([0.0], abs=1e-4)
     assert audit.subspace.captured == pytest.approx(values[-1] / values.sum())
@@ -169,18 +169,18 @@ def test_a_metric_outside_the_cone_is_compared_by_its_projection():
 
 def test_an_eigenvalue_negative_by_rounding_is_feasible():
     problem = instance("ranking from labels")
-    assert cm.audit(problem, np.diag([1.0, 1.0, -1e-12]), 0.1).feasible
-    assert not cm.audit(problem, np.diag([1.0, 1.0, -1e-6]), 0.1).feasible
-    assert cm.audit(problem, np.zeros((3, 3)), 0.1).feasible
+    assert cm.audit(problem, np.diag([1.0, 1.0, -1e-12]), reference=0.1).feasible
+    assert not cm.audit(problem, np.diag([1.0, 1.0, -1e-6]), reference=0.1).feasible
+    assert cm.audit(problem, np.zeros((3, 3)), reference=0.1).feasible
 
 
 def test_asymmetry_by_rounding_is_told():
     problem = instance("ranking from labels")
     M = np.eye(3)
     M[0, 1] = 1e-10
-    assert cm.audit(problem, M, 0.1).asymmetry == 1e-10
-    assert "averaged away" in str(cm.audit(problem, M, 0.1))
-    assert cm.audit(problem, np.eye(3), 0.1).asymmetry == 0.0
+    assert cm.audit(problem, M, reference=0.1).asymmetry == 1e-10
+    assert "averaged away" in str(cm.audit(problem, M, reference=0.1))
+    assert cm.audit(problem, np.eye(3), reference=0.1).asymmetry == 0.0
 
 
 def test_a_violated_hard_margin_is_infinitely_far():
@@ -198,7 +198,7 @@ def test_a_violated_hard_margin_is_infinitely_far():
 def test_a_multiple_that_meets_the_hard_margins_is_named():
     problem = instance("relative, identity, hard")
     solution = cm.solve(problem)
-    audit = cm.audit(problem, 0.5 * solution.w, solution)
+    audit = cm.audit(problem, 0.5 * solution.w, reference=solution)
     assert audit.suboptimality == np.inf
     assert audit.scale.best == pytest.approx(2.0, rel=1e-3)
     assert audit.scale.objective == pytest.approx(solution.upper_bound, rel=1e-3)
@@ -209,7 +209,7 @@ def test_a_multiple_that_meets_the_hard_margins_is_named():
 def test_the_reference_s_own_gap_is_told(wine):
     problem, solution = wine
     loose = cm.certify(problem, 1.2 * solution.M, solution.certificate.dual)
-    audit = cm.audit(problem, 1.1 * solution.M, loose)
+    audit = cm.audit(problem, 1.1 * solution.M, reference=loose)
     assert audit.reference_gap == loose.gap > 1e-4
     assert " to " in audit.verdict.split(" times the optimum")[0]
 
@@ -219,32 +219,34 @@ def test_all_ratios_have_one_wording(wine, ratio):
     problem, _ = wine
     M = problem.cone.identity()
     value = problem.value(M)
-    words = cm.audit(problem, M, Reference(value / ratio, value / ratio, M)).verdict
+    words = cm.audit(problem, M, reference=Reference(value / ratio, value / ratio, M)).verdict
     times, above = re.match(r"Costs ([\d.]+) times the optimum \(([\d.,]+)% above it\);", words).groups()
     assert float(times) == pytest.approx(ratio, rel=4e-3)
     assert float(times) - 1.0 == pytest.approx(ratio - 1.0, rel=0.05)
     assert float(above.replace(",", "")) == pytest.approx(100.0 * (ratio - 1.0), rel=0.05)
-    assert cm.audit(problem, M, value / ratio).verdict.startswith(f"Costs at most {times} times the optimum (")
+    assert cm.audit(problem, M, reference=value / ratio).verdict.startswith(
+        f"Costs at most {times} times the optimum ("
+    )
 
 
 def test_the_range_of_a_ratio_is_certified(wine):
     problem, _ = wine
     M = problem.cone.identity()
     value = problem.value(M)
-    audit = cm.audit(problem, M, Reference(value / 2.0, value / 1.25, M))
+    audit = cm.audit(problem, M, reference=Reference(value / 2.0, value / 1.25, M))
     assert audit.verdict.startswith("Costs 1.25 to 2.00 times the optimum (25% to 100% above it);")
     # The reference may cost more than the metric: then the metric may be the optimum.
-    audit = cm.audit(problem, M, Reference(value / 2.0, value * 1.25, M))
+    audit = cm.audit(problem, M, reference=Reference(value / 2.0, value * 1.25, M))
     assert audit.verdict.startswith("Costs 1.00 to 2.00 times the optimum (0% to 100% above it);")
     # No ratio means anything beside an optimum that may be zero.
-    audit = cm.audit(problem, M, Reference(0.0, value, M))
+    audit = cm.audit(problem, M, reference=Reference(0.0, value, M))
     assert audit.verdict.startswith(f"Costs at most {value:.3g} more than the optimum;")
 
 
 def test_directions_are_missing_only_where_they_lower_the_objective():
     problem = instance("triplets, labels")
     solution = cm.solve(problem)
-    text = str(cm.audit(problem, 3.0 * solution.M, solution))
+    text = str(cm.audit(problem, 3.0 * solution.M, reference=solution))
     assert "lacks" not in text
     assert "missing" not in text
 
@@ -255,7 +257,7 @@ def test_parts_are_called_what_the_risk_calls_them(name):
     kinds = {"triplets, labels": "anchor", "ranking from labels": "query", "relative, identity, soft": "triplet"}
     assert problem.risk.part_kind == kinds[name]
     # At the metric zero every comparison costs its margin.
-    worst = cm.audit(problem, problem.cone.zeros(), 1e-9).worst
+    worst = cm.audit(problem, problem.cone.zeros(), reference=1e-9).worst
     assert worst
     assert {part.name for part in worst} == {f"{kinds[name]} {part.part}" for part in worst}
 
@@ -267,7 +269,9 @@ def test_weights_may_come_as_a_diagonal_matrix():
     ):
         solution = cm.solve(problem)
         np.testing.assert_array_equal(solution.M, np.diag(solution.w))
-        assert str(cm.audit(problem, solution.M, solution)) == str(cm.audit(problem, solution.w, solution))
+        assert str(cm.audit(problem, solution.M, reference=solution)) == str(
+            cm.audit(problem, solution.w, reference=solution)
+        )
 
 
 @pytest.mark.parametrize(
@@ -285,7 +289,7 @@ def test_weights_may_come_as_a_diagonal_matrix():
 )
 def test_references_that_prove_nothing(reference, message):
     with pytest.raises(InputError, match=message):
-        cm.audit(instance("ranking from labels"), np.eye(3), reference)
+        cm.audit(instance("ranking from labels"), np.eye(3), reference=reference)
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
         cm.audit("wine", np.eye(3))
 
@@ -293,7 +297,7 @@ def test_references_that_prove_nothing(reference, message):
 @pytest.mark.parametrize("worst", [-1, 2.5, "ten", True, None])
 def test_the_number_of_parts_must_be_one(worst):
     with pytest.raises(InputError, match="worst must be a number of parts"):
-        cm.audit(instance("ranking from labels"), np.eye(3), 0.1, worst)
+        cm.audit(instance("ranking from labels"), np.eye(3), reference=0.1, worst=worst)
 
 
 def test_a_solve_is_a_reference():
@@ -315,9 +319,9 @@ def test_the_best_iterate_of_a_callable_is_judged(wine):
             M[:] = solved.M if factor == 0.0 else factor * np.eye(len(M))
             yield M
 
-    expected = cm.audit(problem, solved, solved)
+    expected = cm.audit(problem, solved, reference=solved)
     for given in (solver, lambda p: [np.eye(p.cone.d), solved.M], lambda _: solved.M, lambda _: solved):
-        assert cm.audit(problem, given, solved).suboptimality == expected.suboptimality
+        assert cm.audit(problem, given, reference=solved).suboptimality == expected.suboptimality
 
 
 class OthersMetric:
@@ -335,23 +339,25 @@ def test_estimators_are_audited_by_their_components():
     nca = NeighborhoodComponentsAnalysis(max_iter=5, random_state=0)
     for estimator in (OthersMetric(), nca, cm.LargeMargin(tol=1e-3), cm.LargeMargin(diagonal=True, tol=1e-3)):
         with pytest.raises(InputError, match=f"M: this {type(estimator).__name__} has no components_"):
-            cm.audit(problem, estimator, solution)
+            cm.audit(problem, estimator, reference=solution)
         L = estimator.fit(iris.X, iris.y).components_
-        assert cm.audit(problem, estimator, solution).objective == pytest.approx(problem.value(L.T @ L), rel=1e-12)
-    searched = cm.WeightSearch(cm.MLR(tol=1e-2), [1.0], cv=2).fit(iris.X, iris.y)
-    of_its_own = cm.audit(searched.estimator_.solution_.problem, searched, searched)
+        assert cm.audit(problem, estimator, reference=solution).objective == pytest.approx(
+            problem.value(L.T @ L), rel=1e-12
+        )
+    searched = cm.WeightSearch(cm.MLR(tol=1e-2), values=[1.0], cv=2).fit(iris.X, iris.y)
+    of_its_own = cm.audit(searched.estimator_.solution_.problem, searched, reference=searched)
     assert of_its_own.suboptimality == pytest.approx(searched.estimator_.gap_, rel=1e-6)
     with pytest.raises(InputError, match="reference: this NeighborhoodComponentsAnalysis has no solution_"):
-        cm.audit(problem, solution, nca)
+        cm.audit(problem, solution, reference=nca)
 
 
 def test_a_solution_of_another_problem_is_audited_on_the_features():
     iris = cm.datasets.load("iris")
     problem = cm.RankingProblem.from_labels(iris.X, iris.y, measure="auc", C=10.0)
     other = cm.solve(cm.LargeMarginProblem(iris.X, iris.y), tol=1e-3)
-    audited = cm.audit(problem, other, 0.0)
+    audited = cm.audit(problem, other, reference=0.0)
     assert audited.objective == pytest.approx(problem.value(other.M), rel=1e-9)
     assert audited.objective != pytest.approx(problem.value(other.certificate.M), rel=0.1)
     weights = cm.LargeMarginProblem(iris.X, iris.y, diagonal=True)
     with pytest.raises(InputError, match="M is of another problem: it is a full matrix"):
-        cm.audit(weights, other, 0.0)
+        cm.audit(weights, other, reference=0.0)

@@ -30,7 +30,7 @@ def quick_end(monkeypatch):
 
 
 def test_two_instances_are_certified_and_consistent(tmp_path):
-    runs = benchmark(["interior-point"], [HARD, WINE], tol=1e-4, jobs=2, output=tmp_path)
+    runs = benchmark(["interior-point"], [HARD, WINE], tol=1e-4, n_jobs=2, output=tmp_path)
 
     assert [(run.instance, run.solver) for run in runs] == [(HARD, "interior-point"), (WINE, "interior-point")]
     for run in runs:
@@ -91,7 +91,7 @@ def test_a_process_that_dies_is_a_row():
 @pytest.mark.integration
 def test_the_time_limit_holds_for_those_that_do_not_look_at_the_clock():
     start = time.monotonic()
-    slow, sleeping = benchmark(["own_solvers:Slow", "own_solvers:sleep"], [HARD], max_seconds=0.5, jobs=2)
+    slow, sleeping = benchmark(["own_solvers:Slow", "own_solvers:sleep"], [HARD], max_seconds=0.5, n_jobs=2)
     assert time.monotonic() - start < 45.0
     assert (slow.status, sleeping.status) == ("limit", "limit")
     assert "killed" in slow.message
@@ -104,7 +104,7 @@ def test_the_time_limit_holds_for_those_that_do_not_look_at_the_clock():
 
 @pytest.mark.integration
 def test_functions_are_judged_by_the_bound_of_the_library():
-    best, zero, outside = benchmark(FUNCTIONS, [WINE], 1e-5, jobs=3)
+    best, zero, outside = benchmark(FUNCTIONS, [WINE], tol=1e-5, n_jobs=3)
     instance = load_instance(WINE)
     problem = instance.problem()
     at_zero = problem.value(problem.cone.zeros())
@@ -146,7 +146,7 @@ def test_a_conic_solver_that_is_not_installed_is_a_row():
         ({"tol": 2.0}, "tol must be"),
         ({"max_seconds": -1.0}, "max_seconds must be"),
         ({"max_seconds": math.inf}, "max_seconds must be"),
-        ({"jobs": 0}, "jobs must be"),
+        ({"jobs": 0}, "n_jobs must be"),
         ({"threads": 1.5}, "threads must be"),
         ({"solvers": "exact"}, "solvers must be a list"),
         ({"solvers": []}, "solvers is empty"),
@@ -186,7 +186,7 @@ def doubled(channel, number):
 
 @pytest.mark.integration
 def test_processes_return_what_they_found():
-    outcomes = dict(run_isolated(doubled, [(1,), (2,)], limit=60.0, jobs=2))
+    outcomes = dict(run_isolated(doubled, [(1,), (2,)], limit=60.0, n_jobs=2))
     assert [(outcomes[k].value, outcomes[k].report) for k in (0, 1)] == [(2, 1), (4, 2)]
     assert all(outcome.peak_bytes > 0 for outcome in outcomes.values())
     assert peak_bytes() > 0

@@ -39,7 +39,7 @@ def changed(name, old, new):
 
 def test_a_sum_in_a_file_is_the_sum_composed_by_hand():
     cone = PSDCone(13)
-    pairs, r = cm.papers.balanced_pairs(LABELS, 500, 0)
+    pairs, r = cm.papers.balanced_pairs(LABELS, 500, random_state=0)
     far = pairs[r < 0]
     ranked = RankingRisk(Rankings(X, X, Relevance.from_labels(LABELS), cone), AveragePrecision(), 1.0)
     apart = SeparableRisk(PairDistances(X, far, np.ones(len(far)), cone), Hinge(0.01, 5.0))
@@ -53,11 +53,11 @@ def test_a_sum_in_a_file_is_the_sum_composed_by_hand():
 def test_names_of_arrays_stand_for_what_the_page_says():
     found = cm.load_problem("blocks-logdet-wine")
     prior = np.linalg.inv(np.cov(X.T, bias=True))
-    risk = SeparableRisk(Triplets(X, triplets_from_labels(LABELS, 500, 0), PSDCone(13)), Hinge(0.01))
+    risk = SeparableRisk(Triplets(X, triplets_from_labels(LABELS, 500, random_state=0), PSDCone(13)), Hinge(0.01))
     by_hand = cm.MetricProblem(risk, LogDet(prior, 0.2))
     M = random_metric(np.random.default_rng(0), PSDCone(13))
     assert found.value(M) == pytest.approx(by_hand.value(M), rel=1e-9)
-    pairs, r = cm.papers.balanced_pairs(LABELS, 500, 0)
+    pairs, r = cm.papers.balanced_pairs(LABELS, 500, random_state=0)
     scatter = np.mean([np.outer(X[i] - X[j], X[i] - X[j]) for i, j in pairs[r > 0]], axis=0)
     assert pytest.approx(scatter, rel=1e-12) == cm.load_problem("blocks-zero-wine").G
     loss, d = (

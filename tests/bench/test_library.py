@@ -235,7 +235,7 @@ PAIRS = "pairs-wine-1000-margins"
         ("margins =", "margin = 1.0\nmargins =", "margin and margins exclude each other"),
         ("margins = [0.5, 1.5]", "margins = [0.5]", "margin must be a number, or two"),
         ("margins = [0.5, 1.5]", "margin = [0.5, 1.5]", "margin must be a float"),
-        ("margins = [0.5, 1.5]", 'norm = "spectral"', "norm must be one of"),
+        ("margins = [0.5, 1.5]", 'penalty = "spectral"', "penalty must be one of"),
         ("margins = [0.5, 1.5]", 'kernel = "gaussian"', "kernel must be 'linear', 'rbf', 'unit-rbf'"),
         ("reg = 0.005", "C = 0.005", "unknown key 'C'"),
     ],

@@ -33,7 +33,7 @@ def test_iterates_are_judged_one_by_one(name):
     np.testing.assert_array_equal(trail.passes, np.arange(1, 6))
     np.testing.assert_allclose(trail.objectives, [problem.objective(M) for M in shown], rtol=1e-11)
     assert np.isnan(trail.seconds).all()
-    expected = np.array([cm.audit(problem, M, 0.25, 0).suboptimality for M in shown])
+    expected = np.array([cm.audit(problem, M, reference=0.25, worst=0).suboptimality for M in shown])
     np.testing.assert_allclose(trail.suboptimality, expected, rtol=1e-12)
     np.testing.assert_allclose(trail.best_so_far, np.minimum.accumulate(expected), rtol=1e-12)
     np.testing.assert_allclose(trail.M, given[int(np.argmin(trail.objectives))], atol=1e-12)
@@ -60,7 +60,7 @@ def test_three_ways_to_show_iterates_give_one_trail(solved):
             record(M, passes=k)
         return given[-1]
 
-    first, second, third = (cm.bench.trace(problem, solver, solution) for solver in (records, yields, mixed))
+    first, second, third = (cm.bench.trace(problem, solver, reference=solution) for solver in (records, yields, mixed))
     for trail, name in ((first, "records"), (second, "yields"), (third, "mixed")):
         assert trail.name == name
         assert trail.error == ""
@@ -82,7 +82,7 @@ def test_the_clock_stands_still_while_an_iterate_is_judged(solved, monkeypatch):
         return value(M)
 
     monkeypatch.setattr(problem, "objective", slow)
-    trail = cm.bench.trace(problem, lambda problem, record: [record(np.eye(3)) for _ in range(6)], solution)
+    trail = cm.bench.trace(problem, lambda problem, record: [record(np.eye(3)) for _ in range(6)], reference=solution)
     assert len(trail) == 6
     assert trail.seconds[-1] < 0.05
 
@@ -93,7 +93,7 @@ def test_the_clock_runs_while_the_solver_does(solved):
             time.sleep(0.02)
             record(np.eye(3))
 
-    trail = cm.bench.trace(*solved[:1], sleeper, solved[1])
+    trail = cm.bench.trace(solved[0], sleeper, reference=solved[1])
     assert trail.seconds[0] >= 0.02
     assert trail.seconds[-1] >= 0.06
 
@@ -104,7 +104,7 @@ def test_a_solver_whose_time_is_up_is_ended(solved):
             time.sleep(0.001)
             record(np.eye(3))
 
-    trail = cm.bench.trace(solved[0], endless, solved[1], max_seconds=0.05)
+    trail = cm.bench.trace(solved[0], endless, reference=solved[1], max_seconds=0.05)
     assert trail.error == "time is up"
     assert 0.05 <= trail.seconds[-1] < 1.0
     assert (trail.seconds[:-1] < 0.05).all()
@@ -128,12 +128,12 @@ def test_a_solver_that_fails_leaves_its_trail(solved):
 
     for solver, error in ((fails, "RuntimeError: singular matrix"), (stopped, "interrupted"),
                           (malformed, "InputError: W contains NaN")):  # fmt: skip
-        trail = cm.bench.trace(solved[0], solver, solved[1], name="theirs")
+        trail = cm.bench.trace(solved[0], solver, reference=solved[1], name="theirs")
         assert trail.error.startswith(error)
         assert len(trail) == 1
         assert trail.name == "theirs"
         assert error in str(trail)
-    empty = cm.bench.trace(solved[0], at_once, solved[1])
+    empty = cm.bench.trace(solved[0], at_once, reference=solved[1])
     assert len(empty) == 0
     assert empty.M is None
     assert "ValueError: no" in str(empty)
@@ -148,7 +148,7 @@ def test_iterates_may_share_one_array(solved):
         M *= 1e3
         record(M)
 
-    trail = cm.bench.trace(problem, in_place, solution)
+    trail = cm.bench.trace(problem, in_place, reference=solution)
     np.testing.assert_array_equal(trail.M, 0.1 * np.eye(3))
 
 
@@ -181,7 +181,9 @@ def test_our_own_solvers_have_a_trail(solved, solver):
 def test_what_a_trail_says(solved):
     problem, solution = solved
     given = [np.eye(3), 1.5 * solution.M, solution.M]
-    trail = cm.bench.audit_iterates(problem, given, [0.5, 1.0, 2.0], [1, 2, 4], solution, "theirs")
+    trail = cm.bench.audit_iterates(
+        problem, given, seconds=[0.5, 1.0, 2.0], passes=[1, 2, 4], reference=solution, name="theirs"
+    )
     text = str(trail)
     assert text.startswith("theirs\niterates             3\n")
     assert "(4 passes, 2 s)" in text
@@ -213,15 +215,15 @@ def test_malformed_iterates(solved, arguments, message):
 def test_malformed_solvers(solved):
     problem, solution = solved
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
-        cm.bench.trace("wine", print, solution)
+        cm.bench.trace("wine", print, reference=solution)
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
         cm.bench.audit_iterates("wine", [np.eye(3)])
     with pytest.raises(InputError, match="solver must be a callable of the problem and record, got ndarray"):
-        cm.bench.trace(problem, np.eye(3), solution)
+        cm.bench.trace(problem, np.eye(3), reference=solution)
     with pytest.raises(InputError, match="max_seconds must be positive"):
-        cm.bench.trace(problem, print, solution, max_seconds=0)
+        cm.bench.trace(problem, print, reference=solution, max_seconds=0)
     for passes in (-1, np.nan, "one", True):
-        trail = cm.bench.trace(problem, lambda _, record, n=passes: record(np.eye(3), passes=n), solution)
+        trail = cm.bench.trace(problem, lambda _, record, n=passes: record(np.eye(3), passes=n), reference=solution)
         assert "passes must be a nonnegative number" in trail.error
     with pytest.raises(InputError, match="solution must be a Solution, got ndarray"):
         cm.bench.AuditTrail.of_solution(np.eye(3))
@@ -232,4 +234,4 @@ def test_a_warning_of_the_solver_is_a_warning(solved):
         with pytest.warns(GapWarning):
             record(cm.solve(problem, solver="subgradient", max_iter=5).M)
 
-    assert cm.bench.trace(solved[0], warns, solved[1]).error == ""
+    assert cm.bench.trace(solved[0], warns, reference=solved[1]).error == ""

@@ -335,7 +335,7 @@ class Lists:
             need(all(self.far), "no far item")
         else:
             self.far = self._lists("far", file, N)
-        need(len(self.far) == count, "far lists")
+        need(len(self.far) == count, "lists of negatives")
         if "queries" in file.arrays:
             self.Q = file.array("queries", (count, d))
         else:
@@ -469,7 +469,7 @@ class Lists:
             if not w:
                 continue
             b = [sum(row[: i + 1]) for i in range(p)]
-            shown(b[-1] <= f, "more far items than there are")
+            shown(b[-1] <= f, "more negatives than there are")
             own = [s + w * t for s, t in zip(own, b, strict=True)]
             other = [s + w * sum(t > j for t in b) for j, s in enumerate(other)]
             score = [self.gains[q](i + 1, b[i]) for i in range(p)]

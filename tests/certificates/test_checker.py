@@ -229,7 +229,7 @@ def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, shor
     exact = exact_gains(name, k or 1, p, n, short) if k else exact_gains(name, None, p, n)
     gain = kernel.gains(name, k, short == "cut", p, np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0))
     if k:
-        floats = measure_named(name, k, short).gains(np.arange(1, p + 1)[:, None], np.arange(n + 1)[None], p, n)
+        floats = measure_named(name, k, short=short).gains(np.arange(1, p + 1)[:, None], np.arange(n + 1)[None], p, n)
         assert np.allclose(np.array(exact, dtype=float), floats, rtol=1e-13)
     assert contains(Ball(gain.mid, gain.rad + 1e-45), exact)
     best = None
@@ -268,7 +268,7 @@ def test_the_upper_bound_of_rankings_is_the_exact_objective(name, tmp_path):
     k = 3 if name in ("precision", "knn") else None
     problem = cm.RankingProblem.from_labels(X, y, measure=name, k=k, C=5.0)
     solution = cm.solve(problem, tol=1e-7)
-    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     B = opened(tmp_path / "c.npz")[1]["factor"]
     d = exact_distances(X, B)
     total = Fraction(0)
@@ -296,13 +296,13 @@ def test_short_lists_are_part_of_the_statement(name, tmp_path):
     y = np.repeat([0, 1], 3)
     X = rng.standard_normal((6, 2)) + 0.5 * y[:, None]
     k = 3 if name == "knn" else 4
-    cut, printed = (cm.RankingProblem.from_labels(X, y, name, k=k, C=20.0, short=s) for s in ("cut", "printed"))
+    cut, printed = (cm.RankingProblem.from_labels(X, y, measure=name, k=k, C=20.0, short=s) for s in ("cut", "printed"))
     assert cut.fingerprint() != printed.fingerprint()
-    assert cut.fingerprint() == cm.RankingProblem.from_labels(X, y, name, k=k, C=20.0).fingerprint()
+    assert cut.fingerprint() == cm.RankingProblem.from_labels(X, y, measure=name, k=k, C=20.0).fingerprint()
     verdicts = []
     for problem in (cut, printed):
         solution = cm.solve(problem, tol=1e-7)
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
         assert verdict.lower <= solution.upper_bound
         assert solution.lower_bound <= verdict.upper
         verdicts.append(checker.verify(tmp_path / "c.npz"))
@@ -320,7 +320,7 @@ def test_short_lists_are_part_of_the_statement(name, tmp_path):
 
 def test_the_upper_bound_of_triplets_is_the_exact_objective(tmp_path):
     problem = instance("triplets, labels")
-    verdict = cm.write_certificate(tmp_path / "c.npz", problem, cm.solve(problem))
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=cm.solve(problem))
     B = opened(tmp_path / "c.npz")[1]["factor"]
     d = exact_distances(problem.rankings.X, B)
     hinges = [
@@ -343,7 +343,7 @@ def test_the_dual_matrix_contains_the_exact_one(tmp_path):
         "pairs, listed, trace, features, margin (0.5, 1.5)",
     ):
         problem = instance(name)
-        cm.write_certificate(tmp_path / "c.npz", problem, cm.solve(problem))
+        cm.write_certificate(tmp_path / "c.npz", problem, solution=cm.solve(problem))
         document, arrays = opened(tmp_path / "c.npz")
         stated = kernel.Problem(document, kernel.Arrays(arrays))
         says = stated.risk.dual(document["dual"], kernel.Arrays(arrays))
@@ -364,10 +364,10 @@ def test_the_dual_matrix_contains_the_exact_one(tmp_path):
 
 
 def test_items_that_stand_in_lists_many_times_count_as_often(tmp_path):
-    """The dual matrix contains the exact one where near and far lists share items and repeat them."""
+    """The dual matrix contains the exact one where lists of positives and negatives share items and repeat them."""
     rng = np.random.default_rng(2)
     problem = instance("triplets, labels")
-    cm.write_certificate(tmp_path / "c.npz", problem, cm.solve(problem))
+    cm.write_certificate(tmp_path / "c.npz", problem, solution=cm.solve(problem))
     document, arrays = opened(tmp_path / "c.npz")
     n, d = arrays["points"].shape
     arrays = {name: array for name, array in arrays.items() if not name.startswith(("near", "far", "itself"))}
@@ -474,7 +474,7 @@ def test_what_is_written_is_accepted_and_agrees_with_the_float_certificate(name,
     problem, optimum = conic(name)[:2]
     solution = cm.solve(problem, tol=1e-7)
     path = tmp_path / "certificate.npz"
-    verdict = cm.write_certificate(path, problem, solution, "a title")
+    verdict = cm.write_certificate(path, problem, solution=solution, title="a title")
     assert verdict.accepted
     assert verdict.claimed == (verdict.lower, verdict.upper)
     scale = max(abs(solution.upper_bound), abs(solution.lower_bound), 1e-9)
@@ -515,7 +515,7 @@ FORGED = [
 def measured(measure):
     """A small problem of rankings."""
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
-    return cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, measure, C=20.0)
+    return cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, measure=measure, C=20.0)
 
 
 @pytest.fixture(scope="module")
@@ -525,7 +525,7 @@ def certificates(tmp_path_factory):
     for number, name in enumerate(FORGED):
         problem = instance(name) if name in CATALOGUE else measured(name)
         path = folder / f"{number}.npz"
-        verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7))
+        verdict = cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-7))
         made[name] = path, verdict
     return made
 

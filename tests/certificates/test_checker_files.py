@@ -33,11 +33,13 @@ def certificates(tmp_path_factory):
     for number, name in enumerate(NAMES):
         if name == "map":
             rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
-            problem = cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, "map", C=20.0)
+            problem = cm.RankingProblem.from_labels(
+                rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, measure="map", C=20.0
+            )
         else:
             problem = instance(name)
         path = folder / f"{number}.npz"
-        made[name] = path, cm.write_certificate(path, problem, cm.solve(problem, tol=1e-6))
+        made[name] = path, cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-6))
     return made
 
 
@@ -57,7 +59,7 @@ def test_the_limit_on_bytes_is_that_of_the_reader(certificates):
 
 
 def long_lists(contents, count, length):
-    """So many queries, with so many near and as many far items together."""
+    """So many queries, with so many near and as many negatives together."""
     document, arrays = contents[0], dict(contents[1])
     arrays["near"], arrays["far"] = np.arange(length) % 11, np.full(length, 11)
     for name in ("near", "far"):
@@ -68,7 +70,7 @@ def long_lists(contents, count, length):
 
 
 def many_points(contents, n):
-    """Queries with one near item each, all others being far."""
+    """Queries with one positive each, all others being far."""
     document, arrays = contents[0], dict(contents[1])
     arrays |= {"points": np.zeros((n, 3)), "near": np.zeros(n, dtype=int), "itself": np.full(n, n)}
     arrays |= {"near_stops": np.arange(1, n + 1), "anchors": np.arange(n), "groups": np.zeros(n, dtype=int)}

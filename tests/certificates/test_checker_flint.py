@@ -67,7 +67,7 @@ CASES = [
 def test_objective_dual_and_residual_overlap(name, tmp_path):
     problem = instance(name)
     path = tmp_path / "c.npz"
-    verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7))
+    verdict = cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-7))
     document, arrays = opened(path)
     given = kernel.Arrays(arrays)
     stated = kernel.Problem(document, given)

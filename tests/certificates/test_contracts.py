@@ -143,7 +143,7 @@ def corrupted(dual, problem, rng):
     if isinstance(dual, JoinedDual):
         risks = zip(problem.risk.risks, dual.duals, strict=True)
         for k, (risk, part) in enumerate(risks):
-            for word, change in corrupted(part, cm.MetricProblem(risk, problem.regularizer, problem.G), rng):
+            for word, change in corrupted(part, cm.MetricProblem(risk, problem.regularizer, G=problem.G), rng):
                 yield f"{k}, {word}", JoinedDual((*dual.duals[:k], change, *dual.duals[k + 1 :]))
     elif isinstance(dual, CutDual):
         for word, change in CORRUPTIONS.items():
@@ -248,7 +248,7 @@ def misshapen(dual, problem):
         yield JoinedDual(dual.duals[:-1])
         yield JoinedDual((*dual.duals, dual.duals[-1]))
         for k, part in enumerate(dual.duals):
-            for point in misshapen(part, cm.MetricProblem(problem.risk.risks[k], problem.regularizer, problem.G)):
+            for point in misshapen(part, cm.MetricProblem(problem.risk.risks[k], problem.regularizer, G=problem.G)):
                 yield JoinedDual((*dual.duals[:k], point, *dual.duals[k + 1 :]))
     elif isinstance(dual, CutDual):
         count, n_groups = dual.weights.shape

@@ -26,7 +26,7 @@ TRIPLETS = np.array([np.random.default_rng(seed).choice(12, 3, replace=False) fo
 
 def problem(regularizer, cone=None, loss=None, G=None):
     triplets = Triplets(X, TRIPLETS, PSDCone(3) if cone is None else cone)
-    return cm.MetricProblem(SeparableRisk(triplets, Hinge(0.1) if loss is None else loss), regularizer, G)
+    return cm.MetricProblem(SeparableRisk(triplets, Hinge(0.1) if loss is None else loss), regularizer, G=G)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def test_a_new_regularizer_that_is_linear_plus_quadratic_is_proven(cone, linear,
     stated = problem(Elastic(), cone, G=G)
     cm.check_problem(stated)
     solution = cm.solve(stated, tol=1e-7)
-    verdict = cm.write_certificate(tmp_path / "c.npz", stated, solution)
+    verdict = cm.write_certificate(tmp_path / "c.npz", stated, solution=solution)
     assert cm.verify(tmp_path / "c.npz").accepted
     assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-8)
     assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-8)
@@ -145,9 +145,9 @@ def test_a_block_that_describes_another_is_found_out(wrong, right, what, zero, t
     solution = cm.solve(right, tol=1e-4)
     M = np.zeros((3, 3)) if zero else solution.certificate.M
     certificate = cm.certify(right, M, solution.certificate.dual)
-    cm.write_certificate(tmp_path / "c.npz", right, certificate)
+    cm.write_certificate(tmp_path / "c.npz", right, solution=certificate)
     with pytest.raises(InputError, match=f"a block describes another one than it is: {what}"):
-        cm.write_certificate(tmp_path / "wrong.npz", wrong, certificate)
+        cm.write_certificate(tmp_path / "wrong.npz", wrong, solution=certificate)
     assert not (tmp_path / "wrong.npz").exists()
 
 

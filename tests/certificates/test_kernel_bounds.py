@@ -50,7 +50,7 @@ def all_pairs(rng):
 
 
 def lists(rng, queries=3, own=False, weighted=False, itself=False):
-    """Near and far lists of several lengths, with an item twice."""
+    """Near and lists of negatives of several lengths, with an item twice."""
     p = [2, 1, 3][:queries]
     near = [rng.choice(N - 2, count, replace=False) for count in p]
     arrays = {"near": np.concatenate(near), "near_stops": np.cumsum(p)}

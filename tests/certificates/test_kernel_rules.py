@@ -360,10 +360,10 @@ def exact_worst(gain, x, z):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_worst_rankings_contain_the_exact_ones(seed):
-    """Where near or far items are far off, or all of them, and gains have radii."""
+    """Where positives or negatives are far off, or all of them, and gains have radii."""
     rng, (p, n) = np.random.default_rng(seed), [(1, 5), (4, 1), (5, 7), (3, 4)][seed % 4]
     x, z = np.sort(rng.random(p)), np.sort(rng.random(n))
-    # All near items far from far ones, all but one, or none; far ones that are far above are in no worst ranking.
+    # All positives far from negatives, all but one, or none; negatives that are far above are in no worst ranking.
     x[min(seed % 3, p) :] += 1e9 * (seed % 3 < 2)
     z[-1] += 1e6 * (seed % 2)
     gain = rng.random((p, n + 1)) / p
@@ -544,7 +544,7 @@ def test_every_distance_is_within_the_error_of_its_row():
 
 
 class Fixed:
-    """Near items at ten, far ones at zero, known to an eighth."""
+    """Positives at ten, negatives at zero, known to an eighth."""
 
     def __init__(self, *given):
         pass
@@ -555,7 +555,7 @@ class Fixed:
 
 @pytest.mark.parametrize("of", ["hinges", "rankings"])
 def test_errors_of_distances_count_for_every_pair(of, monkeypatch):
-    """Each of six pairs may have near items that are farther by an eighth, and far ones that are nearer."""
+    """Each of six pairs may have positives that are farther by an eighth, and negatives that are nearer."""
     monkeypatch.setattr(lists, "Images", Fixed)
     if of == "hinges":
         document, arrays = of_lists(
@@ -571,7 +571,7 @@ def test_errors_of_distances_count_for_every_pair(of, monkeypatch):
 
 @pytest.mark.parametrize(("far", "fits"), [(64, True), (65, False)])
 def test_integers_of_a_query_are_floats(far, fits):
-    """2^40 times 128 near and 64 far items is 2^53."""
+    """2^40 times 128 near and 64 negatives is 2^53."""
     document, arrays = of_lists(
         near=np.ones(129, np.int64), near_stops=np.array([128, 129]), near_sums=np.zeros(129, np.int64),
         far=np.full(far + 1, 2), far_stops=np.array([far, far + 1]), far_sums=np.zeros(far + 1, np.int64),

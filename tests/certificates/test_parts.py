@@ -34,7 +34,7 @@ def made(name):
         return BUILDERS[name]()
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
     X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
-    return cm.RankingProblem.from_labels(X, y, name, C=20.0, query_weights=rng.random(12) + 0.1)
+    return cm.RankingProblem.from_labels(X, y, measure=name, C=20.0, query_weights=rng.random(12) + 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,8 @@ def certificates(tmp_path_factory):
     for number, name in enumerate(NAMES):
         problem = made(name)
         solution, path = cm.solve(problem, tol=1e-7), folder / f"{number}.npz"
-        cm.write_certificate(path, problem, solution)
-        cm.write_certificate(path, problem, solution, parts=3)
+        cm.write_certificate(path, problem, solution=solution)
+        cm.write_certificate(path, problem, solution=solution, parts=3)
         found[name] = path, [folder / f"{number}-{part}.npz" for part in (1, 2, 3)], problem
     return found
 
@@ -211,8 +211,8 @@ def test_parts_are_at_most_as_many_as_rows(tmp_path):
     solution = cm.solve(problem)
     for parts in (0, 13, 1.5):
         with pytest.raises(InputError, match="parts must be"):
-            cm.write_certificate(tmp_path / "c.npz", problem, solution, parts=parts)
-    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution, parts=12)
+            cm.write_certificate(tmp_path / "c.npz", problem, solution=solution, parts=parts)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution, parts=12)
     paths = sorted(tmp_path.glob("c-*.npz"))
     assert len(paths) == 12
     assert (cm.verify(*paths).lower, cm.verify(*paths).upper) == (verdict.lower, verdict.upper)

@@ -61,13 +61,13 @@ def triplets(regularizer, cone=PSDCone, linear=True, seed=0, d=3):
     rng, K = np.random.default_rng(seed), cone(d)
     G = 0.3 * random_metric(rng, K) + 0.1 * K.identity() if linear else None
     risk = SeparableRisk(Triplets(rng.standard_normal((9, d)), random_triplets(rng, 9, 14), K), Hinge(1.5, margin=0.8))
-    return cm.MetricProblem(risk, regularizer, G)
+    return cm.MetricProblem(risk, regularizer, G=G)
 
 
 def proven(problem, path, tol=1e-7, loss=1e-6):
     """The verdict on the file of a solution, which both checkers accept, and which loses nothing to speak of."""
     solution = cm.solve(problem, tol=tol)
-    verdict = cm.write_certificate(path, problem, solution)
+    verdict = cm.write_certificate(path, problem, solution=solution)
     assert compare([path], [path.read_bytes()]) == "accepted"
     scale = loss * max(1.0, abs(solution.upper_bound))
     assert solution.lower_bound - scale <= verdict.lower <= verdict.upper <= solution.upper_bound + scale
@@ -97,7 +97,7 @@ def test_no_regularizer_is_proven_by_the_linear_term(cone, seed, tmp_path):
         assert said_of(tmp_path / "other.npz", changed) in ("not proven", "rounding")
     # The same problem with the trace in the place of a multiple of the identity has the same optimum.
     G = problem.G - 0.05 * problem.cone.identity()
-    other = cm.MetricProblem(problem.risk, Trace(0.05), G)
+    other = cm.MetricProblem(problem.risk, Trace(0.05), G=G)
     again = proven(other, path)
     assert max(verdict.lower, again.lower) <= min(verdict.upper, again.upper)
 
@@ -107,7 +107,7 @@ def test_without_linear_term_nothing_is_left_but_zero(cone, tmp_path):
     """Triplets alone: the risk is zero at some metric, or no dual point proves more than that it is not negative."""
     problem, path = triplets(Zero(), cone, linear=False), tmp_path / "c.npz"
     M = problem.cone.identity()
-    verdict = cm.write_certificate(path, problem, cm.certify(problem, M, np.zeros(problem.risk.parts)))
+    verdict = cm.write_certificate(path, problem, solution=cm.certify(problem, M, np.zeros(problem.risk.parts)))
     assert verdict.lower == 0
     assert compare([path], [path.read_bytes()]) == "accepted"
     document, arrays = opened(path)
@@ -138,7 +138,7 @@ RESTS = {"zero": Zero(), "trace": Trace(0.05), "frobenius": Frobenius(0.05), "sq
 def test_sizes_of_entries_are_proven_beside_every_norm(rest, linear, every, tmp_path):
     if not (every or linear) and rest == "zero":
         pytest.skip("nothing keeps the diagonal from growing, and nothing is proven but zero")
-    problem, path = triplets(EntrywiseL1(0.2, RESTS[rest], every), linear=linear), tmp_path / "c.npz"
+    problem, path = triplets(EntrywiseL1(0.2, RESTS[rest], diagonal=every), linear=linear), tmp_path / "c.npz"
     verdict = proven(problem, path, loss=1e-5)
     document, arrays = opened(path)
     name = "slope" if rest == "zero" else "term0_slope"
@@ -171,9 +171,9 @@ def test_sizes_of_entries_are_proven_beside_every_norm(rest, linear, every, tmp_
 def test_sizes_of_entries_under_any_dual_point(seed, tmp_path):
     """Bounds of random dual points are below values at random metrics."""
     rng, path = np.random.default_rng(seed), tmp_path / "c.npz"
-    problem = triplets(EntrywiseL1(0.1, SquaredFrobenius(0.2), seed % 2 == 0), seed=seed)
+    problem = triplets(EntrywiseL1(0.1, SquaredFrobenius(0.2), diagonal=seed % 2 == 0), seed=seed)
     M = random_metric(rng, problem.cone)
-    verdict = cm.write_certificate(path, problem, cm.certify(problem, M, rng.random(problem.risk.parts)))
+    verdict = cm.write_certificate(path, problem, solution=cm.certify(problem, M, rng.random(problem.risk.parts)))
     assert compare([path], [path.read_bytes()]) == "accepted"
     assert float(verdict.upper) == pytest.approx(problem.value(M), rel=1e-9)
     for size in (0.0, 0.01, 0.1, 1.0):
@@ -221,7 +221,9 @@ def several(cone=PSDCone, shared=True, seed=0, d=3):
     X = rng.standard_normal((9, d)) + 0.5 * y[:, None]
     others = X if shared else rng.standard_normal((9, d))
     pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(8)])
-    risks = [cm.RankingProblem.from_labels(X, y, name, C=4.0, diagonal=K.diagonal).risk for name in ("map", "auc")]
+    risks = [
+        cm.RankingProblem.from_labels(X, y, measure=name, C=4.0, diagonal=K.diagonal).risk for name in ("map", "auc")
+    ]
     risks.append(SeparableRisk(Triplets(others, random_triplets(rng, 9, 8), K), Hinge(0.5)))
     risks.append(
         SeparableRisk(PairDistances(X, pairs, np.ones(8), K), BoxLoss.squared_error(np.full(8, 0.1), rng.random(8)))
@@ -240,7 +242,7 @@ def several(cone=PSDCone, shared=True, seed=0, d=3):
 def test_sums_of_risks_are_proven_whole_and_in_parts(omega, shared, cone, tmp_path):
     problem, path = cm.MetricProblem(SumRisk(*several(cone, shared)), omega), tmp_path / "c.npz"
     solution = cm.solve(problem, tol=1e-6)
-    verdict = cm.write_certificate(path, problem, solution)
+    verdict = cm.write_certificate(path, problem, solution=solution)
     assert compare([path], [path.read_bytes()]) == "accepted"
     scale = 1e-6 * solution.upper_bound
     assert solution.lower_bound - scale <= verdict.lower <= verdict.upper <= solution.upper_bound + scale
@@ -251,7 +253,7 @@ def test_sums_of_risks_are_proven_whole_and_in_parts(omega, shared, cone, tmp_pa
     assert verdict.sizes["queries"] == 18
     assert verdict.sizes["triplets"] == 13
     for count in (2, 5, 39):
-        cm.write_certificate(path, problem, solution, parts=count)
+        cm.write_certificate(path, problem, solution=solution, parts=count)
         paths = [tmp_path / f"c-{number}.npz" for number in range(1, count + 1)]
         assert compare(paths, [one.read_bytes() for one in paths]) == "accepted"
         whole = cm.verify(*paths)
@@ -275,7 +277,7 @@ def test_any_dual_points_of_a_sum_are_proven(tmp_path):
     hinges = cm.MetricProblem(SumRisk(risks[2], risks[2]), Trace(0.3))
     for stated, dual in ((problem, cuts), (problem, joined), (hinges, 0.1 * rng.random(16))):
         certificate = cm.certify(stated, M, dual)
-        verdict = cm.write_certificate(path, stated, certificate)
+        verdict = cm.write_certificate(path, stated, solution=certificate)
         assert compare([path], [path.read_bytes()]) == "accepted"
         assert float(verdict.upper) == pytest.approx(stated.value(M), rel=1e-9)
         scale = 1e-6 * abs(certificate.lower_bound) + 1e-9
@@ -302,7 +304,7 @@ def test_a_hard_margin_of_one_risk_is_one_of_the_sum(tmp_path):
     dual = JoinedDual(
         (np.full(len(kept), 0.01), random_cut_dual(rng, cm.MetricProblem(problem.risk.risks[1], Trace(0.3))))
     )
-    verdict = cm.write_certificate(path, problem, cm.certify(problem, M, dual))
+    verdict = cm.write_certificate(path, problem, solution=cm.certify(problem, M, dual))
     assert compare([path], [path.read_bytes()]) == "accepted"
     assert verdict.lower > 0
     document, arrays = opened(path)
@@ -383,9 +385,9 @@ def towards_a_prior(kind, prior, reg, diagonal=False):
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
     X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
     if kind == "triplets":
-        return cm.TripletProblem.from_labels(X, y, None, None, reg=reg, prior=prior, diagonal=diagonal)
+        return cm.TripletProblem.from_labels(X, y, n_same=None, n_other=None, reg=reg, prior=prior, diagonal=diagonal)
     options = {"regularizer": "squared-frobenius", "prior": prior, "diagonal": diagonal}
-    return cm.RankingProblem.from_labels(X, y, kind, C=20.0 / reg, **options)
+    return cm.RankingProblem.from_labels(X, y, measure=kind, C=20.0 / reg, **options)
 
 
 @pytest.mark.parametrize("kind", ["auc", "map", "triplets"])
@@ -403,7 +405,7 @@ def test_squared_distances_to_a_prior(kind, reg, diagonal, of, tmp_path):
     np.testing.assert_array_equal(arrays["prior"], M)
     assert said_of(tmp_path / "o.npz", (document, arrays | {"prior": 1.01 * M})) != "accepted"
     # At the prior itself the penalty is nothing, and what is proven is the risk there.
-    at_prior = cm.write_certificate(path, problem, cm.certify(problem, M, cm.solve(problem).certificate.dual))
+    at_prior = cm.write_certificate(path, problem, solution=cm.certify(problem, M, cm.solve(problem).certificate.dual))
     assert float(at_prior.upper) == pytest.approx(problem.risk.value(M), rel=1e-9)
     assert verdict.lower <= at_prior.upper
 
@@ -414,7 +416,7 @@ def test_any_dual_point_beside_a_prior_is_shrunk_as_far_as_it_helps(kind, diagon
     problem, rng = towards_a_prior(kind, M0.diagonal() if diagonal else M0, 1.0, diagonal), np.random.default_rng(0)
     for _ in range(4):
         certificate = cm.certify(problem, random_metric(rng, problem.cone), random_cut_dual(rng, problem))
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=certificate)
         assert float(verdict.lower) == pytest.approx(certificate.lower_bound, rel=1e-8, abs=1e-8)
 
 
@@ -430,19 +432,19 @@ BLOCKS = {
     "log det": lambda prior: LogDet(prior, 0.7),
     "log det near it": lambda prior: LogDet(prior, 1e3),
     "budget": lambda prior: Budget(prior, 0.8),
-    "penalised budget": lambda prior: Budget(prior, 0.3, 0.6),
+    "penalised budget": lambda prior: Budget(prior, 0.3, weight=0.6),
     "squared distance": lambda prior: SquaredDistance(0.4, prior),
     "distance": lambda prior: Distance(0.4, prior),
     "distance that is zero": lambda prior: Distance(40.0, prior),
     "trace distance": lambda prior: TraceDistance(0.4, prior),
     "entries": lambda prior: EntrywiseL1(0.2, diagonal=True, prior=prior),
-    "other entries, squared norm": lambda prior: EntrywiseL1(0.2, SquaredFrobenius(0.1), False, prior),
-    "entries, log det": lambda prior: EntrywiseL1(0.1, LogDet(prior), False),
+    "other entries, squared norm": lambda prior: EntrywiseL1(0.2, SquaredFrobenius(0.1), diagonal=False, prior=prior),
+    "entries, log det": lambda prior: EntrywiseL1(0.1, LogDet(prior), diagonal=False),
     "distance, trace": lambda prior: Distance(0.3, prior, Trace(0.1)),
     "distance, budget": lambda prior: Distance(0.3, prior, Budget(prior, 0.5)),
     "trace distance, norm": lambda prior: TraceDistance(0.3, prior, Frobenius(0.1)),
     "entries, trace distance, squared norm": lambda prior: EntrywiseL1(
-        0.1, TraceDistance(0.1, prior, SquaredFrobenius(0.2)), True, prior
+        0.1, TraceDistance(0.1, prior, SquaredFrobenius(0.2)), diagonal=True, prior=prior
     ),
 }
 KINDS = {"full": PSDCone(3), "diagonal": NonnegativeDiagonal(3), "blocks": BlockDiagonal([1, 2])}
@@ -472,7 +474,7 @@ def test_blocks_are_proven_under_any_dual_point(name, cone, tmp_path):
     for _ in range(2):
         M = problem.regularizer.repair(random_metric(rng, problem.cone) + 0.1 * problem.cone.identity(), problem.cone)
         certificate = cm.certify(problem, M, rng.random(problem.risk.parts))
-        verdict = cm.write_certificate(path, problem, certificate)
+        verdict = cm.write_certificate(path, problem, solution=certificate)
         assert compare([path], [path.read_bytes()]) == "accepted"
         assert float(verdict.upper) == pytest.approx(problem.value(M), rel=1e-8)
         assert float(verdict.lower) <= problem.value(M)
@@ -564,7 +566,7 @@ def test_rewards_beside_a_penalised_budget(cone, tmp_path):
     rng, K = np.random.default_rng(2), KINDS[cone]
     pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(10)])
     risk = SeparableRisk(PairDistances(5.0 * rng.standard_normal((9, 3)), pairs, np.ones(10), K), NegativeLog(0.2))
-    proven(cm.MetricProblem(risk, Budget(K.identity(), 0.5, 3.0)), tmp_path / "c.npz", loss=1e-5)
+    proven(cm.MetricProblem(risk, Budget(K.identity(), 0.5, weight=3.0)), tmp_path / "c.npz", loss=1e-5)
 
 
 def test_a_multiplier_beyond_floats_proves_nothing(tmp_path):
@@ -584,6 +586,6 @@ def test_a_dual_matrix_far_below_zero_proves_its_value_whatever_its_rounding_is(
     pairs = np.column_stack([np.arange(11), np.arange(1, 12)])
     risk = SeparableRisk(PairDistances(X, pairs, -np.ones(11), cone), BoxLoss.hinge(np.ones(11), np.ones(11)))
     problem = cm.MetricProblem(risk, omega)
-    verdict = cm.write_certificate(tmp_path / "c.npz", problem, cm.certify(problem, cone.zeros(), np.ones(11)))
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=cm.certify(problem, cone.zeros(), np.ones(11)))
     assert verdict.accepted
     assert 11.0 * (1.0 - 1e-12) <= verdict.lower <= verdict.upper <= 11.0 * (1.0 + 1e-12)

@@ -25,7 +25,7 @@ OTHERS = [name for name in BUILDERS if name not in CATALOGUE and not name.starts
 @pytest.mark.parametrize("name", [*cases("method"), *OTHERS])
 def test_both_accept_what_is_written(name, tmp_path):
     problem, path = BUILDERS[name](), tmp_path / "c.npz"
-    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-6))
+    cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-6))
     assert compare([path], [path.read_bytes()]) == "accepted"
 
 
@@ -39,7 +39,7 @@ def test_they_agree_on_mutated_files(numbers, tmp_path):
 
 def test_disagreement_is_noticed(tmp_path, monkeypatch):
     problem, path = instance("psd triplets, trace"), tmp_path / "c.npz"
-    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-6))
+    cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-6))
     true = checker.verify(path)
     for end, by in (("lower", 1), ("upper", -1)):
         moved = getattr(true, end) * (1 + by * Fraction(1, 10**9))

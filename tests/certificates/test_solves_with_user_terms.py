@@ -66,7 +66,9 @@ def test_the_optimum_is_that_of_the_whole_statement(name, terms):
     assert solution.certificate.grade == "conic"
     assert solution.certificate.violation <= 1e-6
     assert "CLARABEL's word" in str(solution)
-    again = cm.certify(problem, solution.certificate.M, solution.certificate.dual, constraints, extra)
+    again = cm.certify(
+        problem, solution.certificate.M, solution.certificate.dual, constraints=constraints, extra_objective=extra
+    )
     assert again.upper_bound == pytest.approx(solution.upper_bound, rel=1e-9)
     assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-7)
 
@@ -131,8 +133,8 @@ def test_corrupted_duals_and_wrong_metrics_do_not_certify():
         np.full_like(dual.weights, np.nan),
     ):
         forged = cm.risks.CutDual(dual.witnesses, weights, dual.groups)
-        assert cm.certify(problem, M, forged, trace).lower_bound <= optimum * (1 + 1e-6)
-    wrong = cm.certify(problem, np.eye(5), dual, trace)
+        assert cm.certify(problem, M, forged, constraints=trace).lower_bound <= optimum * (1 + 1e-6)
+    wrong = cm.certify(problem, np.eye(5), dual, constraints=trace)
     assert wrong.violation == pytest.approx(4.5)
     assert "violates your constraints by 4.5e+00" in str(wrong)
 
@@ -261,10 +263,10 @@ def test_bounds_that_cross_by_more_than_noise_are_an_error(monkeypatch):
 def test_a_verdict_on_a_metric_under_constraints():
     problem = wine().subject_to(lambda M: [cp.trace(M) <= 0.5])
     solution = cm.solve(problem)
-    assert cm.audit(problem, solution, solution).suboptimality <= 1e-6
-    assert not cm.audit(problem, np.eye(5), solution).feasible
+    assert cm.audit(problem, solution, reference=solution).suboptimality <= 1e-6
+    assert not cm.audit(problem, np.eye(5), reference=solution).feasible
     with pytest.raises(InputError, match="without the constraints or terms of this problem"):
-        cm.audit(problem, solution, cm.solve(wine()))
+        cm.audit(problem, solution, reference=cm.solve(wine()))
 
 
 @pytest.mark.parametrize(

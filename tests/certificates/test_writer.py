@@ -71,9 +71,9 @@ def test_any_metric_and_any_dual_point_make_a_certificate_that_holds(name, tmp_p
         certificate = cm.certify(problem, M, dual)
         if certificate.lower_bound == -np.inf:
             with pytest.raises(InputError, match="nothing is proven"):
-                cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+                cm.write_certificate(tmp_path / "c.npz", problem, solution=certificate)
             continue
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=certificate)
         scale = max(1.0, abs(certificate.upper_bound))
         assert float(verdict.upper) == pytest.approx(certificate.upper_bound, rel=1e-9, abs=1e-12)
         # At ties the checker may choose another ranking, and for quadratic forms another z; both are valid.
@@ -89,7 +89,7 @@ def test_every_measure_is_proven_as_well_as_it_is_solved(measure, diagonal, tmp_
     for C in (1.0, 50.0):
         problem = cm.RankingProblem.from_labels(X, data.y[::3], measure=measure, C=C, diagonal=diagonal)
         solution = cm.solve(problem, tol=1e-6)
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
         assert verdict.accepted
         assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-9)
         assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
@@ -102,16 +102,20 @@ def test_measures_of_more_places_than_items_are_proven_as_stated(measure, tmp_pa
     X = rng.standard_normal((12, 3))
     relevant, irrelevant = [[1, 2, 3, 4], [5, 6], [7], [8, 9, 10]], [[5, 6], [0, 2, 3, 4, 7], [8, 9], [0]]
     for C in (1.0, 50.0):
-        problem = cm.RankingProblem(X, relevant, irrelevant, X[[0, 1, 10, 11]], measure=measure, k=3, C=C)
+        problem = cm.RankingProblem(
+            X, relevant, irrelevant=irrelevant, queries=X[[0, 1, 10, 11]], measure=measure, k=3, C=C
+        )
         solution = cm.solve(problem, tol=1e-6)
         assert solution.gap <= 1e-6 * max(1.0, solution.upper_bound)
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
         assert verdict.accepted
         assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-9)
         assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
         M = rng.standard_normal((3, 3))
         M = 0.1 * M @ M.T
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, cm.certify(problem, M, solution.certificate.dual))
+        verdict = cm.write_certificate(
+            tmp_path / "c.npz", problem, solution=cm.certify(problem, M, solution.certificate.dual)
+        )
         assert float(verdict.upper) == pytest.approx(problem.value(M), rel=1e-9)
 
 
@@ -128,7 +132,7 @@ def test_multipliers_of_pairs_and_of_logistic_losses_are_kept(tmp_path):
             assert isinstance(risk.loss, Logistic)
             u = risk.loss.subgradient(comparisons.forward(solution.certificate.M))
         certificate = cm.certify(problem, solution.certificate.M, u)
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, certificate)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=certificate)
         assert float(verdict.lower) == pytest.approx(certificate.lower_bound, rel=1e-9)
 
 
@@ -138,7 +142,7 @@ def test_a_description_is_of_the_problem_and_not_of_its_solution(tmp_path):
         problem = instance(name)
         table, _ = describe(problem)
         assert json.loads(json.dumps(table)) == table
-        cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
+        cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-3))
         assert not difference(*checker.read(path), problem)
         other = instance(name, seed=1)
         assert difference(*checker.read(path), other)
@@ -153,7 +157,7 @@ def test_a_description_is_of_the_problem_and_not_of_its_solution(tmp_path):
 def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
     path = tmp_path / "c.npz"
     problem = instance("triplets, labels")
-    verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
+    verdict = cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-3))
     assert verify_instance(path, problem)[0].sha256 == verdict.sha256
     contents = opened(path)
     for size, tolerance, same in ((1e-15, 0.0, False), (1e-15, 1e-14, True), (1e-7, 1e-8, False), (1e-7, 1e-6, True)):
@@ -166,18 +170,18 @@ def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
         assert found.what == ("" if same else "the array points")
         if same:
             # The proof is about the points of the problem, not about those of the file.
-            shown, deviation = verify_instance(changed, problem, tolerance)
+            shown, deviation = verify_instance(changed, problem, tolerance=tolerance)
             assert (shown.sha256, deviation) == (verdict.sha256, found.deviation)
             assert (shown.lower, shown.upper) == (verdict.lower, verdict.upper)
         else:
             with pytest.raises(checker.CertificateError, match="another problem: what differs is the array points"):
-                verify_instance(changed, problem, tolerance)
+                verify_instance(changed, problem, tolerance=tolerance)
     zeros = {"points": np.where(contents[1]["points"] == 0.0, -0.0, contents[1]["points"])}
     zeros["points"][0, 0] = -0.0
     assert difference(contents[0], contents[1] | zeros, problem)
     for wrong in (-1.0, 1.0, np.nan):
         with pytest.raises(InputError, match="tolerance"):
-            verify_instance(path, problem, wrong)
+            verify_instance(path, problem, tolerance=wrong)
 
 
 def moved(problem, weights, size):
@@ -188,7 +192,7 @@ def moved(problem, weights, size):
     for points, change in ((i, X[k] - X[j]), (j, X[j] - X[i]), (k, X[i] - X[k])):
         np.add.at(slope, points[active], change[active] * weights)
     return cm.RelativeComparisonProblem(
-        X + size * np.abs(X).max() * np.sign(slope), np.column_stack([i, j, k]), problem.C
+        X + size * np.abs(X).max() * np.sign(slope), np.column_stack([i, j, k]), C=problem.C
     )
 
 
@@ -196,9 +200,11 @@ def test_points_moved_a_little_prove_nothing_about_the_instance(tmp_path, comman
     """By 1e-9 of the largest coordinate: what is proven of them is more than the instance's optimum."""
     name, path = "relative-wine-1000", tmp_path / "c.npz"
     problem = cm.load_problem(name)
-    true = cm.write_certificate(tmp_path / "true.npz", problem, cm.solve(problem, tol=1e-10))
+    true = cm.write_certificate(tmp_path / "true.npz", problem, solution=cm.solve(problem, tol=1e-10))
     other = moved(problem, cm.solve(problem).certificate.M, 1e-9)
-    false = cm.write_certificate(path, other, cm.solve(other, tol=1e-10), cm.bench.load_instance(name).title)
+    false = cm.write_certificate(
+        path, other, solution=cm.solve(other, tol=1e-10), title=cm.bench.load_instance(name).title
+    )
     assert false.lower > true.upper
     code, out, error = command("verify", path, "--instance", name)
     assert (code, out) == (2, "")
@@ -284,10 +290,10 @@ def test_hinges_that_are_linear_are_described_where_they_are_never_off(tmp_path)
 def test_a_constant_is_described(tmp_path):
     problem = instance("psd triplets, trace")
     solution = cm.solve(problem)
-    plain = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    plain = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     problem.constant = -2.5
     assert describe(problem)[0]["constant"] == "-5/2"
-    shifted = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    shifted = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     assert float(shifted.lower - plain.lower) == pytest.approx(-2.5, rel=1e-14)
     assert cm.verify(tmp_path / "c.npz").accepted
 
@@ -298,22 +304,22 @@ def test_what_cannot_be_proven_is_said(tmp_path):
     path = tmp_path / "c.npz"
     terms = cm.solve(problem, constraints=lambda M: [cp.trace(M) <= 1.0], tol=1e-4)
     with pytest.raises(InputError, match="conic"):
-        cm.write_certificate(path, problem, terms)
+        cm.write_certificate(path, problem, solution=terms)
     for wrong, message in (
         (tmp_path / "c.txt", "saved as .npz"),
         (tmp_path / "nowhere" / "c.npz", "no folder"),
     ):
         with pytest.raises(InputError, match=message):
-            cm.write_certificate(wrong, problem, solution)
+            cm.write_certificate(wrong, problem, solution=solution)
     with pytest.raises(InputError, match="title"):
-        cm.write_certificate(path, problem, solution, "two\nlines")
+        cm.write_certificate(path, problem, solution=solution, title="two\nlines")
     with pytest.raises(InputError, match="MetricProblem"):
-        cm.write_certificate(path, "problem", solution)
+        cm.write_certificate(path, "problem", solution=solution)
     with pytest.raises(InputError, match="Solution or a Certificate"):
-        cm.write_certificate(path, problem, 3.0)
+        cm.write_certificate(path, problem, solution=3.0)
     nothing = cm.certify(problem, solution.M, np.full(int(problem.risk.pairs.sum()), np.nan))
     with pytest.raises(InputError, match="NaN"):
-        cm.write_certificate(path, problem, nothing)
+        cm.write_certificate(path, problem, solution=nothing)
     assert not path.exists()
 
 
@@ -322,7 +328,7 @@ def test_the_same_certificate_has_the_same_bytes(tmp_path):
     solution = cm.solve(problem)
     files = [tmp_path / "a.npz", tmp_path / "b.npz"]
     for file in files:
-        cm.write_certificate(file, problem, solution)
+        cm.write_certificate(file, problem, solution=solution)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
@@ -402,14 +408,14 @@ def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     problem = cm.load_problem(WINE)
-    verdict = cm.write_certificate(tmp_path / f"{WINE}.npz", problem, cm.solve(problem, tol=1e-4))
+    verdict = cm.write_certificate(tmp_path / f"{WINE}.npz", problem, solution=cm.solve(problem, tol=1e-4))
     found = cm.bench.load_instance(WINE)
     assert script.verify(WINE, tmp_path) == "it claims other bounds than the file"
     same = replace(found, exact_lower=verdict.lower, exact_upper=verdict.upper)
     monkeypatch.setattr(script.cm.bench, "load_instance", lambda name: same)
     assert script.verify(WINE, tmp_path) == ""
     other = cm.load_problem("ranking-auc-wine-c100")
-    cm.write_certificate(tmp_path / f"{WINE}.npz", other, cm.solve(other, tol=1e-3))
+    cm.write_certificate(tmp_path / f"{WINE}.npz", other, solution=cm.solve(other, tol=1e-3))
     assert "another problem" in script.verify(WINE, tmp_path)
     (tmp_path / f"{WINE}.npz").write_text("nothing")
     assert "no certificate" in script.verify(WINE, tmp_path)
@@ -418,7 +424,7 @@ def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
 def test_a_foreign_file_is_limited_before_it_is_compared(tmp_path):
     """All pairs of 10,000 points, which take gigabytes to list, in a file of some kilobytes."""
     path, problem = tmp_path / "c.npz", instance("pairs, all, trace, unit-rbf, margin 1.0")
-    cm.write_certificate(path, problem, cm.solve(problem, tol=1e-3))
+    cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-3))
     document, arrays = opened(path)
     n, d = 10_000, arrays["points"].shape[1]
     arrays |= {"points": np.zeros((n, d)), "codes": np.zeros(n, dtype=np.int64)}
@@ -426,7 +432,7 @@ def test_a_foreign_file_is_limited_before_it_is_compared(tmp_path):
     start = process_time()
     for tolerance in (0.0, 1e-9):
         with pytest.raises(checker.CertificateError, match="comparisons"):
-            verify_instance(path, problem, tolerance)
+            verify_instance(path, problem, tolerance=tolerance)
     assert process_time() - start < 5.0
 
 
@@ -439,7 +445,7 @@ def threshold(price):
     comparisons = Triplets(points, triplets, BlockDiagonal([d, 1]))
     G = np.zeros((d + 1, d + 1))
     G[d, d] = -(1.0 - price)
-    return cm.MetricProblem(SeparableRisk(comparisons, Hinge(1.0)), Trace(1.0), G)
+    return cm.MetricProblem(SeparableRisk(comparisons, Hinge(1.0)), Trace(1.0), G=G)
 
 
 def test_a_cheap_variable_is_proven_beside_large_ones(tmp_path):
@@ -447,7 +453,7 @@ def test_a_cheap_variable_is_proven_beside_large_ones(tmp_path):
     solution = cm.solve(problem, tol=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     # Rounding takes less than the gap that was asked for.
     assert verdict.gap < 2e-6
 
@@ -459,12 +465,14 @@ def test_a_proof_that_is_weaker_than_the_solution_is_warned_of(tmp_path):
     honest = solution.certificate
     weaker = cm.certify(problem, honest.M, 0.5 * np.asarray(honest.dual))
     with pytest.warns(GapWarning, match=r"a relative gap of .* where the solution's is") as caught:
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, replace(honest, dual=weaker.dual))
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=replace(honest, dual=weaker.dual))
     assert f"{verdict.gap:.1e}" in str(caught[0].message)
     assert f"{honest.gap:.1e}" in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert cm.write_certificate(tmp_path / "c.npz", problem, weaker).gap == pytest.approx(weaker.gap, rel=1e-6)
+        assert cm.write_certificate(tmp_path / "c.npz", problem, solution=weaker).gap == pytest.approx(
+            weaker.gap, rel=1e-6
+        )
 
 
 def test_solutions_and_estimators_bring_their_problem(tmp_path):

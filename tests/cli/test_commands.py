@@ -507,7 +507,7 @@ def test_fit_takes_parameters_of_the_method_and_prints_json(command, wine_table)
     assert code == 0
     assert err == ""
     result = json.loads(out)
-    problem = cm.RankingProblem.from_labels(wine.X[:, :12], wine.y, "auc", 1.0, diagonal=True)
+    problem = cm.RankingProblem.from_labels(wine.X[:, :12], wine.y, measure="auc", C=1.0, diagonal=True)
     assert result["upper_bound"] == pytest.approx(cm.solve(problem).upper_bound, rel=1e-4)
     assert result["columns"] == [f"f{i}" for i in range(12)]
     assert result["gap"] <= 1e-5

@@ -469,12 +469,12 @@ def test_the_text_of_pictures_fits(classes):
     assert len(set(names)) == classes
 
     def rows(ax):
-        plot_embedding(rng.normal(size=(60, 20)) * [1e4] + 1e5, labels, None, ax, names)
+        plot_embedding(rng.normal(size=(60, 20)) * [1e4] + 1e5, labels, None, ax=ax, target_names=names)
         html_report._legend_below(ax)
         ax.set_title("Before: Euclidean metric")
 
     def bars(ax):
-        plot_weights(np.geomspace(1.0, 0.2, 20), columns, ax)
+        plot_weights(np.geomspace(1.0, 0.2, 20), columns, ax=ax)
 
     for draw in (rows, bars):
         figure = html_report._figure(draw)
@@ -642,7 +642,7 @@ def test_apply_refuses_what_it_cannot_use(command, helpful, learned, tmp_path, m
 def test_audit_judges_a_metric_against_the_optimum_of_a_table(command, helpful, tmp_path):
     data = cm.datasets.read_csv(helpful, "kind")
     X = cm.datasets.preprocess(data.X, ["zscore"])
-    problem = cm.RankingProblem.from_labels(X, data.y, "auc", 10.0)
+    problem = cm.RankingProblem.from_labels(X, data.y, measure="auc", C=10.0)
     optimum = cm.solve(problem)
     np.save(tmp_path / "eye.npy", np.eye(10))
     np.save(tmp_path / "best.npy", optimum.M)
@@ -720,7 +720,7 @@ def test_rows_that_are_asked_rounded_are_as_near_as_before(command, tmp_path):
     assert re.search(r"columns of wine are combinations .*: 'c0', .* more\. Directions", err)
     images, y = X[learn] @ (components := read_components(saved)[0]).T, wine.y[learn]
     scores = [
-        1.0 - knn_error(np.ones(17), images, y, np.round(X[rest], digits) @ components.T, wine.y[rest], 3)
+        1.0 - knn_error(np.ones(17), images, y, np.round(X[rest], digits) @ components.T, wine.y[rest], k=3)
         for digits in (5, 3, 2)
     ]
     assert scores == [pytest.approx(scores[0], abs=0.02)] * 3

@@ -1,4 +1,4 @@
-"""Sets of triplets whose near and far points combine freely, against lists by brute force."""
+"""Sets of triplets whose positives and negatives combine freely, against lists by brute force."""
 
 import numpy as np
 import pytest

@@ -165,7 +165,7 @@ def test_an_interrupt_as_the_gap_closes_is_not_forgotten(interrupt_at):
 def test_a_cross_validation_over_c_ends_in_its_first_solve(interrupt_at, share_cuts):
     begun = interrupt_at(2)
     with pytest.raises(KeyboardInterrupt):
-        cm.cross_validate(X, y, C=[1, 10], folds=3, tol=1e-6, share_cuts=share_cuts)
+        cm.cross_validate(X, y, C=[1, 10], cv=3, tol=1e-6, share_cuts=share_cuts)
     assert len(begun) == 1
 
 
@@ -173,7 +173,7 @@ def test_a_cross_validation_over_c_ends_in_its_first_solve(interrupt_at, share_c
 @pytest.mark.parametrize("solver", [None, cm.solvers.InteriorPoint()])
 def test_a_path_ends_in_its_first_solve(interrupt_at, solver):
     begun = interrupt_at(2)
-    problem = cm.RelativeComparisonProblem(X, cm.comparisons.triplets_from_labels(y, 100, 0))
+    problem = cm.RelativeComparisonProblem(X, cm.comparisons.triplets_from_labels(y, 100, random_state=0))
     with pytest.raises(KeyboardInterrupt):
         cm.solve_path(problem, C=[0.01, 0.1], solver=solver, tol=1e-9)
     assert len(begun) == 1

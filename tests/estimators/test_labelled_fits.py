@@ -40,7 +40,7 @@ ESTIMATORS = {
     "projection-none": lambda: cm.RandomProjectionMetric(random_state=0),
     "projection": lambda: cm.RandomProjectionMetric(n_components=6, intra=0.1, random_state=0),
     "operator": lambda: cm.OperatorMarginMetric(),
-    "operator-drawn": lambda: cm.OperatorMarginMetric(n_pairs=300, norm="trace", random_state=0),
+    "operator-drawn": lambda: cm.OperatorMarginMetric(n_pairs=300, penalty="trace", random_state=0),
     "operator-rbf": lambda: cm.OperatorMarginMetric(kernel="rbf"),
     "cross-modal": lambda: cm.CrossModalMetric(n_features_x=6, n_clusters=2, random_state=0),
 }
@@ -300,8 +300,8 @@ def test_bad_labels_are_refused(name):
         (cm.RandomProjectionMetric(reg=0.0), "reg must be positive"),
         (cm.RandomProjectionMetric(reg="automatic"), "reg must be a positive number"),
         (cm.RandomProjectionMetric(n_same=0), "n_same must be"),
-        (cm.RandomProjectionMetric(regularizer="trace"), "reg='auto' is made for the squared norm"),
-        (cm.OperatorMarginMetric(norm="nuclear"), "norm must be one of"),
+        (cm.RandomProjectionMetric(penalty="trace"), "reg='auto' is made for the squared norm"),
+        (cm.OperatorMarginMetric(penalty="nuclear"), "penalty must be one of"),
         (cm.OperatorMarginMetric(margin=(1.0, 2.0, 3.0)), "margin must be"),
         (cm.OperatorMarginMetric(balanced=2), "balanced must be"),
         (cm.OperatorMarginMetric(n_pairs=-1), "n_pairs must be"),
@@ -334,7 +334,7 @@ def test_limits_end_a_solve_with_a_warning_and_the_gap_it_has():
 
 
 def test_verbose_shows_the_bounds_closing(capfd):
-    cm.MLR(C=10.0, verbose=True).fit(X, Y)
+    cm.MLR(C=10.0, progress=True).fit(X, Y)
     assert "gap" in capfd.readouterr().err
 
 
@@ -368,8 +368,8 @@ def test_stochastic_solvers_say_how_far_they_came():
 
 def test_the_problem_is_the_one_that_the_paper_states():
     for estimator, problem in (
-        (fitted("ranking"), cm.RankingProblem.from_labels(X, Y, "map", 10.0)),
-        (fitted("relative"), cm.RelativeComparisonProblem(X, triplets_from_labels(Y, 1800, 0))),
+        (fitted("ranking"), cm.RankingProblem.from_labels(X, Y, measure="map", C=10.0)),
+        (fitted("relative"), cm.RelativeComparisonProblem(X, triplets_from_labels(Y, 1800, random_state=0))),
         (fitted("operator"), cm.PairMarginProblem.from_labels(X, Y)),
         (fitted("projection-none"), cm.TripletProblem.from_labels(X, Y, reg=fitted("projection-none").reg_)),
     ):

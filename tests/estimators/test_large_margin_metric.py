@@ -49,7 +49,7 @@ def test_score_leaves_one_out():
     M = metric.get_mahalanobis_matrix()
     others = [np.delete(np.arange(len(X)), i) for i in range(len(X))]
     errors = [
-        cm.evaluation.knn_error(M, X[rows], Y[rows], X[i : i + 1], Y[i : i + 1], 5) for i, rows in enumerate(others)
+        cm.evaluation.knn_error(M, X[rows], Y[rows], X[i : i + 1], Y[i : i + 1], k=5) for i, rows in enumerate(others)
     ]
     assert metric.score(X, Y) == pytest.approx(1.0 - np.mean(errors), abs=1e-12)
 

@@ -58,12 +58,12 @@ def test_rows_are_scored_by_metrics_that_have_not_seen_them(chosen):
     folds = neighbors.dealt(X, Y, 3, 1, seed)
     before, candidates = np.empty(len(X)), set()
     for learn, rest in folds:
-        before[rest] = knn_right(np.ones(13), X[learn], Y[learn], X[rest], Y[rest], 3)[3]
+        before[rest] = knn_right(np.ones(13), X[learn], Y[learn], X[rest], Y[rest], k=3)[3]
         # Some candidate, learned without these rows, has these scores.
         for scale, strength in itertools.product(FAST["scale"], FAST["strength"]):
             single = cm.NeighborMetric(scale=scale, strength=strength, tol=1e-2).fit(X[learn], Y[learn])
             Z = single.transform(X)
-            right = knn_right(np.ones(13), Z[learn], Y[learn], Z[rest], Y[rest], 3)[3]
+            right = knn_right(np.ones(13), Z[learn], Y[learn], Z[rest], Y[rest], k=3)[3]
             if abs(right.mean() - scores.accuracy.after[rest].mean()) <= 1.0 / len(rest):
                 candidates.add(rest[0])
                 break

@@ -26,8 +26,8 @@ OF_POINTS = {
     "relative": cm.RelativeComparisonMetric(n_triplets=400),
     "projection": cm.RandomProjectionMetric(n_same=3, n_other=3, reg=10.0),
 }
-PAIRS, SIGNS = cm.papers.balanced_pairs(Y, 200, 1)
-TRIPLETS = triplets_from_labels(Y, 200, 1)
+PAIRS, SIGNS = cm.papers.balanced_pairs(Y, 200, random_state=1)
+TRIPLETS = triplets_from_labels(Y, 200, random_state=1)
 OF_TUPLES = {
     "operator": (cm.OperatorMarginMetric(reg=0.5), PAIRS, SIGNS),
     "relative": (cm.RelativeComparisonMetric(), TRIPLETS, None),
@@ -47,11 +47,11 @@ def test_weights_of_points_are_those_of_the_problem(name):
     assert weighted.gap_ <= 1e-4
     made = {
         "large-margin": lambda: cm.LargeMarginProblem(X, Y, weights=W),
-        "ranking": lambda: cm.RankingProblem.from_labels(X, Y, "map", 10.0, query_weights=W),
+        "ranking": lambda: cm.RankingProblem.from_labels(X, Y, measure="map", C=10.0, query_weights=W),
         "ranking-auc-diagonal": lambda: cm.RankingProblem.from_labels(
-            X, Y, "auc", 10.0, diagonal=True, query_weights=W
+            X, Y, measure="auc", C=10.0, diagonal=True, query_weights=W
         ),
-        "projection": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, reg=10.0, weights=W),
+        "projection": lambda: cm.TripletProblem.from_labels(X, Y, n_same=3, n_other=3, reg=10.0, weights=W),
     }
     if name in made:
         assert optimum(weighted) == pytest.approx(cm.solve(made[name](), tol=1e-5).upper_bound, rel=2e-4)

@@ -18,8 +18,8 @@ from convexmetric.estimators.tuples import points_and_rows
 digits = cm.datasets.load("digits")
 ROWS = np.random.default_rng(5).permutation(len(digits.X))[:120]
 X, Y = digits.X[ROWS] / 16.0, np.asarray(digits.y)[ROWS]
-TRIPLETS = triplets_from_labels(Y, 400, 1)
-PAIRS, SIGNS = cm.papers.balanced_pairs(Y, 400, 1)
+TRIPLETS = triplets_from_labels(Y, 400, random_state=1)
+PAIRS, SIGNS = cm.papers.balanced_pairs(Y, 400, random_state=1)
 
 OF_TUPLES = {
     "relative": (cm.RelativeComparisonMetric(), TRIPLETS, None),

@@ -167,6 +167,6 @@ def test_the_problem_that_is_stated_is_the_one_that_fit_solves(estimator):
     assert not hasattr(estimator, "n_features_in_")
     fitted = clone(estimator).set_params(tol=1e-1).fit(X, Y)
     assert stated.fingerprint() == fitted.solution_.problem.fingerprint()
-    triplets = cm.comparisons.triplets_from_labels(Y, 30, 0)
+    triplets = cm.comparisons.triplets_from_labels(Y, 30, random_state=0)
     if isinstance(estimator, cm.RelativeComparisonMetric | cm.RandomProjectionMetric):
         assert estimator.problem(X[triplets]).risk.parts > 0

@@ -44,7 +44,7 @@ def test_interpolated_precision_by_brute_force(levels):
         for column, level in enumerate(levels):
             reached = [hits[k] / (k + 1) for k in range(d.size) if hits[k] >= 1 and hits[k] / r.sum() >= level - 1e-12]
             expected[row, column] = max(reached)
-    found = cm.evaluation.retrieval_curve(D, relevant, levels)
+    found = cm.evaluation.retrieval_curve(D, relevant, levels=levels)
     np.testing.assert_allclose(found.precision, expected.mean(axis=0))
 
 
@@ -52,7 +52,7 @@ def test_it_is_the_map_of_retrieval_scores():
     rng = np.random.default_rng(2)
     X, Y = rng.standard_normal((15, 3)), rng.standard_normal((11, 2))
     labels_x, labels_y = np.arange(15) % 3, np.arange(11) % 3
-    problem = cm.CrossModalProblem(X, Y, labels_x, labels_y, 1.0, 0.1, 2, 3, 0)
+    problem = cm.CrossModalProblem(X, Y, labels_x, labels_y, 1.0, 0.1, n_clusters=2, n_neighbors=3, random_state=0)
     W = cm.solve(problem).M
     mine = cm.evaluation.retrieval_curve(problem.distances(W, X, Y), labels_x[:, None] == labels_y)
     items, queries = np.pad(Y, ((0, 0), (3, 0))), np.pad(X, ((0, 0), (0, 2)))

@@ -83,10 +83,10 @@ def test_precision_divides_by_k_whatever_there_is():
     X = np.arange(1.0, 7.0)[:, None]
     lists = [[0, 3, 4, 5]], [[1, 2]], [[0.0]]
     assert retrieval_scores([1.0], X, *lists, k=3)["precision@3"] == pytest.approx(1 / 3)
-    scores = retrieval_scores([1.0], X, [[0, 2, 3, 4]], [[1, 5]], [[0.0]], k=[3, 10])
+    scores = retrieval_scores([1.0], X, [[0, 2, 3, 4]], [[1, 5]], queries=[[0.0]], k=[3, 10])
     assert scores["precision@3"] == pytest.approx(2 / 3)
     assert scores["precision@10"] == pytest.approx(4 / 10)
-    perfect = retrieval_scores([1.0], X, [[0, 1]], [[2, 3]], [[0.0]], k=3)
+    perfect = retrieval_scores([1.0], X, [[0, 1]], [[2, 3]], queries=[[0.0]], k=3)
     assert perfect["precision@3"] == pytest.approx(2 / 3)
     assert perfect["ndcg-paper@3"] == pytest.approx(1.0)
 
@@ -143,17 +143,17 @@ def test_errors_of_neighbours_agree_with_scikit_learn(k):
     votes = np.array([np.bincount(y[i], minlength=3) for i in theirs.kneighbors(Q @ L, return_distance=False)])
     unique = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
     assert unique.any()
-    ours = knn_error(M, X, y, Q[unique], labels[unique], k)
+    ours = knn_error(M, X, y, Q[unique], labels[unique], k=k)
     assert ours == pytest.approx(1.0 - theirs.score(Q[unique] @ L, labels[unique]))
-    assert knn_error(M, X, y, Q[unique], labels[unique], [1, k])[k] == ours
+    assert knn_error(M, X, y, Q[unique], labels[unique], k=[1, k])[k] == ours
 
 
 def test_ties_among_neighbours_and_votes():
     X = np.array([[0.0], [1.0], [1.0], [2.0]])
     # At 0.5 rows 0, 1 and 2 are equally near: the smaller numbers come first.
-    assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], 1) == 0.0
-    assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], 2) == 0.0
-    assert knn_error([1.0], X, ["b", "a", "a", "c"], [[0.5]], ["a"], 3) == 0.0
+    assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], k=1) == 0.0
+    assert knn_error([1.0], X, ["a", "b", "c", "c"], [[0.5]], ["a"], k=2) == 0.0
+    assert knn_error([1.0], X, ["b", "a", "a", "c"], [[0.5]], ["a"], k=3) == 0.0
     # Of two points at the same distance the one with the smaller row number stands first, relevant or not.
     assert retrieval_scores([1.0], X, [[2]], [[1]], queries=[[0.0]])["auc"] == 0.0
     assert retrieval_scores([1.0], X, [[1]], [[2]], queries=[[0.0]])["auc"] == 1.0
@@ -168,7 +168,7 @@ def test_ties_do_not_look_at_relevance(dense):
     relevant, irrelevant = [o[:9] for o in order], [o[9:25] for o in order]
     measures = [measure_named(name) for name in MEASURES]
     for M in (np.eye(2), np.zeros((2, 2))):
-        problem = cm.RankingProblem(X, relevant, irrelevant, queries=Q)
+        problem = cm.RankingProblem(X, relevant, irrelevant=irrelevant, queries=Q)
         problem.rankings.dense = dense
         expected = []
         for q, mine, others in zip(Q, relevant, irrelevant, strict=True):
@@ -203,7 +203,7 @@ def test_lists_over_a_large_corpus_take_no_memory_for_queries_times_corpus():
 def test_malformed_arguments():
     _, X, Q, M, y, labels = example(4)
     with pytest.raises(InputError, match="k must be between 1 and the number of points"):
-        knn_error(M, X, y, Q, labels, 61)
+        knn_error(M, X, y, Q, labels, k=61)
     with pytest.raises(InputError, match="y and labels must have one label a point"):
         knn_error(M, X, y[:-1], Q, labels)
     with pytest.raises(InputError, match="query 0 has the label 9, which no corpus point has"):

@@ -193,22 +193,24 @@ def test_the_exact_error_of_single_prototypes_is_the_mean_over_all_choices(monke
 def test_a_class_of_one_is_always_its_own_prototype():
     X, y = np.array([[0.0], [1.0], [3.0], [3.5]]), np.array([0, 0, 1, 0])
     assert cm.evaluation.single_prototype_error(None, X, y, n_draws=None) == pytest.approx(every_choice(X, y))
-    assert cm.evaluation.single_prototype_error(None, X, y, 2000, 0) == pytest.approx(every_choice(X, y), abs=0.03)
+    assert cm.evaluation.single_prototype_error(None, X, y, n_draws=2000, random_state=0) == pytest.approx(
+        every_choice(X, y), abs=0.03
+    )
 
 
 @pytest.mark.parametrize("grid", [False, True])
 def test_drawn_prototypes_approach_the_exact_error(grid):
     X, y, T = task(6, n=40, grid=grid)
     exact = cm.evaluation.single_prototype_error(T, X, y, n_draws=None)
-    assert cm.evaluation.single_prototype_error(T, X, y, 3000, random_state=1) == pytest.approx(exact, abs=0.01)
-    assert cm.evaluation.single_prototype_error(T, X, y, 5, random_state=1) == cm.evaluation.single_prototype_error(
-        T, X, y, 5, 1
-    )
+    assert cm.evaluation.single_prototype_error(T, X, y, n_draws=3000, random_state=1) == pytest.approx(exact, abs=0.01)
+    assert cm.evaluation.single_prototype_error(
+        T, X, y, n_draws=5, random_state=1
+    ) == cm.evaluation.single_prototype_error(T, X, y, n_draws=5, random_state=1)
     # All prototypes equally near: as good as guessing.
     assert cm.evaluation.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y) == pytest.approx(0.75)
-    assert cm.evaluation.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y, None) == pytest.approx(
-        0.75
-    )
+    assert cm.evaluation.single_prototype_error(
+        cm.SimilarityOperator(np.zeros((1, 3))), X, y, n_draws=None
+    ) == pytest.approx(0.75)
 
 
 @given(st.integers(0, 10_000), st.integers(3, 14), st.integers(1, 3), st.floats(1e-6, 1e6))
@@ -223,7 +225,7 @@ def test_shapes_scales_and_rounding(seed, n, d, scale):
     assert cm.evaluation.verifier_errors(T, X, y).mean() == pytest.approx(
         cm.evaluation.empirical_risk_from_labels(T, X, y), abs=1e-12
     )
-    assert 0.0 <= cm.evaluation.single_prototype_error(T, X, y, None) <= 1.0
+    assert 0.0 <= cm.evaluation.single_prototype_error(T, X, y, n_draws=None) <= 1.0
 
 
 def test_memory_does_not_grow_with_all_pairs():
@@ -243,7 +245,7 @@ def test_memory_does_not_grow_with_all_pairs():
 
 def test_anything_that_transforms_will_do():
     X, y, _ = task(7)
-    projection = cm.features.make_projection("gaussian", X, 2, 0)
+    projection = cm.features.make_projection("gaussian", X, 2, random_state=0)
     T = cm.SimilarityOperator(projection.L)
     assert cm.evaluation.roc_area(projection, X, y) == pytest.approx(cm.evaluation.roc_area(T, X, y))
     with pytest.raises(InputError, match=r"T must be a SimilarityOperator, .* got ndarray"):

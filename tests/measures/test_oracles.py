@@ -15,7 +15,7 @@ from convexmetric.measures.registry import COMPILED
 
 KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
 ALL = [measure_named(name, k) for name, ks in KS.items() for k in ks]
-ALL += [measure_named(name, k, "printed") for name, ks in KS.items() for k in ks if k is not None and k > 1]
+ALL += [measure_named(name, k, short="printed") for name, ks in KS.items() for k in ks if k is not None and k > 1]
 SIZES = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
 SHORT = [(p, n) for p in range(1, 6) for n in range(1, 7 - p)]
 
@@ -106,7 +106,7 @@ def test_losses_are_those_printed_with_k_cut_to_the_relevant_items(name, k):
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 6, 9])
 def test_the_printed_loss_is_the_score_of_the_perfect_ranking_less_that_of_the_ranking(name, k):
     """Of all rankings, k places also where there are fewer relevant items, or fewer items."""
-    measure = measure_named(name, k, "printed")
+    measure = measure_named(name, k, short="printed")
     for p, n in SHORT:
         perfect = printed_loss(name, k, np.arange(p + n) < p)
         for places in combinations(range(p + n), p):
@@ -122,9 +122,9 @@ def test_short_lists_in_the_figures_of_one_query():
     """Precision at 3 of 2 relevant and 2 irrelevant items, the metric zero: the worst ranking has 1 of 2, or 1 of 3."""
     X = np.random.default_rng(0).normal(size=(4, 2))
     risks = [
-        cm.RankingProblem(X, [[0, 1]], [[2, 3]], np.zeros((1, 2)), "precision", k=3, short=short).risk.value(
-            np.zeros((2, 2))
-        )
+        cm.RankingProblem(
+            X, [[0, 1]], irrelevant=[[2, 3]], queries=np.zeros((1, 2)), measure="precision", k=3, short=short
+        ).risk.value(np.zeros((2, 2)))
         for short in ("cut", "printed")
     ]
     assert risks == pytest.approx([1.0, 1.0 / 3.0])
@@ -133,7 +133,9 @@ def test_short_lists_in_the_figures_of_one_query():
 def test_the_risk_with_fewer_than_k_irrelevant_items_is_the_printed_one():
     """Worst of all rankings of 4 relevant and 2 irrelevant items by 1 - (relevant of the first 3) / 3."""
     X = np.random.default_rng(3).normal(size=(7, 2))
-    problem = cm.RankingProblem(X[1:], [[0, 1, 2, 3]], [[4, 5]], X[:1], measure="precision", k=3, C=1.0)
+    problem = cm.RankingProblem(
+        X[1:], [[0, 1, 2, 3]], irrelevant=[[4, 5]], queries=X[:1], measure="precision", k=3, C=1.0
+    )
     for M in (np.zeros((2, 2)), 0.1 * np.eye(2), np.eye(2)):
         d = np.einsum("ij,jk,ik->i", X[1:] - X[0], M, X[1:] - X[0])
         worst = -np.inf
@@ -229,8 +231,8 @@ def test_measures_by_name():
     with pytest.raises(InputError, match="measure 'map' looks at the whole list: leave short out"):
         measure_named("map", short="printed")
     with pytest.raises(InputError, match="short must be one of 'cut', 'printed', got 'none'"):
-        measure_named("ndcg", 5, "none")
-    assert repr(measure_named("precision", 3, "printed")) == "PrecisionAtK(3, short='printed')"
+        measure_named("ndcg", 5, short="none")
+    assert repr(measure_named("precision", 3, short="printed")) == "PrecisionAtK(3, short='printed')"
     with pytest.raises(
         InputError,
         match="measure must be one of 'auc', 'err', 'knn', 'map', 'mrr', 'ndcg', 'ndcg-log2', 'precision'",

@@ -38,7 +38,7 @@ def test_the_papers_algorithm_comes_to_the_same_metric():
 def test_contract_gap_and_both_conic_solvers(diagonal):
     prior = np.linspace(0.5, 1.5, 5)
     problem = cm.InformationTheoreticProblem.from_labels(
-        X, Y, 60, 2.0, prior if diagonal else np.diag(prior), diagonal, random_state=0
+        X, Y, 60, gamma=2.0, prior=prior if diagonal else np.diag(prior), diagonal=diagonal, random_state=0
     )
     cm.check_problem(problem)
     solution = cm.solve(problem)

@@ -38,7 +38,7 @@ def agree(one, other, tol):
 @pytest.mark.parametrize(("measure", "k"), MEASURES)
 def test_the_linear_kernel_is_the_linear_problem(measure, k, regularizer):
     X, y = points(d=3)
-    options = {"measure": measure, "k": k, "C": 20.0, "regularizer": regularizer}
+    options = {"measure": measure, "k": k, "C": 20.0, "penalty": regularizer}
     linear = cm.RankingProblem.from_labels(X, y, **options)
     kernel = cm.RankingProblem.from_labels(X, y, **options, kernel="linear")
     assert kernel.embedding is None
@@ -56,7 +56,7 @@ def test_the_optimum_on_explicit_features_is_in_the_span(n, regularizer):
     """With 4 points the span has 3 dimensions, and the Hilbert space of the kernel 6."""
     X, _ = points(n)
     y = np.arange(n) % 2
-    options = {"measure": "map", "C": 5.0, "regularizer": regularizer}
+    options = {"measure": "map", "C": 5.0, "penalty": regularizer}
     explicit = cm.RankingProblem.from_labels(quadratic_features(X), y, **options)
     kernel = cm.RankingProblem.from_labels(X, y, **options, kernel=quadratic)
     assert kernel.cone.d == min(n - 1, 5)
@@ -99,7 +99,7 @@ def test_a_metric_under_a_kernel_is_proven(tmp_path):
     X, y = points(9)
     problem = cm.RankingProblem.from_labels(X, y, measure="map", C=10.0, kernel="rbf")
     solution = cm.solve(problem, tol=1e-4)
-    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     assert verdict.accepted
     assert float(verdict.lower) <= solution.upper_bound
     assert solution.lower_bound <= float(verdict.upper)

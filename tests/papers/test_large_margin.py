@@ -61,19 +61,19 @@ def the_papers_program(X, y, k, push, diagonal, more=lambda M: []):
 @pytest.mark.parametrize(("k", "push"), [(1, 0.5), (3, 0.5), (3, 0.9)])
 def test_the_optimum_is_that_of_the_papers_program(k, push, diagonal):
     X, y = points()
-    problem = cm.LargeMarginProblem(X, y, k, push, diagonal)
+    problem = cm.LargeMarginProblem(X, y, n_neighbors=k, push=push, diagonal=diagonal)
     solution = cm.solve(problem, tol=1e-8)
     value, M = the_papers_program(X, y, k, push, diagonal)
     assert solution.lower_bound <= value * (1.0 + 1e-7)
     assert solution.upper_bound == pytest.approx(value, rel=1e-6)
-    assert cm.audit(problem, np.diag(M) if diagonal else M, solution).suboptimality <= 1e-6
+    assert cm.audit(problem, np.diag(M) if diagonal else M, reference=solution).suboptimality <= 1e-6
     assert objective_by_hand(X, y, k, push, solution.M) == pytest.approx(solution.upper_bound, rel=1e-9)
 
 
 def test_targets_and_triplets_are_those_of_the_paper():
     X, y = points(n=25)
     targets, triplets = by_hand(X, y, 4)
-    problem = cm.LargeMarginProblem(X, y, 4)
+    problem = cm.LargeMarginProblem(X, y, n_neighbors=4)
     assert {tuple(pair) for pair in problem.targets} == {tuple(pair) for pair in targets}
     assert problem.count == len(triplets)
     assert f"{len(targets)} pairs" in str(problem)
@@ -86,7 +86,7 @@ def test_objectives_agree_in_both_coordinates(seed, scale, diagonal):
     rng = np.random.default_rng(seed)
     X, y = points(n=12, d=4, seed=seed)
     X = X * scale ** np.linspace(-1.0, 1.0, 4)
-    problem = cm.LargeMarginProblem(X, y, 2, 0.3, diagonal)
+    problem = cm.LargeMarginProblem(X, y, n_neighbors=2, push=0.3, diagonal=diagonal)
     B = rng.standard_normal((int(rng.integers(1, 5)), 4)) / X.std(axis=0)
     M = np.diag((B * B).sum(axis=0)) if diagonal else B.T @ B
     variable = problem.from_features(np.diag(M) if diagonal else M)
@@ -131,7 +131,7 @@ def test_directions_in_which_only_other_points_differ_are_refused():
         cm.LargeMarginProblem(np.column_stack([X, y]), y, diagonal=True)
     few, labels = points(n=8, d=20, classes=2)
     with pytest.raises(InputError, match="principal components"):
-        cm.LargeMarginProblem(few, labels, 2)
+        cm.LargeMarginProblem(few, labels, n_neighbors=2)
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
@@ -141,7 +141,7 @@ def test_a_ridge_pulls_by_the_mean_squared_distance_of_two_points(ridge, diagona
     if diagonal:
         X = np.column_stack([X, y])
     weights = np.linspace(0.5, 1.5, len(X))
-    problem = cm.LargeMarginProblem(X, y, 2, diagonal=diagonal, weights=weights, ridge=ridge)
+    problem = cm.LargeMarginProblem(X, y, n_neighbors=2, diagonal=diagonal, weights=weights, ridge=ridge)
     solution = cm.solve(problem, tol=1e-7)
     assert solution.gap <= 1e-7
 
@@ -176,7 +176,7 @@ def test_audits_and_files_speak_of_the_features(tmp_path, diagonal):
     problem = cm.LargeMarginProblem(np.column_stack([X, np.full(len(X), 7.0)]), y, diagonal=diagonal)
     solution = cm.solve(problem)
     given = solution.w if diagonal else solution.M
-    assert cm.audit(problem, given, solution).suboptimality <= 1.1e-6
+    assert cm.audit(problem, given, reference=solution).suboptimality <= 1.1e-6
     file = write_solution(tmp_path / "metric.npz", solution)
     np.testing.assert_array_equal(read_metric(file), given)
     certificate = read_certificate(file, problem)

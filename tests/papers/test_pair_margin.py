@@ -46,7 +46,7 @@ def norm_of(M, norm):
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("margin", MARGINS)
 def test_the_objective_of_a_list_is_lambda_in_a_loop(norm, margin):
-    X, pairs, r, problem = listed(margin=margin, norm=norm)
+    X, pairs, r, problem = listed(margin=margin, penalty=norm)
     gammas = margin if isinstance(margin, tuple) else (margin, margin)
     for scale in (1e-3, 0.1, 3.0):
         M = random_metric(np.random.default_rng(5), problem.cone, scale)
@@ -63,7 +63,9 @@ def test_the_objective_of_a_list_is_lambda_in_a_loop(norm, margin):
 @pytest.mark.parametrize("balanced", [True, False])
 def test_the_objective_of_all_pairs_is_a_mean_over_them(norm, margin, balanced):
     X, y = points()
-    problem = cm.PairMarginProblem.from_labels(X, y, None, balanced, reg=0.7, margin=margin, norm=norm)
+    problem = cm.PairMarginProblem.from_labels(
+        X, y, n_pairs=None, balanced=balanced, reg=0.7, margin=margin, penalty=norm
+    )
     gammas = margin if isinstance(margin, tuple) else (margin, margin)
     M = random_metric(np.random.default_rng(5), problem.cone, 0.2)
     losses = {1: [], -1: []}
@@ -125,7 +127,7 @@ OPTIONS = {
 @pytest.mark.parametrize("pairs", ["listed", "all"])
 def test_the_certified_optimum_is_that_of_the_papers_problem(backend, norm, margin, kernel, pairs):
     X, y = points(2, 9)
-    options = {"reg": 0.3, "margin": margin, "norm": norm, "kernel": kernel}
+    options = {"reg": 0.3, "margin": margin, "penalty": norm, "kernel": kernel}
     rows = np.column_stack(np.triu_indices(9, 1))
     if pairs == "listed":
         rows = np.concatenate([rows[::3], rows[:4]])
@@ -161,7 +163,7 @@ def test_similarity_regression(loss, norm):
     pairs = np.array([rng.choice(12, 2, replace=False) for _ in range(15)])
     y = rng.random(15)
     kind = {"loss": "weighted", "as_printed": True} if loss == "printed" else {"loss": loss}
-    problem = cm.SimilarityRegressionProblem(X, pairs, y, 0.2, y0=0.3, norm=norm, **kind)
+    problem = cm.SimilarityRegressionProblem(X, pairs, y, reg=0.2, y0=0.3, penalty=norm, **kind)
     single = {
         "squared": lambda y, t: (y - t) ** 2,
         "absolute": lambda y, t: abs(y - t),
@@ -189,7 +191,7 @@ def test_draws_follow_the_oracle(balanced):
     """Every pair of different points by its probability: half for each kind, uniform within; or uniform over all."""
     y = np.array([0, 0, 0, 0, 1, 1, 2])
     size = 200_000
-    pairs, r = cm.papers.balanced_pairs(y, size, 0, balanced=balanced)
+    pairs, r = cm.papers.balanced_pairs(y, size, random_state=0, balanced=balanced)
     i, j = pairs.T
     assert (i != j).all()
     np.testing.assert_array_equal(r, np.where(y[i] == y[j], 1.0, -1.0))
@@ -208,7 +210,7 @@ def test_draws_follow_the_oracle(balanced):
 
 def test_a_seed_fixes_the_pairs():
     X, y = points()
-    first, again, other = (cm.PairMarginProblem.from_labels(X, y, 30, random_state=seed) for seed in (1, 1, 2))
+    first, again, other = (cm.PairMarginProblem.from_labels(X, y, n_pairs=30, random_state=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.pairs, again.pairs)
     assert first.fingerprint() == again.fingerprint() != other.fingerprint()
 
@@ -224,9 +226,9 @@ def test_repeated_pairs_weigh_as_often_as_they_come():
 def test_more_features_than_points_are_a_span(norm):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8, 30))
-    pairs, r = cm.papers.balanced_pairs(np.arange(8) % 2, 12, 0)
-    problem = cm.PairMarginProblem(X, pairs, r, 0.3, norm=norm)
-    sparse = cm.PairMarginProblem(sp.csr_array(X), pairs, r, 0.3, norm=norm)
+    pairs, r = cm.papers.balanced_pairs(np.arange(8) % 2, 12, random_state=0)
+    problem = cm.PairMarginProblem(X, pairs, r, reg=0.3, penalty=norm)
+    sparse = cm.PairMarginProblem(sp.csr_array(X), pairs, r, reg=0.3, penalty=norm)
     solution = cm.solve(problem, 1e-8)
     assert problem.cone.d < 8
     assert problem.embedding is None
@@ -266,7 +268,7 @@ def test_descent_on_as_many_vectors_as_pairs_ends_at_the_certified_optimum():
     """Theorem 14, with hinges rounded off; one vector would be enough, but some starts end at local minima."""
     rng = np.random.default_rng(3)
     X, labels = rng.standard_normal((14, 4)), np.arange(14) % 3
-    pairs, r = cm.papers.balanced_pairs(labels, 20, 0)
+    pairs, r = cm.papers.balanced_pairs(labels, 20, random_state=0)
     problem = cm.PairMarginProblem(X, pairs, r, reg=0.05)
     optimum = cm.solve(problem, 1e-8)
     D = X[pairs[:, 0]] - X[pairs[:, 1]]

@@ -25,9 +25,9 @@ IRRELEVANT = [np.flatnonzero(Y[q] != Y) for q in range(12)]
 
 MAKERS = {
     "queries": lambda rows, **given: cm.RankingProblem(
-        X, [RELEVANT[q] for q in rows], [IRRELEVANT[q] for q in rows], X[rows], C=6.0, **given
+        X, [RELEVANT[q] for q in rows], irrelevant=[IRRELEVANT[q] for q in rows], queries=X[rows], C=6.0, **given
     ),
-    "relative": lambda rows, **given: cm.RelativeComparisonProblem(X, TRIPLETS[rows], 1.5, **given),
+    "relative": lambda rows, **given: cm.RelativeComparisonProblem(X, TRIPLETS[rows], C=1.5, **given),
     "triplets": lambda rows, **given: cm.TripletProblem(X, TRIPLETS[rows], reg=0.3, **given),
     "pairs": lambda rows, **given: cm.PairMarginProblem(X, PAIRS[rows], SIGNS[rows], reg=0.4, **given),
     "similarity": lambda rows, **given: cm.SimilarityRegressionProblem(X, PAIRS[rows], VALUES[rows], reg=0.2, **given),
@@ -119,7 +119,7 @@ def test_the_optimum_is_that_of_the_program_written_out(name):
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_large_margins_with_weights_are_the_program_written_out(diagonal):
     weights = np.where(W == 0.0, 0.0, W + 0.25)
-    problem = cm.LargeMarginProblem(X, Y, 2, 0.6, diagonal, weights=weights)
+    problem = cm.LargeMarginProblem(X, Y, n_neighbors=2, push=0.6, diagonal=diagonal, weights=weights)
     M = cp.Variable(3, nonneg=True) if diagonal else cp.Variable((3, 3), PSD=True)
     outer = np.array([[np.outer(a - b, a - b) for b in X] for a in X])
     squares = np.array([[((a - b) ** 2).sum() for b in X] for a in X])
@@ -167,7 +167,7 @@ def test_certificates_of_weighted_problems_are_proven(name, tmp_path):
     problem = instance(name)
     cm.check_problem(problem)
     solution = cm.solve(problem, tol=1e-6)
-    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-8)
     assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-8)
     assert cm.verify(tmp_path / "c.npz").accepted
@@ -177,7 +177,7 @@ def test_certificates_of_weighted_rankings_are_proven(tmp_path):
     for measure in ("map", "ndcg"):
         problem = weighted("queries", W, measure=measure)
         solution = cm.solve(problem)
-        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+        verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
         assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-9)
         assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
 

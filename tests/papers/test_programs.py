@@ -225,7 +225,7 @@ def test_too_many_comparisons_are_refused():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((80, 2)), np.arange(80) % 2
     for problem in (
-        cm.TripletProblem.from_labels(X, y, 3, 10),
+        cm.TripletProblem.from_labels(X, y, n_same=3, n_other=10),
         cm.LargeMarginProblem(X, y),
         cm.PairMarginProblem.from_labels(X, y),
     ):
@@ -241,7 +241,7 @@ def test_rankings_in_a_span_and_of_short_lists(kernel, short):
     X = rng.standard_normal((5, 7))
     relevant, irrelevant = [[1], [3, 4], [0]], [[2, 3], [0, 2], [1, 4]]
     problem = cm.RankingProblem(
-        X, relevant, irrelevant, X[:3], measure="precision", k=2, C=9.0, short=short, kernel=kernel
+        X, relevant, irrelevant=irrelevant, queries=X[:3], measure="precision", k=2, C=9.0, short=short, kernel=kernel
     )
     solution = cm.solve(problem, tol=1e-8)
     program = problem.to_cvxpy()

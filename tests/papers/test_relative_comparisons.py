@@ -39,7 +39,7 @@ def test_with_a_map_a_matrix_is_refused_for_it_could_mean_two_things():
     assert problem.objective(solution.w) == pytest.approx(solution.upper_bound, rel=1e-10)
     for judge in (
         problem.objective,
-        lambda M: cm.audit(problem, M, 0.1),
+        lambda M: cm.audit(problem, M, reference=0.1),
         lambda M: cm.certify(problem, M, solution.certificate.dual),
     ):
         with pytest.raises(InputError, match=r"with A, pass the 3 weights w \(Solution\.w\), not a matrix"):

@@ -24,7 +24,7 @@ POINTS = shared_points(X, TASK)
 def triplets():
     """Of both tasks, each among its own points."""
     rows = [np.flatnonzero(t == TASK) for t in (0, 1)]
-    return np.vstack([own[triplets_from_labels(Y[own], 60, t)] for t, own in enumerate(rows)])
+    return np.vstack([own[triplets_from_labels(Y[own], 60, random_state=t)] for t, own in enumerate(rows)])
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_solvers_of_low_rank_factors_refuse():
 
 def test_metrics_that_share_a_part_are_proven(problem, tmp_path):
     solution = cm.solve(problem)
-    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     assert "block-diagonal" in verdict.problem
     assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-9)
     assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-8)

@@ -11,7 +11,7 @@ import convexmetric as cm
 from convexmetric.comparisons import triplets_from_labels
 
 Y = np.arange(48) % 3
-TRIPLETS = triplets_from_labels(Y, 100, 0)
+TRIPLETS = triplets_from_labels(Y, 100, random_state=0)
 RNG = np.random.default_rng(0)
 PAIRS = np.column_stack([RNG.integers(0, 24, 60), RNG.integers(24, 48, 60)])
 R = np.where(Y[PAIRS[:, 0]] == Y[PAIRS[:, 1]], 1, -1)
@@ -50,7 +50,7 @@ def test_sparse_points_have_the_optimum_of_dense_ones(name):
     np.testing.assert_array_equal(M.toarray(), np.diag(M.diagonal()))
     # It goes in again where it came out.
     assert sparse.objective(M) == pytest.approx(of_sparse.upper_bound, rel=1e-9)
-    assert cm.audit(sparse, M, of_sparse).suboptimality <= 1.1e-5
+    assert cm.audit(sparse, M, reference=of_sparse).suboptimality <= 1.1e-5
 
 
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
@@ -85,7 +85,10 @@ def test_estimators_and_scores_take_sparse_metrics():
     assert cm.evaluation.knn_error(M, X, Y, X, Y) == cm.evaluation.knn_error(M.diagonal(), X, Y, X, Y)
     ranked, same = (cm.retrieval.rank_corpus(metric, X, X) for metric in (M, M.toarray()))
     qrels = cm.retrieval.Qrels.from_matrix((Y[:, None] == Y).astype(int))
-    assert cm.retrieval.score_run(ranked, qrels, ["AP"]).means == cm.retrieval.score_run(same, qrels, ["AP"]).means
+    assert (
+        cm.retrieval.score_run(ranked, qrels, measures=["AP"]).means
+        == cm.retrieval.score_run(same, qrels, measures=["AP"]).means
+    )
 
 
 def test_a_sparse_matrix_that_is_not_diagonal_is_refused():

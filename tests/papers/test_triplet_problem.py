@@ -49,8 +49,8 @@ def test_a_list_a_graph_and_labels_meet():
     problems = [
         cm.TripletProblem(X, RNG.permutation(listed), similar=pairs, dissimilar=others, **options),
         cm.TripletProblem.from_graph(X, same, **options),
-        cm.TripletProblem.from_labels(X, Y, None, None, **options),
-        cm.TripletProblem.from_labels(X, Y, 50, 50, **options),
+        cm.TripletProblem.from_labels(X, Y, n_same=None, n_other=None, **options),
+        cm.TripletProblem.from_labels(X, Y, n_same=50, n_other=50, **options),
     ]
     M = np.diag(np.arange(5.0))
     values = [problem.objective(M) for problem in problems]
@@ -67,7 +67,7 @@ def test_multipliers_of_a_list_are_in_the_order_of_its_triplets():
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_above_reg_max_every_triplet_violates_its_margin(share):
-    problem = cm.TripletProblem.from_labels(X + Y[:, None], Y, 3, 3, intra=share)
+    problem = cm.TripletProblem.from_labels(X + Y[:, None], Y, n_same=3, n_other=3, intra=share)
     M = cm.solve(problem.with_reg(1.01 * problem.reg_max), tol=1e-9).certificate.M
     assert problem.risk.largest_margin(M) < problem.margin
     S = problem.risk.smoothed(problem.cone.zeros(), 1e-3).point.S
@@ -80,7 +80,12 @@ def test_above_reg_max_every_triplet_violates_its_margin(share):
 def test_a_projected_metric_measures_the_original_points():
     points = sp.csr_array(np.where(np.abs(X) > 0.6, X, 0.0))
     problem = cm.TripletProblem.from_labels(
-        points, Y, 2, 2, reg=1e-3, projection=cm.features.make_projection("gaussian", points, 3, 0)
+        points,
+        Y,
+        n_same=2,
+        n_other=2,
+        reg=1e-3,
+        projection=cm.features.make_projection("gaussian", points, 3, random_state=0),
     )
     solution = cm.solve(problem)
     V, R = problem.rankings.X, solution.certificate.M
@@ -103,7 +108,7 @@ def test_every_variant_by_name(letter):
 
 
 def test_sampled_pair_terms_are_right_on_average():
-    problem = cm.TripletProblem.from_labels(X, Y, 3, 3, intra=0.5, inter=0.2)
+    problem = cm.TripletProblem.from_labels(X, Y, n_same=3, n_other=3, intra=0.5, inter=0.2)
     rng = np.random.default_rng(1)
     mean = np.mean([problem.sampled_G(rng, 50)[0] for _ in range(400)], axis=0)
     np.testing.assert_allclose(mean, problem.G, atol=0.1)
@@ -116,7 +121,7 @@ def test_sampled_pair_terms_are_right_on_average():
         ({"margin": -1.0}, "margin must be positive"),
         ({"intra": -0.1}, "intra must be positive"),
         ({"diagonal": "yes"}, "diagonal must be True or False"),
-        ({"regularizer": "l1"}, "regularizer must be one of"),
+        ({"penalty": "l1"}, "penalty must be one of"),
         ({"projection": "pca"}, "projection must be a Projection"),
         ({"similar": [[0, 0]]}, "similar must name two different points"),
         ({"weight": 1.0}, "'weight' is not an option"),

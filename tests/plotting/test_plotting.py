@@ -265,7 +265,7 @@ def test_the_axes_given_are_drawn_on_and_pyplot_is_left_alone(solution, data):
 
 def test_the_whole_picture_has_bounds_gap_before_and_after(solution, data, tmp_path):
     X, y = data
-    figure = plot_solution(solution, X, y, target_names=["a", "b", "c"])
+    figure = plot_solution(solution, X, y=y, target_names=["a", "b", "c"])
     bounds, gap, before, after = figure.axes
     assert [ax.get_xlabel() for ax in (bounds, gap)] == ["", "passes"]
     assert_allclose(drawn(before), metric_plane(X).points[np.argsort(y, kind="stable")])
@@ -413,7 +413,7 @@ def test_the_violated_ranking_drawn_is_the_one_the_risk_pays_for(data, measure):
     )
     problem = whole.with_queries([5])
     ax = Figure().subplots()
-    assert plot_violated_ranking(problem, M, 0, ax, places=39) is ax
+    assert plot_violated_ranking(problem, M, query=0, ax=ax, places=39) is ax
     relevant, irrelevant = (collection.get_offsets() for collection in ax.collections)
     p, n = len(relevant) // 2, len(irrelevant) // 2
     assert (p, n) == (int(np.sum(y == y[5])) - 1, int(np.sum(y != y[5])))
@@ -433,17 +433,19 @@ def test_the_violated_ranking_drawn_is_the_one_the_risk_pays_for(data, measure):
 
 def test_only_queries_and_places_that_exist_are_drawn(data):
     problem = cm.RankingProblem.from_labels(*data)
-    for arguments, message in (((-1,), "query"), ((40,), "below 40"), ((0, None, 0), "places"), ((True,), "query")):
+    for query, places, message in ((-1, 1, "query"), (40, 1, "below 40"), (0, 0, "places"), (True, 1, "query")):
         with pytest.raises(InputError, match=message):
-            plot_violated_ranking(problem, np.eye(5), *arguments)
-    assert plot_violated_ranking(problem, np.eye(5), 3, places=7).get_ylim() == (7.7, 0.3)
+            plot_violated_ranking(problem, np.eye(5), query=query, places=places)
+    assert plot_violated_ranking(problem, np.eye(5), query=3, places=7).get_ylim() == (7.7, 0.3)
 
 
 @pytest.fixture(scope="module")
 def trails(solution):
     problem = solution.problem
     given = [problem.cone.identity(), 2.0 * solution.M, 1.5 * solution.M, 1.6 * solution.M]
-    theirs = cm.bench.audit_iterates(problem, given, [0.1, 0.2, 0.4, 0.5], [1, 2, 3, 4], solution, "theirs")
+    theirs = cm.bench.audit_iterates(
+        problem, given, seconds=[0.1, 0.2, 0.4, 0.5], passes=[1, 2, 3, 4], reference=solution, name="theirs"
+    )
     return theirs, cm.bench.audit_iterates(problem, given[:2], reference=solution, name="no clock"), solution
 
 
@@ -482,7 +484,7 @@ def test_trails_on_axes_of_the_caller(trails):
 
 def test_an_audit_in_a_picture(solution, tmp_path):
     problem = solution.problem
-    audit = cm.audit(problem, 3.0 * solution.M, solution, worst=3)
+    audit = cm.audit(problem, 3.0 * solution.M, reference=solution, worst=3)
     ax = plot_scale(problem, audit)
     lines = {line.get_label(): line for line in ax.get_lines()}
     assert_allclose(lines["as given"].get_xydata(), [[1.0, audit.objective]])
@@ -494,7 +496,7 @@ def test_an_audit_in_a_picture(solution, tmp_path):
     assert [label.get_text().split("\n")[0] for label in bars.get_yticklabels()] == [part.name for part in audit.worst]
     assert_allclose([bar.get_width() for bar in bars.containers[0]], [part.loss for part in audit.worst])
     assert_allclose([bar.get_width() for bar in bars.containers[1]], [part.reference_loss for part in audit.worst])
-    figure = plot_audit(problem, audit, solution)
+    figure = plot_audit(problem, audit, reference=solution)
     spectra = [line.get_ydata() for line in figure.axes[1].get_lines()]
     assert_allclose(spectra[0], spectra[1], rtol=1e-2)
     save_picture(figure, tmp_path / "audit.png")
@@ -503,7 +505,7 @@ def test_an_audit_in_a_picture(solution, tmp_path):
 
 @pytest.mark.parametrize("scale", [0.0, 1.0])
 def test_an_audit_with_nothing_to_show(solution, scale, tmp_path):
-    audit = cm.audit(solution.problem, scale * solution.M, solution.lower_bound, worst=0)
+    audit = cm.audit(solution.problem, scale * solution.M, reference=solution.lower_bound, worst=0)
     assert "nothing costs more" in plot_worst(audit).texts[0].get_text()
     save_picture(plot_audit(solution.problem, audit), tmp_path / "audit.png")
 

@@ -57,7 +57,7 @@ def test_far_pairs_under_a_budget_for_near_ones_are_solved_and_proven(cone, tmp_
     solution = cm.solve(problem)
     assert solution.status == "optimal"
     path = tmp_path / "budget.npz"
-    cm.write_certificate(path, problem, solution)
+    cm.write_certificate(path, problem, solution=solution)
     verdict = cm.verify(path)
     assert verdict.accepted
     assert (verdict.upper - verdict.lower) <= Fraction(2, 10**6) * abs(verdict.upper)

@@ -33,21 +33,27 @@ SINGULAR = B.T @ B
 
 
 def ranking(**options):
-    return cm.RankingProblem.from_labels(X, Y, C=10.0, regularizer="squared-frobenius", **options)
+    return cm.RankingProblem.from_labels(X, Y, C=10.0, penalty="squared-frobenius", **options)
 
 
 PROBLEMS = {
     "ranking, identity": lambda: ranking(measure="map", prior="identity"),
     "ranking, singular prior": lambda: ranking(measure="ndcg", prior=SINGULAR),
     "auc, diagonal": lambda: ranking(diagonal=True, prior="identity"),
-    "triplets, identity": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, reg=0.1, prior="identity"),
-    "triplets, pairs too": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, reg=0.1, intra=0.1, prior=SINGULAR),
-    "large margin, identity": lambda: cm.LargeMarginProblem(X, Y, 2, prior="identity", reg=0.1),
-    "large margin, singular prior": lambda: cm.LargeMarginProblem(X, Y, 2, prior=SINGULAR),
-    "large margin, diagonal": lambda: cm.LargeMarginProblem(X, Y, 2, diagonal=True, prior=np.arange(5.0)),
+    "triplets, identity": lambda: cm.TripletProblem.from_labels(X, Y, n_same=3, n_other=3, reg=0.1, prior="identity"),
+    "triplets, pairs too": lambda: cm.TripletProblem.from_labels(
+        X, Y, n_same=3, n_other=3, reg=0.1, intra=0.1, prior=SINGULAR
+    ),
+    "large margin, identity": lambda: cm.LargeMarginProblem(X, Y, n_neighbors=2, prior="identity", reg=0.1),
+    "large margin, singular prior": lambda: cm.LargeMarginProblem(X, Y, n_neighbors=2, prior=SINGULAR),
+    "large margin, diagonal": lambda: cm.LargeMarginProblem(X, Y, n_neighbors=2, diagonal=True, prior=np.arange(5.0)),
     "pairs, identity": lambda: cm.PairMarginProblem.from_labels(X, Y, reg=0.1, prior="identity"),
-    "pairs, singular prior": lambda: cm.PairMarginProblem.from_labels(X, Y, 60, True, 0, prior=SINGULAR),
-    "triplets, diagonal": lambda: cm.TripletProblem.from_labels(X, Y, 3, 3, diagonal=True, prior=np.arange(5.0)),
+    "pairs, singular prior": lambda: cm.PairMarginProblem.from_labels(
+        X, Y, n_pairs=60, balanced=True, random_state=0, prior=SINGULAR
+    ),
+    "triplets, diagonal": lambda: cm.TripletProblem.from_labels(
+        X, Y, n_same=3, n_other=3, diagonal=True, prior=np.arange(5.0)
+    ),
     "listed, hinge": lambda: listed(SeparableRisk, Hinge(0.2)),
     "listed, hard": lambda: listed(SeparableRisk, Hinge(np.inf)),
     "listed, logistic": lambda: listed(SmoothSeparableRisk, Logistic(0.2)),
@@ -82,9 +88,9 @@ def test_the_gap_closes_and_conic_solvers_agree(solved):
 
 @pytest.mark.parametrize("form", ["problem", "program"])
 def test_small_rankings_and_triplets_against_both_conic_solvers(form):
-    options = {"C": 5.0, "regularizer": "squared-frobenius", "prior": SINGULAR}
+    options = {"C": 5.0, "penalty": "squared-frobenius", "prior": SINGULAR}
     for problem in (
-        cm.RankingProblem(X, [[1, 2], [0, 3]], [[4, 9], [6]], queries=X[:2] + 0.1, measure="mrr", **options),
+        cm.RankingProblem(X, [[1, 2], [0, 3]], irrelevant=[[4, 9], [6]], queries=X[:2] + 0.1, measure="mrr", **options),
         cm.TripletProblem(X, random_triplets(np.random.default_rng(1), len(X), 9), reg=0.2, prior=SINGULAR),
     ):
         solution = cm.solve(problem, tol=1e-8)
@@ -96,7 +102,7 @@ def test_small_rankings_and_triplets_against_both_conic_solvers(form):
 
 def test_files_prove_the_bounds(solved, tmp_path):
     problem, solution = solved
-    written = cm.write_certificate(tmp_path / "c.npz", problem, solution)
+    written = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
     assert float(written.lower) <= solution.upper_bound * (1 + 1e-12)
     assert float(written.upper) - float(written.lower) <= 2e-7 * float(written.upper)
     assert checker.verify(tmp_path / "c.npz").upper == written.upper
@@ -109,7 +115,9 @@ def test_it_is_a_norm_a_linear_term_and_a_constant(solved):
         pytest.skip("random metrics violate hard margins")
     M0 = omega.prior
     G = -omega.reg * M0 if problem.G is None else problem.G - omega.reg * M0
-    plain = cm.MetricProblem(problem.risk, SquaredFrobenius(omega.reg), G, 0.5 * omega.reg * cone.inner(M0, M0))
+    plain = cm.MetricProblem(
+        problem.risk, SquaredFrobenius(omega.reg), G=G, constant=0.5 * omega.reg * cone.inner(M0, M0)
+    )
     M = solution.certificate.M
     assert plain.value(M) == pytest.approx(problem.value(M), rel=1e-10)
     dual = solution.certificate.dual
@@ -118,12 +126,12 @@ def test_it_is_a_norm_a_linear_term_and_a_constant(solved):
 
 @pytest.mark.parametrize("reg", [1e6, 1e12, 1e15])
 def test_with_a_large_weight_the_prior_itself_is_returned(reg):
-    problem = cm.TripletProblem.from_labels(X, Y, 3, 3, reg=1.0, prior=SINGULAR).with_reg(reg)
+    problem = cm.TripletProblem.from_labels(X, Y, n_same=3, n_other=3, reg=1.0, prior=SINGULAR).with_reg(reg)
     solution = cm.solve(problem)
     assert solution.status == "optimal"
     assert pytest.approx(SINGULAR, abs=1e-13) == solution.M
     assert solution.upper_bound == pytest.approx(problem.risk.value(SINGULAR), rel=1e-9)
-    euclidean = cm.solve(cm.TripletProblem.from_labels(X, Y, 3, 3, reg=reg, prior="identity"))
+    euclidean = cm.solve(cm.TripletProblem.from_labels(X, Y, n_same=3, n_other=3, reg=reg, prior="identity"))
     assert np.array_equal(euclidean.M, np.eye(5))
 
 
@@ -136,7 +144,7 @@ def test_with_nothing_to_learn_from_the_prior_is_returned():
 def test_the_optimum_moves__to_the_prior_as_the_weight_grows():
     away = []
     for reg in (1e-3, 1e-1, 1e1, 1e3):
-        problem = cm.TripletProblem.from_labels(X, Y, 3, 3, reg=reg, prior="identity")
+        problem = cm.TripletProblem.from_labels(X, Y, n_same=3, n_other=3, reg=reg, prior="identity")
         away.append(np.linalg.norm(cm.solve(problem, tol=1e-8).M - np.eye(5)))
     assert away == sorted(away, reverse=True)
     assert away[-1] < 1e-2 < away[0]
@@ -171,8 +179,10 @@ def test_the_conjugate_and_the_best_share_are_those_of_a_conic_solver(cone):
 
 
 MARGINS = {
-    "large margin": lambda reg: cm.LargeMarginProblem(X, Y, 2, prior=SINGULAR, reg=reg),
-    "large margin, diagonal": lambda reg: cm.LargeMarginProblem(X, Y, 2, diagonal=True, prior=np.arange(5.0), reg=reg),
+    "large margin": lambda reg: cm.LargeMarginProblem(X, Y, n_neighbors=2, prior=SINGULAR, reg=reg),
+    "large margin, diagonal": lambda reg: cm.LargeMarginProblem(
+        X, Y, n_neighbors=2, diagonal=True, prior=np.arange(5.0), reg=reg
+    ),
     "pairs": lambda reg: cm.PairMarginProblem.from_labels(X, Y, reg=reg, prior=SINGULAR),
 }
 
@@ -204,13 +214,15 @@ def test_the_paper_s_objective_and_the_distance_to_the_prior_add_up():
 def test_large_margins_near_a_prior_need_no_pull_in_every_direction():
     alike = np.column_stack([X, Y])
     with pytest.raises(InputError, match="agree in 1 of 6 directions"):
-        cm.LargeMarginProblem(alike, Y, 2)
+        cm.LargeMarginProblem(alike, Y, n_neighbors=2)
     # Target neighbours agree in the last feature, which tells the labels apart.
-    solution = cm.solve(cm.LargeMarginProblem(alike, Y, 2, prior="identity", reg=0.1), tol=1e-6)
+    solution = cm.solve(cm.LargeMarginProblem(alike, Y, n_neighbors=2, prior="identity", reg=0.1), tol=1e-6)
     assert solution.gap <= 1e-6
     assert solution.M[5, 5] > 1.0
     few = cm.solve(
-        cm.LargeMarginProblem(np.hstack([X[:12], X[:12] ** 2, X[:12] ** 3]), [0, 1, 2] * 4, 2, prior="identity")
+        cm.LargeMarginProblem(
+            np.hstack([X[:12], X[:12] ** 2, X[:12] ** 3]), [0, 1, 2] * 4, n_neighbors=2, prior="identity"
+        )
     )
     assert few.gap <= 1e-6
 
@@ -230,7 +242,7 @@ def test_pairs_of_more_features_than_points_have_a_prior(kernel):
     wide = np.random.default_rng(0).standard_normal((6, 9))
     prior = np.diag(np.arange(9.0)) if kernel is None else "identity"
     problem = cm.PairMarginProblem(
-        wide, [[0, 1], [1, 2], [3, 4], [0, 4]], [1, -1, 1, -1], 0.3, kernel=kernel, prior=prior
+        wide, [[0, 1], [1, 2], [3, 4], [0, 4]], [1, -1, 1, -1], reg=0.3, kernel=kernel, prior=prior
     )
     cm.check_problem(problem)
     assert problem.cone.d == (9 if kernel is None else 4)
@@ -257,13 +269,13 @@ def test_under_a_kernel_it_is_on_the_span():
     assert solution.gap <= 1e-5
     wide = cm.RankingProblem.from_labels(
         np.random.default_rng(0).standard_normal((6, 9)), [0, 0, 0, 1, 1, 1], C=3.0, kernel="linear", prior="identity",
-        regularizer="squared-frobenius",
+        penalty="squared-frobenius",
     )  # fmt: skip
     cm.check_problem(wide)
 
 
 def test_estimators_take_it():
-    assert cm.MLR(C=1e-9, regularizer="squared-frobenius", prior="identity").fit(X, Y).get_mahalanobis_matrix() == (
+    assert cm.MLR(C=1e-9, penalty="squared-frobenius", prior="identity").fit(X, Y).get_mahalanobis_matrix() == (
         pytest.approx(np.eye(5))
     )
     for made in (
@@ -277,7 +289,7 @@ def test_estimators_take_it():
 OTHER_NORMS = {
     "ranking, trace": lambda **given: cm.RankingProblem.from_labels(X, Y, **given),
     "ranking, trace, diagonal": lambda **given: cm.RankingProblem.from_labels(X, Y, diagonal=True, **given),
-    "triplets, trace": lambda **given: cm.TripletProblem.from_labels(X, Y, regularizer="trace", **given),
+    "triplets, trace": lambda **given: cm.TripletProblem.from_labels(X, Y, penalty="trace", **given),
 }
 
 
@@ -298,7 +310,7 @@ def test_other_norms_have_priors_too(kind, prior):
 
 @pytest.mark.parametrize("prior", ["identity", np.array([2.0, 1.0, 0.5, 0.0, 1.0])], ids=["identity", "weights"])
 def test_relative_comparisons_have_a_prior(prior):
-    T = triplets_from_labels(Y, 60, 0)
+    T = triplets_from_labels(Y, 60, random_state=0)
     problem = cm.RelativeComparisonProblem(X, T, C=0.1, prior=prior)
     cm.check_problem(problem)
     assert "||w - w0||^2" in str(problem)
@@ -324,7 +336,9 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
     ("make", "message"),
     [
         (
-            lambda: cm.RelativeComparisonProblem(X, triplets_from_labels(Y, 9, 0), A=np.eye(5), prior="identity"),
+            lambda: cm.RelativeComparisonProblem(
+                X, triplets_from_labels(Y, 9, random_state=0), A=np.eye(5), prior="identity"
+            ),
             "prior is for weights of features",
         ),
         (lambda: towards(QuadraticForm(np.eye(5)), "identity", PSDCone(5)), "prior is for norms and traces"),
@@ -342,8 +356,8 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
         (lambda: cm.LargeMarginProblem(X, Y, prior="identity").with_reg(0.0), "reg must be positive"),
         (lambda: cm.PairMarginProblem.from_labels(X, Y, prior=np.eye(4)), r"prior must have shape \(5, 5\)"),
         (
-            lambda: cm.PairMarginProblem.from_labels(X, Y, prior="identity", norm="trace"),
-            "prior is for norm='frobenius'",
+            lambda: cm.PairMarginProblem.from_labels(X, Y, prior="identity", penalty="trace"),
+            "prior is for penalty='frobenius'",
         ),
         (lambda: cm.OperatorMarginMetric(prior="unit").fit(X, Y), "prior must be"),
         (lambda: cm.RandomProjectionMetric(prior="identity").fit(X, Y), "give reg a number"),

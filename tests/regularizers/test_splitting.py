@@ -37,7 +37,7 @@ NORMS = {
     "trace distance": lambda cone: TraceDistance(0.4, prior_of(cone)),
     "entries": lambda cone: EntrywiseL1(0.3, prior=prior_of(cone)),
     "other entries": lambda cone: EntrywiseL1(0.3, SquaredFrobenius(0.2), diagonal=False, prior=prior_of(cone)),
-    "entries, budget": lambda cone: EntrywiseL1(0.3, Budget(prior_of(cone), 0.7, 2.0), prior=prior_of(cone)),
+    "entries, budget": lambda cone: EntrywiseL1(0.3, Budget(prior_of(cone), 0.7, weight=2.0), prior=prior_of(cone)),
     "nested": lambda cone: Distance(0.2, prior_of(cone), TraceDistance(0.3, cone.identity(), Trace(0.1))),
     "log det": lambda cone: TraceDistance(0.2, cone.identity(), LogDet(prior_of(cone), 0.3)),
 }

@@ -37,7 +37,7 @@ def test_it_is_infinite_outside_the_constraints_beyond_the_tolerance():
 
 
 def test_the_tolerance_goes_by_the_numbers_compared():
-    added = SubjectTo(Trace(), cm.cones.PSDCone(2), lambda M: [cp.trace(M) - 1e6 <= 0, M[0, 1] <= 1e-3])
+    added = SubjectTo(Trace(), cm.cones.PSDCone(2), constraints=lambda M: [cp.trace(M) - 1e6 <= 0, M[0, 1] <= 1e-3])
     M = np.diag([1e6, 0.0])
     assert np.isfinite(added.value((1.0 + 0.5 * TOLERANCE) * M, added.cone))
     assert added.value((1.0 + 2.0 * TOLERANCE) * M, added.cone) == np.inf
@@ -47,7 +47,7 @@ def test_the_tolerance_goes_by_the_numbers_compared():
 
 def test_constraints_on_small_metrics_are_no_looser():
     """Of points of size 1e6 metrics have entries of 1e-12."""
-    added = SubjectTo(Trace(), cm.cones.PSDCone(2), lambda M: [cp.trace(M) <= 1e-12])
+    added = SubjectTo(Trace(), cm.cones.PSDCone(2), constraints=lambda M: [cp.trace(M) <= 1e-12])
     assert np.isfinite(added.value(np.diag([1e-12, 0.0]), added.cone))
     assert added.value(np.diag([1e-12, 1e-15]), added.cone) == np.inf
 
@@ -92,14 +92,14 @@ def test_blocks_with_terms_keep_the_contracts(name):
 def test_bounds_are_minima_over_the_constraints(base):
     rng = np.random.default_rng(0)
     cone = cm.cones.PSDCone(3)
-    added = SubjectTo(base, cone, bounded, entries)
+    added = SubjectTo(base, cone, constraints=bounded, extra_objective=entries)
     S = cone.outer_sum(rng.standard_normal((2, 3)), np.array([1.0, -0.5]))
     M, inside = cone.variable("M")
     cost = cp.pos(1.5 - cp.sum(cp.multiply(S, M))) + base.expression(M, cone) + entries(M)
     expected = cp.Problem(cp.Minimize(cost), inside + bounded(M)).solve(solver=cp.CLARABEL)
     assert added.bound(1.5, S, None, cone, cone.zeros()) == pytest.approx(expected, abs=1e-7)
     assert added.bound(np.nan, S, None, cone, cone.zeros()) == -np.inf
-    falling = SubjectTo(base, cone, None, lambda M: -cp.trace(M))
+    falling = SubjectTo(base, cone, constraints=None, extra_objective=lambda M: -cp.trace(M))
     assert falling.bound(0.0, 0.0 * S, None, cone, cone.zeros()) == -np.inf
 
 

@@ -15,7 +15,7 @@ from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 
 WINE = cm.datasets.load("wine")
 X, Y = cm.datasets.preprocess(WINE.X, ["zscore"])[::3, :5], WINE.y[::3]
-TRIPLETS = triplets_from_labels(Y, 200, 0)
+TRIPLETS = triplets_from_labels(Y, 200, random_state=0)
 # One in five says the contrary, so that no metric satisfies them all, however large.
 TRIPLETS[::5] = TRIPLETS[::5][:, [0, 2, 1]]
 

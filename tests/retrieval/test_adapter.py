@@ -24,7 +24,9 @@ def collection(noise=2.0, seed=0):
         np.hstack([topics[of] + 0.5 * rng.normal(size=(len(of), 4)), noise * rng.normal(size=(len(of), 4))])
         for of in (of_document, of_query)
     ]
-    return *parts, cm.retrieval.Qrels.from_matrix((of_query[:, None] == of_document).astype(int), QUERIES, DOCUMENTS)
+    return *parts, cm.retrieval.Qrels.from_matrix(
+        (of_query[:, None] == of_document).astype(int), QUERIES, corpus_ids=DOCUMENTS
+    )
 
 
 CORPUS, ASKED, QRELS = collection()
@@ -44,7 +46,7 @@ def test_every_query_is_scored_by_a_metric_that_was_learned_without_its_fold(fit
         metric = None
         if C:
             assert loss == "AP"
-            mlr = cm.MLR("map", C=C, regularizer="squared-frobenius", prior="identity", tol=1e-5)
+            mlr = cm.MLR(measure="map", C=C, penalty="squared-frobenius", prior="identity", tol=1e-5)
             names = [QUERIES[row] for row in learn]
             mlr.fit_qrels(
                 CORPUS / fitted.scale_,
@@ -59,7 +61,7 @@ def test_every_query_is_scored_by_a_metric_that_was_learned_without_its_fold(fit
                 run = cm.retrieval.rank_corpus(
                     M, CORPUS, ASKED[rest], **IDS | {"query_ids": [QUERIES[row] for row in rest]}
                 )
-                expected = cm.retrieval.score_run(run, QRELS.subset([QUERIES[row] for row in rest]), [name])
+                expected = cm.retrieval.score_run(run, QRELS.subset([QUERIES[row] for row in rest]), measures=[name])
                 order = [expected.queries.index(QUERIES[row]) for row in rest]
                 np.testing.assert_allclose(found[rest], expected.scores[name][order], atol=0.03)
                 assert found[rest].mean() == pytest.approx(expected[name], abs=3e-3)
@@ -152,8 +154,8 @@ def test_a_cut_of_the_ranking_is_in_the_name_of_the_measure():
     for measure, deciding in (("AP", "AP@1000"), ("AP@1010", "AP@1010")):
         adapter = cm.RetrievalAdapter(measure, C=1.0, cv=2).fit(corpus, ASKED, QRELS, **names)
         k = int(deciding.partition("@")[2])
-        run = cm.retrieval.rank_corpus(None, corpus, ASKED, k, **names)
-        expected = cm.retrieval.score_run(run, QRELS, [deciding])[deciding]
+        run = cm.retrieval.rank_corpus(None, corpus, ASKED, k=k, **names)
+        expected = cm.retrieval.score_run(run, QRELS, measures=[deciding])[deciding]
         assert adapter.held_out_.measure == deciding
         assert adapter.held_out_.deciding.before.mean() == pytest.approx(expected, rel=1e-12)
 
@@ -192,7 +194,9 @@ def test_the_prior_is_what_is_fallen_back_on():
     np.testing.assert_allclose(adapter.components_, np.sqrt(prior), atol=1e-12)
     assert "the prior is returned" in adapter.verdict
     run = cm.retrieval.rank_corpus(prior, CORPUS, ASKED, **IDS)
-    assert adapter.held_out_.deciding.before.mean() == pytest.approx(cm.retrieval.score_run(run, QRELS, ["AP"])["AP"])
+    assert adapter.held_out_.deciding.before.mean() == pytest.approx(
+        cm.retrieval.score_run(run, QRELS, measures=["AP"])["AP"]
+    )
 
 
 def test_queries_without_a_relevant_document_are_left_out_by_name():

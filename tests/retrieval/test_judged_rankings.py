@@ -47,7 +47,7 @@ def test_unjudged_documents_are_irrelevant_and_not_listed(form):
 def test_unjudged_documents_take_no_part():
     X, Q, degrees, qrels = example()
     problem = cm.RankingProblem.from_qrels(X, Q, qrels, unjudged="ignore", measure="mrr", **named())
-    listed = cm.RankingProblem(X, degrees == 1, degrees == 0, queries=Q, measure="mrr")
+    listed = cm.RankingProblem(X, degrees == 1, irrelevant=degrees == 0, queries=Q, measure="mrr")
     assert problem.fingerprint() == listed.fingerprint()
     assert "unjudged documents take no part" in str(problem)
 
@@ -63,7 +63,7 @@ def test_the_nearest_unjudged_documents_are_mined(monkeypatch, mined, ties):
         distance = ((X - Q[q]) ** 2).sum(axis=1)
         nearest = sorted((row for row in range(N) if degrees[q, row] < 0), key=lambda row: (distance[row], row))
         irrelevant[q, nearest[:mined]] = True
-    listed = cm.RankingProblem(X, degrees == 1, irrelevant, queries=Q)
+    listed = cm.RankingProblem(X, degrees == 1, irrelevant=irrelevant, queries=Q)
     for size in (None, 8 * N * 2):
         if size is not None:
             monkeypatch.setattr("convexmetric.retrieval.judged.BLOCK_BYTES", size)
@@ -77,7 +77,7 @@ def test_the_nearest_unjudged_documents_are_mined(monkeypatch, mined, ties):
 def test_degrees_from_which_documents_are_relevant():
     X, Q, degrees, qrels = example(top=3)
     problem = cm.RankingProblem.from_qrels(X, Q, qrels, relevant_from=2, unjudged="ignore", **named())
-    listed = cm.RankingProblem(X, degrees >= 2, (degrees >= 0) & (degrees < 2), queries=Q)
+    listed = cm.RankingProblem(X, degrees >= 2, irrelevant=(degrees >= 0) & (degrees < 2), queries=Q)
     assert problem.fingerprint() == listed.fingerprint()
 
 
@@ -129,7 +129,7 @@ def test_solved_and_proven(tmp_path):
     solution = cm.solve(problem, tol=1e-6)
     assert solution.gap <= 1e-6
     cm.check_problem(problem)
-    verdict = cm.write_certificate(tmp_path / "proof.npz", problem, solution)
+    verdict = cm.write_certificate(tmp_path / "proof.npz", problem, solution=solution)
     assert verdict.accepted
     assert "unjudged documents are irrelevant" in str(problem.with_C(3.0))
     assert "unjudged documents are irrelevant" in str(problem.with_queries([0, 1]))
@@ -150,9 +150,9 @@ def test_the_estimator_learns_the_same():
     nearest = np.argsort(np.abs(X[:, 0] - Q[:, :1]), axis=1)[:, :5]
     qrels = {QUESTIONS[q]: {DOCUMENTS[row]: 1 for row in rows} for q, rows in enumerate(nearest)}
     settings = {"unjudged": "mined", "mined": 5}
-    mlr = cm.MLR(measure="map", C=500.0, regularizer="squared-frobenius").fit_qrels(X, Q, qrels, **named(**settings))
+    mlr = cm.MLR(measure="map", C=500.0, penalty="squared-frobenius").fit_qrels(X, Q, qrels, **named(**settings))
     problem = cm.RankingProblem.from_qrels(
-        X, Q, qrels, measure="map", C=500.0, regularizer="squared-frobenius", **named(**settings)
+        X, Q, qrels, measure="map", C=500.0, penalty="squared-frobenius", **named(**settings)
     )
     assert mlr.solution_.problem.fingerprint() == problem.fingerprint()
     assert mlr.gap_ <= 1e-4

@@ -159,7 +159,7 @@ def test_every_way_gives_the_same_judgements():
 def test_matrices():
     R = np.array([[2, 0, 0], [0, 0, 1]])
     assert Qrels.from_matrix(sp.csr_array(R)).to_dict() == {"0": {"0": 2}, "1": {"2": 1}}
-    dense = Qrels.from_matrix(R, ["a", "b"], [10, 20, 30])
+    dense = Qrels.from_matrix(R, ["a", "b"], corpus_ids=[10, 20, 30])
     assert dense.to_dict() == {"a": {"10": 2, "20": 0, "30": 0}, "b": {"10": 0, "20": 0, "30": 1}}
     with pytest.raises(InputError, match="must be a"):
         Qrels.from_matrix([1, 2])

@@ -22,13 +22,13 @@ def test_scores_are_those_of_ir_measures():
     names = ["nDCG@5", "AP", "AP(rel=2)@5", "RR", "P(rel=2)@3", "R@4", "MAP", "MRR"]
     for seed in range(20):
         run, qrels = random_run(np.random.default_rng(seed))
-        ours = score_run(run, qrels, names)
+        ours = score_run(run, qrels, measures=names)
         theirs = cm.evaluation.runs._by_ir_measures(
             names, cm.retrieval.RetrievalRun.of(run), cm.retrieval.Qrels.of(qrels)
         )
         for name in names:
             assert ours.scores[name] == pytest.approx(theirs[name], abs=1e-9)
-    assert "Bpref" in score_run(run, qrels, ["Bpref", "AP"]).means
+    assert "Bpref" in score_run(run, qrels, measures=["Bpref", "AP"]).means
 
 
 def plain(name, k, degrees, judged, least=1):
@@ -64,21 +64,23 @@ def test_scores_are_the_definitions():
         run = {"q": {f"d{at}": float(n - at) for at in range(n)}}
         for name in ("nDCG", "nDCG(dcg='exp-log2')", "AP", "RR", "P", "R"):
             for k in (1, 3, 10):
-                found = score_run(run, qrels, f"{name}@{k}")[f"{name}@{k}"]
+                found = score_run(run, qrels, measures=f"{name}@{k}")[f"{name}@{k}"]
                 assert found == pytest.approx(plain(name, k, degrees, judged), abs=1e-12)
-        assert score_run(run, qrels, "AP(rel=2)")["AP(rel=2)"] == pytest.approx(plain("AP", None, degrees, judged, 2))
+        assert score_run(run, qrels, measures="AP(rel=2)")["AP(rel=2)"] == pytest.approx(
+            plain("AP", None, degrees, judged, 2)
+        )
 
 
 def test_of_equal_scores_the_last_identifier_stands_first():
     qrels = {"q": {"b": 1, "a": 0, "c": 0}}
-    assert score_run({"q": {"a": 1.0, "b": 1.0}}, qrels, "RR")["RR"] == 1.0
-    assert score_run({"q": {"c": 1.0, "b": 1.0 + 1e-9}}, qrels, "RR")["RR"] == 0.5
-    assert score_run({"q": {"c": 1.0, "b": 1.0 + 1e-6}}, qrels, "RR")["RR"] == 1.0
+    assert score_run({"q": {"a": 1.0, "b": 1.0}}, qrels, measures="RR")["RR"] == 1.0
+    assert score_run({"q": {"c": 1.0, "b": 1.0 + 1e-9}}, qrels, measures="RR")["RR"] == 0.5
+    assert score_run({"q": {"c": 1.0, "b": 1.0 + 1e-6}}, qrels, measures="RR")["RR"] == 1.0
 
 
 def test_all_judged_queries_count():
     qrels = {"q1": {"d": 1}, "q2": {"d": 1}, "q3": {"d": 0}}
-    scores = score_run({"q1": {"d": 1.0}, "unjudged": {"d": 1.0}}, qrels, "AP")
+    scores = score_run({"q1": {"d": 1.0}, "unjudged": {"d": 1.0}}, qrels, measures="AP")
     assert scores.queries == ("q1", "q2", "q3")
     assert scores.scores["AP"].tolist() == [1.0, 0.0, 0.0]
     assert str(scores) == "AP 0.3333   (3 queries)"
@@ -108,7 +110,7 @@ def test_binary_ndcg_is_the_measure_that_problems_learn():
     X, Q, R = rng.normal(size=(40, 3)), rng.normal(size=(8, 3)), rng.random((8, 40)) < 0.2
     R[:, 0] = True
     run = rank_corpus(None, X, Q, k=40)
-    ours = score_run(run, cm.retrieval.Qrels.from_matrix(R.astype(int)), ["nDCG@5"])
+    ours = score_run(run, cm.retrieval.Qrels.from_matrix(R.astype(int)), measures=["nDCG@5"])
     rankings = cm.RankingProblem(X, R, queries=Q, measure="ndcg-log2", k=5).rankings
     learned = cm.evaluation.mean_scores(rankings, np.eye(3), [cm.measures.measure_named("ndcg-log2", 5)])
     assert ours["nDCG@5"] == pytest.approx(learned[0])
@@ -123,7 +125,7 @@ RUN, QRELS = {"q": {"d": 1.0}}, {"q": {"d": 1}}
         (lambda: score_run(3, QRELS), "scores must be a RetrievalRun"),
         (lambda: score_run(RUN, 3), "degrees must be a Qrels"),
         (lambda: score_run(RUN, {}), "qrels has no judgement"),
-        (lambda: score_run(RUN, QRELS, []), "measures is empty"),
+        (lambda: score_run(RUN, QRELS, measures=[]), "measures is empty"),
         (lambda: rank_corpus(None, np.eye(3), np.ones((1, 2))), "queries have 2 features, but corpus has 3"),
         (lambda: rank_corpus(None, np.eye(3), np.eye(3), k=0), "k must be a positive integer"),
         (
@@ -140,10 +142,10 @@ def test_malformed_calls(call, words):
 def test_measures_that_nobody_knows():
     pytest.importorskip("ir_measures")
     with pytest.raises(InputError, match=r"there is no measure 'nDGC@10' \(did you mean nDCG@k\?\)"):
-        score_run(RUN, QRELS, "nDGC@10")
+        score_run(RUN, QRELS, measures="nDGC@10")
 
 
 def test_without_ir_measures_the_message_has_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(NotInstalledError, match=r"pip install 'convexmetric\[retrieval\]'"):
-        score_run(RUN, QRELS, "Bpref")
+        score_run(RUN, QRELS, measures="Bpref")

@@ -1,4 +1,4 @@
-"""The logistic loss over near and far items against explicit sums over all pairs."""
+"""The logistic loss over positives and negatives against explicit sums over all pairs."""
 
 import numpy as np
 import pytest

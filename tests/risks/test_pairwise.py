@@ -1,4 +1,4 @@
-"""Hinges over pairs of near and far items against explicit sums over all pairs."""
+"""Hinges over pairs of positives and negatives against explicit sums over all pairs."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_ties_fall_on_the_same_side_for_both_items():
 
     X = np.random.default_rng(8).integers(0, 3, (20, 2)).astype(float)
     for diagonal in (False, True):
-        risk = cm.TripletProblem.from_labels(X, np.arange(20) % 2, None, None, diagonal=diagonal).risk
+        risk = cm.TripletProblem.from_labels(X, np.arange(20) % 2, n_same=None, n_other=None, diagonal=diagonal).risk
         M = np.ones(2) if isinstance(risk.cone, NonnegativeDiagonal) else np.eye(2)
         pairs = list(every_pair(risk, M))
         assert any(t == 0 for *_, t, _ in pairs)

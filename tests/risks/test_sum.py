@@ -21,16 +21,18 @@ RNG = np.random.default_rng(0)
 PAIRS = np.column_stack(np.triu_indices(len(X), 1))[RNG.permutation(400)[:50]]
 SIGNS = np.where(Y[PAIRS[:, 0]] == Y[PAIRS[:, 1]], -1.0, 1.0)
 
-TRIPLETS = SeparableRisk(Triplets(X, triplets_from_labels(Y, 40, 0), CONE), Hinge(0.1))
+TRIPLETS = SeparableRisk(Triplets(X, triplets_from_labels(Y, 40, random_state=0), CONE), Hinge(0.1))
 MARGINS = SeparableRisk(
     PairDistances(X, PAIRS, SIGNS, CONE), BoxLoss.hinge(np.full(50, 0.05), np.where(SIGNS > 0, 2, -1))
 )
 ERRORS = SeparableRisk(
     PairDistances(X, PAIRS, np.ones(50), CONE), BoxLoss.squared_error(np.full(50, 0.02), 1.0 - SIGNS)
 )
-SMOOTH = SmoothSeparableRisk(Triplets(X, triplets_from_labels(Y, 30, 1), CONE), Logistic(0.1))
-RANKING = cm.RankingProblem(X, [[1, 2], [0, 3]], [[4, 9], [6]], queries=X[:2] + 0.1, measure="map", C=3.0).risk
-AUC = cm.RankingProblem.from_labels(X, Y, "auc", 3.0).risk
+SMOOTH = SmoothSeparableRisk(Triplets(X, triplets_from_labels(Y, 30, random_state=1), CONE), Logistic(0.1))
+RANKING = cm.RankingProblem(
+    X, [[1, 2], [0, 3]], irrelevant=[[4, 9], [6]], queries=X[:2] + 0.1, measure="map", C=3.0
+).risk
+AUC = cm.RankingProblem.from_labels(X, Y, measure="auc", C=3.0).risk
 
 SUMS = {
     "triplets and pairs": ((TRIPLETS, MARGINS), "interior-point"),

@@ -28,9 +28,7 @@ def points():
 
 @pytest.fixture(scope="module")
 def validation(points):
-    return cm.cross_validate(
-        *points, C=C, measure="map", folds=4, score=["map", "accuracy@3", "ndcg-paper@2"], tol=1e-4
-    )
+    return cm.cross_validate(*points, C=C, measure="map", cv=4, score=["map", "accuracy@3", "ndcg-paper@2"], tol=1e-4)
 
 
 def test_every_fold_is_scored_by_a_metric_that_has_not_seen_it(points, validation):
@@ -67,13 +65,13 @@ def test_the_best_is_the_highest_mean_and_the_simplest_of_equals(validation):
 
 
 def test_a_score_is_keyed_by_the_discount_that_it_has(points):
-    found = cm.cross_validate(*points, C=[1.0], folds=2, score=["ndcg@3", "ndcg-paper@3", "ndcg-log2@3"], tol=0.1)
+    found = cm.cross_validate(*points, C=[1.0], cv=2, score=["ndcg@3", "ndcg-paper@3", "ndcg-log2@3"], tol=0.1)
     assert list(found.scores) == ["ndcg-paper@3", "ndcg-log2@3"]
     assert (found.scores["ndcg-paper@3"] != found.scores["ndcg-log2@3"]).any()
 
 
 def test_starting_afresh_ends_near_the_path(points, validation):
-    afresh = cm.cross_validate(*points, C=C, measure="map", folds=4, tol=1e-4, share_cuts=False)
+    afresh = cm.cross_validate(*points, C=C, measure="map", cv=4, tol=1e-4, share_cuts=False)
     assert afresh.gaps.max() <= 1e-4
     assert afresh.mean() == pytest.approx(validation.mean(), abs=0.01)
 
@@ -101,7 +99,7 @@ def test_folds_of_queries(form):
     X, Q = rng.standard_normal((30, 3)), rng.standard_normal((12, 3))
     relevant, irrelevant = random_lists(rng, 12, 30)
     if form == "lists":
-        problem = cm.RankingProblem(X, relevant, irrelevant, queries=Q)
+        problem = cm.RankingProblem(X, relevant, irrelevant=irrelevant, queries=Q)
     elif form == "the rest":
         problem = cm.RankingProblem(X, relevant, queries=Q)
     elif form == "own queries, the rest":
@@ -109,7 +107,7 @@ def test_folds_of_queries(form):
     else:
         problem = cm.RankingProblem.from_labels(X, np.arange(30) % 3)
     n = len(problem.rankings)
-    validation = cross_validate_queries(problem, [1.0, 20.0], folds=3, score=["mrr", "auc"], tol=1e-4)
+    validation = cross_validate_queries(problem, [1.0, 20.0], cv=3, score=["mrr", "auc"], tol=1e-4)
     fold_of = np.random.default_rng(0).permutation(n) % 3
     lists = [problem.rankings.relevance.of(q) for q in range(n)]
     for fold in range(3):
@@ -117,7 +115,7 @@ def test_folds_of_queries(form):
         learned = cm.RankingProblem(
             X,
             [lists[q][0] for q in others],
-            [lists[q][1] for q in others],
+            irrelevant=[lists[q][1] for q in others],
             queries=problem.rankings.Q[others],
         )
         M = cm.solve_path(learned, [1.0, 20.0], tol=1e-4)[-1].M
@@ -151,7 +149,7 @@ def test_a_problem_with_some_of_its_queries():
         ({"C": []}, "C is empty"),
         ({"C": 3.0}, "C must be a sequence"),
         ({"C": [-1.0]}, "C must be positive"),
-        ({"folds": 1}, "folds must be an integer of at least 2"),
+        ({"folds": 1}, "cv must be an integer of at least 2"),
         ({"folds": 12}, None),
         ({"score": []}, "score is empty"),
         ({"score": "accuracy"}, "score 'accuracy' must be accuracy@k with a number for k"),
@@ -172,12 +170,12 @@ def test_malformed_arguments(points, change, message):
 def test_classes_too_small_and_problems_without_classes():
     X, y = np.arange(12.0).reshape(6, 2), ["a", "a", "a", "a", "b", "b"]
     with pytest.raises(InputError, match="class 'b' has 2 points, too few to learn from with 2 folds"):
-        cm.cross_validate(X, y, [1.0], folds=2)
+        cm.cross_validate(X, y, [1.0], cv=2)
     problem = cm.RankingProblem.from_labels(X, y)
     with pytest.raises(InputError, match="score 'accuracy@1' needs classes"):
-        cross_validate_queries(problem, [1.0], folds=2, score="accuracy@1")
+        cross_validate_queries(problem, [1.0], cv=2, score="accuracy@1")
     with pytest.raises(InputError, match=r"at most the number of queries \(6\)"):
-        cross_validate_queries(problem, [1.0], folds=7)
+        cross_validate_queries(problem, [1.0], cv=7)
 
 
 def test_plot(validation):

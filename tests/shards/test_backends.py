@@ -69,7 +69,7 @@ def test_most_passes_go_over_a_sample_that_is_here(tmp_path, measure):
     rng = np.random.default_rng(0)
     y = np.arange(400) % 4
     X = rng.normal(size=(400, 4)) + rng.normal(size=(4, 4))[y]
-    mine = cm.RankingProblem.from_labels(X, y, measure, C=10.0)
+    mine = cm.RankingProblem.from_labels(X, y, measure=measure, C=10.0)
     solver = cm.solvers.SampledCuttingPlanes(least=60)
     plain = cm.solve(mine, 0.02, solver="cutting-planes")
     there = cm.solve(mine, 0.02, solver=solver, backend=lambda: ThreadPoolExecutor(2))

@@ -95,10 +95,10 @@ def test_grids_and_folds_go_to_the_cluster_as_joblib_sends_them(client):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 12)
     X = rng.standard_normal((36, 4)) + y[:, None]
-    here = cm.cross_validate(X, y, C=[1.0, 10.0], folds=2), GridSearchCV(cm.MLR(), {"C": [1.0, 10.0]}, cv=2).fit(X, y)
+    here = cm.cross_validate(X, y, C=[1.0, 10.0], cv=2), GridSearchCV(cm.MLR(), {"C": [1.0, 10.0]}, cv=2).fit(X, y)
     with joblib.parallel_config(backend="dask", n_jobs=2):
         there = (
-            cm.cross_validate(X, y, C=[1.0, 10.0], folds=2),
+            cm.cross_validate(X, y, C=[1.0, 10.0], cv=2),
             GridSearchCV(cm.MLR(), {"C": [1.0, 10.0]}, cv=2).fit(X, y),
         )
     assert there[0].mean() == pytest.approx(here[0].mean())

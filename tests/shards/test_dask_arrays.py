@@ -24,7 +24,7 @@ def test_a_corpus_in_chunks_is_the_corpus(tmp_path, offset, options):
     X, y = points(offset=offset)
     risk = cm.RankingProblem.from_labels(X, y, C=7.0, **options).risk
     chunked = write_labels(
-        da.from_array(X, chunks=(11, 3)), da.from_array(y, chunks=20), tmp_path / "a", C=7.0, **options
+        da.from_array(X, chunks=(11, 3)), da.from_array(y, chunks=20), folder=tmp_path / "a", C=7.0, **options
     )
     whole = write(risk, tmp_path / "b")
     M = random_metric(np.random.default_rng(1), risk.cone)
@@ -37,9 +37,13 @@ def test_a_corpus_in_chunks_is_the_corpus(tmp_path, offset, options):
 
 def test_chunks_that_rank_within_themselves_add_up(tmp_path):
     X, y = points()
-    sharded = write_labels(da.from_array(X, chunks=(15, 4)), y, tmp_path, "map", C=9.0, within_chunks=True)
+    sharded = write_labels(
+        da.from_array(X, chunks=(15, 4)), y, folder=tmp_path, measure="map", C=9.0, within_chunks=True
+    )
     M = random_metric(np.random.default_rng(1), sharded.cone)
-    parts = [cm.RankingProblem.from_labels(X[k : k + 15], y[k : k + 15], "map", C=3.0).risk for k in (0, 15, 30)]
+    parts = [
+        cm.RankingProblem.from_labels(X[k : k + 15], y[k : k + 15], measure="map", C=3.0).risk for k in (0, 15, 30)
+    ]
     assert sharded.value(M) == pytest.approx(sum(risk.value(M) for risk in parts), rel=1e-12)
     assert len(sharded.pieces) == 3
 
@@ -54,7 +58,7 @@ def test_no_task_sees_more_than_its_chunk(tmp_path):
         return np.random.default_rng(rows[0]).standard_normal((rows[1] - rows[0], 3))
 
     X = da.map_blocks(block, chunks=((20,) * 5, (3,)), dtype=float, meta=np.empty((0, 0)))
-    write_labels(X, np.arange(100) % 2, tmp_path)
+    write_labels(X, np.arange(100) % 2, folder=tmp_path)
     assert set(made) == {20}
 
 
@@ -63,8 +67,8 @@ def test_zarr(tmp_path):
     X, y = points()
     stored = zarr.open(str(tmp_path / "X.zarr"), mode="w", shape=X.shape, chunks=(10, 4), dtype="f8")
     stored[:] = X
-    sharded = write_labels(da.from_zarr(str(tmp_path / "X.zarr")), y, tmp_path / "risk", "map")
-    risk = cm.RankingProblem.from_labels(X, y, "map").risk
+    sharded = write_labels(da.from_zarr(str(tmp_path / "X.zarr")), y, folder=tmp_path / "risk", measure="map")
+    risk = cm.RankingProblem.from_labels(X, y, measure="map").risk
     assert sharded.value(np.eye(4)) == pytest.approx(risk.value(np.eye(4)), rel=1e-12)
 
 
@@ -75,8 +79,10 @@ def test_parquet(tmp_path):
     names = [f"x{j}" for j in range(4)]
     frames.from_pandas(pandas.DataFrame(X, columns=names).assign(label=y), npartitions=3).to_parquet(tmp_path / "X")
     table = frames.read_parquet(tmp_path / "X")
-    sharded = write_labels(table[names].to_dask_array(), table["label"].compute().to_numpy(), tmp_path / "risk", "map")
-    risk = cm.RankingProblem.from_labels(X, y, "map").risk
+    sharded = write_labels(
+        table[names].to_dask_array(), table["label"].compute().to_numpy(), folder=tmp_path / "risk", measure="map"
+    )
+    risk = cm.RankingProblem.from_labels(X, y, measure="map").risk
     assert sharded.value(np.eye(4)) == pytest.approx(risk.value(np.eye(4)), rel=1e-12)
 
 
@@ -84,11 +90,11 @@ def test_bad_input_is_told_before_anything_is_written(tmp_path):
     X, y = points()
     chunked = da.from_array(X, chunks=(15, 4))
     for words, call in {
-        "must be a two-dimensional dask": lambda: write_labels(X, y, tmp_path),
-        "C must be a positive finite number": lambda: write_labels(chunked, y, tmp_path, C=-1),
-        "measure must be one of": lambda: write_labels(chunked, y, tmp_path, "accuracy"),
-        "one label a point": lambda: write_labels(chunked, y[:-1], tmp_path),
-        "X is empty": lambda: write_labels(chunked[:0], y[:0], tmp_path),
+        "must be a two-dimensional dask": lambda: write_labels(X, y, folder=tmp_path),
+        "C must be a positive finite number": lambda: write_labels(chunked, y, folder=tmp_path, C=-1),
+        "measure must be one of": lambda: write_labels(chunked, y, folder=tmp_path, measure="accuracy"),
+        "one label a point": lambda: write_labels(chunked, y[:-1], folder=tmp_path),
+        "X is empty": lambda: write_labels(chunked[:0], y[:0], folder=tmp_path),
     }.items():
         with pytest.raises(InputError, match=words):
             call()
@@ -97,6 +103,6 @@ def test_bad_input_is_told_before_anything_is_written(tmp_path):
     broken[20, 1] = np.nan
     for within in (False, True):
         with pytest.raises(InputError, match="chunk 1 of X: X contains NaN"):
-            write_labels(da.from_array(broken, chunks=(15, 4)), y, tmp_path, within_chunks=within)
+            write_labels(da.from_array(broken, chunks=(15, 4)), y, folder=tmp_path, within_chunks=within)
     with pytest.raises(InputError, match="chunk 2 of X: y has one class only"):
-        write_labels(chunked, np.where(np.arange(45) >= 30, "a", y), tmp_path, within_chunks=True)
+        write_labels(chunked, np.where(np.arange(45) >= 30, "a", y), folder=tmp_path, within_chunks=True)

@@ -35,7 +35,9 @@ def lists(irrelevant=True):
     rng = np.random.default_rng(2)
     near, far = random_lists(rng, 23, 60)
     points, queries = 100.0 + rng.standard_normal((60, 3)), 100.0 + rng.standard_normal((23, 3))
-    return cm.RankingProblem(points, near, far if irrelevant else None, queries=queries, measure="mrr", C=3.0).risk
+    return cm.RankingProblem(
+        points, near, irrelevant=far if irrelevant else None, queries=queries, measure="mrr", C=3.0
+    ).risk
 
 
 def corpus_lists():
@@ -43,7 +45,11 @@ def corpus_lists():
     rng = np.random.default_rng(3)
     near, far = random_lists(rng, 40, 40)
     rows = rng.permutation(40)[:17]
-    return cm.RankingProblem(rng.standard_normal((40, 4)), near, far, measure="ndcg", k=3).with_queries(rows).risk
+    return (
+        cm.RankingProblem(rng.standard_normal((40, 4)), near, irrelevant=far, measure="ndcg", k=3)
+        .with_queries(rows)
+        .risk
+    )
 
 
 def triplets(cone):
@@ -54,7 +60,9 @@ def triplets(cone):
 def neighbours():
     rng = np.random.default_rng(5)
     y = np.arange(30) % 3
-    return cm.TripletProblem.from_labels(rng.standard_normal((30, 3)) + y[:, None], y, 3, 4, reg=0.1).risk
+    return cm.TripletProblem.from_labels(
+        rng.standard_normal((30, 3)) + y[:, None], y, n_same=3, n_other=4, reg=0.1
+    ).risk
 
 
 RISKS = {
@@ -224,7 +232,7 @@ def test_newton_on_smoothed_hinges_runs_on_shards(written):
     again = cm.certify(problem, there.M, there.certificate.dual)
     assert again.lower_bound == pytest.approx(there.lower_bound, rel=1e-12)
     other = cm.MetricProblem(ShardedRisk(written["labels, MAP"][1]), Trace(1.0))
-    with pytest.raises(cm.errors.UnsupportedProblemError, match="pairs of near and far items"):
+    with pytest.raises(cm.errors.UnsupportedProblemError, match="pairs of positives and negatives"):
         cm.solve(other, solver="smoothed-newton")
     for risk, dual in (
         (other.risk, SmoothedPairs(there.M, 0.1)),
@@ -443,7 +451,7 @@ def test_contracts_hold(written):
 def test_a_corpus_without_room_is_read_in_blocks(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(400) % 4
-    risk = cm.RankingProblem.from_labels(rng.standard_normal((400, 6)) + y[:, None], y, "map", C=3.0).risk
+    risk = cm.RankingProblem.from_labels(rng.standard_normal((400, 6)) + y[:, None], y, measure="map", C=3.0).risk
     write(risk, tmp_path)
     monkeypatch.setattr(corpus, "BLOCK", 50 * 6 * 8)
     reads = []

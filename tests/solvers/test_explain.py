@@ -90,7 +90,7 @@ def test_nothing_is_evaluated_where_nothing_is_to_be_measured(monkeypatch):
 
 def test_a_constant_changes_nothing():
     problem = instance("psd triplets, trace")
-    moved = cm.MetricProblem(problem.risk, problem.regularizer, problem.G, constant=3.0)
+    moved = cm.MetricProblem(problem.risk, problem.regularizer, G=problem.G, constant=3.0)
     one, other = (cm.explain(each, measure=False) for each in (problem, moved))
     assert (one.steps, one.others, one.memory) == (other.steps, other.others, other.memory)
 

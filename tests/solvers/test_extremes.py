@@ -93,7 +93,7 @@ def test_hard_margins_at_any_scale(exponent):
 )
 @pytest.mark.parametrize("measure", ["auc", "map"])
 def test_rankings_of_extreme_weight_end_between_the_limits(C, regularizer, measure):
-    problem = cm.RankingProblem.from_labels(X, Y, measure, C=C, regularizer=regularizer)
+    problem = cm.RankingProblem.from_labels(X, Y, measure=measure, C=C, penalty=regularizer)
     solution = cm.solve(problem, max_seconds=5.0)
     assert solution.status != "max_seconds"
     assert solution.gap < 1e-3
@@ -187,7 +187,7 @@ def test_pairs_at_scales_beyond_single_precision_take_newton_steps():
 
 
 def test_a_gap_above_the_tolerance_is_always_announced():
-    problem = cm.RankingProblem.from_labels(1e58 * X, Y, "map", C=1e-100)
+    problem = cm.RankingProblem.from_labels(1e58 * X, Y, measure="map", C=1e-100)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         solution = cm.solve(problem, max_seconds=2.0)

@@ -196,7 +196,7 @@ def test_an_equality_on_the_trace_of_wine_is_solved(kind):
     wine = cm.datasets.load("wine")
     X = cm.datasets.preprocess(wine.X, ["zscore"])
     if kind == "relative":
-        problem = cm.RelativeComparisonProblem(X, cm.comparisons.triplets_from_labels(wine.y, 300, 0))
+        problem = cm.RelativeComparisonProblem(X, cm.comparisons.triplets_from_labels(wine.y, 300, random_state=0))
     else:
         problem = cm.RankingProblem.from_labels(X[::6], wine.y[::6], measure="auc")
     solution = cm.solve(problem, tol=1e-3, constraints=lambda M: [(cp.sum(M) if M.ndim == 1 else cp.trace(M)) == 1])

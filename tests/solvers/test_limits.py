@@ -97,7 +97,9 @@ def test_bounds_hold_the_optimum_wherever_a_solve_is_ended(clock, name, limit):
 @pytest.mark.parametrize("intra", [0.0, 1e10])
 def test_rounding_of_a_large_penalty_does_not_understate_the_risk(reg, intra):
     prior = np.diag(np.arange(13.0))
-    problem = cm.TripletProblem.from_labels(X, WINE.y, 1, 1, reg=reg, intra=intra, prior=prior).without_constant()
+    problem = cm.TripletProblem.from_labels(
+        X, WINE.y, n_same=1, n_other=1, reg=reg, intra=intra, prior=prior
+    ).without_constant()
     rng = np.random.default_rng(0)
     for size in 10.0 ** rng.uniform(-6, 3, 40):
         A = rng.standard_normal((13, 13))

@@ -18,9 +18,9 @@ MAP = RNG.standard_normal((3, 5)) * [1, 1, 0, 1, 1]
 MAP[:, 4] = MAP[:, 0]
 
 PROBLEMS = {
-    "one query": lambda: cm.RankingProblem(X, [[1, 2]], [[3, 4]], queries=X[:1], C=5.0),
-    "one query, one pair": lambda: cm.RankingProblem(X, [[1]], [[4]], queries=X[:1], C=5.0),
-    "the query in its own corpus": lambda: cm.RankingProblem(X, [[0]], [[4, 5]], queries=X[:1], C=5.0),
+    "one query": lambda: cm.RankingProblem(X, [[1, 2]], irrelevant=[[3, 4]], queries=X[:1], C=5.0),
+    "one query, one pair": lambda: cm.RankingProblem(X, [[1]], irrelevant=[[4]], queries=X[:1], C=5.0),
+    "the query in its own corpus": lambda: cm.RankingProblem(X, [[0]], irrelevant=[[4, 5]], queries=X[:1], C=5.0),
     "ranking, one feature": lambda: cm.RankingProblem.from_labels(X[:, :1], Y, C=5.0),
     "ranking, identical points": lambda: cm.RankingProblem.from_labels(np.ones((4, 2)), [0, 0, 1, 1]),
     "ranking, points twice": lambda: cm.RankingProblem.from_labels(np.repeat(X[:4], 2, axis=0), [0, 1] * 4, C=5.0),

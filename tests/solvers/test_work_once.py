@@ -118,7 +118,7 @@ def test_whether_margins_are_hard_is_said_and_not_tried(C, monkeypatch):
 
 
 def pair_margin(X, y):
-    return cm.PairMarginProblem.from_labels(X, y, 50, random_state=0)
+    return cm.PairMarginProblem.from_labels(X, y, n_pairs=50, random_state=0)
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,14 @@ def test_an_operator_of_a_solution():
     operator = cm.SimilarityOperator.of(solution)
     assert operator.embedding is None
     np.testing.assert_allclose(operator.components.T @ operator.components, solution.M, atol=1e-9)
-    solution.problem.embedding = projection = cm.features.make_projection("orthonormal", X, 6, 0)
+    solution.problem.embedding = projection = cm.features.make_projection("orthonormal", X, 6, random_state=0)
     embedded = cm.SimilarityOperator.of(solution)
     np.testing.assert_allclose(embedded.transform(X), projection.transform(X) @ solution.components.T)
 
 
 @pytest.mark.parametrize("kind", [None, "gaussian", "sparse"])
 def test_files_bring_back_every_bit(tmp_path, kind):
-    embedding = None if kind is None else cm.features.make_projection(kind, X, 4, 1)
+    embedding = None if kind is None else cm.features.make_projection(kind, X, 4, random_state=1)
     components = T.components if embedding is None else rng.standard_normal((2, 4))
     operator = cm.SimilarityOperator(components, embedding)
     path = operator.save(tmp_path / "T.npz")

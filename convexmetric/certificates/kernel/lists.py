@@ -1,4 +1,4 @@
-"""Risks over lists: queries with near and far items, as pairs of them or as rankings (theorems 1 to 5)."""
+"""Risks over lists: queries with positives and negatives, as pairs of them or as rankings (theorems 1 to 5)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reciprocal_ranks(i: Array, b: Array, p: int, h: int) -> Ball:
     return halves(i) / Ball(i + b) / (halves(ranks) / Ball(ranks)).sum()
 
 
-#: Measures: whether they have a k, and g(i, b), what the i-th of p near items, i = 1..p, with b far ones above it adds
+#: Measures: whether they have a k, and g(i, b), what the i-th of p positives, i = 1..p, with b negatives above it adds
 #: to the score; h places count. AUC is a sum of hinges (theorem 1).
 MEASURES: dict[str, tuple[bool, Any]] = {
     "auc": (False, None),
@@ -53,15 +53,15 @@ MEASURES: dict[str, tuple[bool, Any]] = {
     "ndcg": (True, discounted),
     "ndcg-log2": (True, lambda i, b, p, h: discounted(i, b, p, h, 1.0)),
 }
-#: The largest k where that is not cut to the number of near items.
+#: The largest k where that is not cut to the number of positives.
 MAX_HEAD = 10**6
 
 
 def gains(measure: str, k: int, cut: bool, p: int, i: Array, b: Array) -> Ball:
-    """``g(i, b)`` of a query with p near items.
+    """``g(i, b)`` of a query with p positives.
 
     If p < k the first p places count, or (not ``cut``) the first k. Then the score of the perfect ranking is less than
-    1, and what is missing is a gain of the first near item, wherever it stands.
+    1, and what is missing is a gain of the first positive, wherever it stands.
     """
     (i, b), gain, h = np.broadcast_arrays(i, b), MEASURES[measure][1], min(k, p) if cut else k
     found: Ball = gain(i, b, p, h)
@@ -76,7 +76,7 @@ def worst_ranking(gain: Ball, x: Array, z: Array) -> tuple[float, float]:
 
     ``gain`` is (p, n + 1), ``x`` and ``z`` are sorted distances. Its error: with distances wrong by e, the value of a
     ranking changes by at most 2/(p n) times p n pairs times 2 e; here e is the rounding u D of differences to the
-    nearest near item, D the largest of these (the caller adds the error of distances). Sums of up to n differences err
+    nearest positive, D the largest of these (the caller adds the error of distances). Sums of up to n differences err
     by :math:`\gamma_n n D`, products and differences with them by :math:`2 \gamma_5 n D`, times 2/(p n) and p items; p
     additions to totals of at most 1 + 4 D err by u (1 + 4 D) each, and gains by their radii. All of it is below
     :math:`8 (n + p + 16) u (1 + D)` plus p radii.
@@ -121,7 +121,7 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
 
 @dataclass
 class Rest(Sequence[Array]):
-    """For every query all N rows but the near ones and perhaps one more, ascending; made when asked for."""
+    """For every query all N rows but the positives and perhaps one more, ascending; made when asked for."""
 
     positives: list[Array]
     itself: Array
@@ -137,7 +137,7 @@ class Rest(Sequence[Array]):
 
 
 class ListRisk:
-    """Pairs of lists, and rankings: queries with near and far items.
+    """Pairs of lists, and rankings: queries with positives and negatives.
 
     ``units`` is the weight of a pair of every query, c c_q or 2 C c_q / (n p f), and ``shares`` that of what a query is
     worth: of rankings C c_q / n, else the same.
@@ -160,7 +160,8 @@ class ListRisk:
         self.Q = arrays("queries", count, cone.d) if own else self.X[arrays("anchors", count, integers=N)]
         self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.positives, self.negatives))
         require_valid(
-            len(self.negatives) == count and min(self.p.min(), self.n.min()) > 0, "a query has no near or far item"
+            len(self.negatives) == count and min(self.p.min(), self.n.min()) > 0,
+            "a query has no positives or negatives",
         )
         weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
         require_valid((weights >= 0.0).all(), "query_weights must not be negative")
@@ -243,7 +244,7 @@ class ListRisk:
         return Minorant((Ball(mids, rads) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
-        """Yield the sums of the slopes of every query's near and far items, and what they are worth (theorem 5)."""
+        """Yield the sums of slopes of every query's positives and negatives, and what they are worth (theorem 5)."""
         sizes = (self.p * self.n).tolist()
         slopes = np.split(arrays("slopes", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
         for p, own in zip(self.p, slopes, strict=True):
@@ -279,7 +280,7 @@ class ListRisk:
         above, w = above[kept], weights[kept]
         if (above[:, -1:] > n).any():
             return False, Ball(0.0)
-        # How many near items, weighted, have each number of far items above them.
+        # How many positives, weighted, have each number of negatives above them.
         counts = np.bincount(above.ravel(), np.repeat(w, p), n + 1).astype(np.int64)
         fit = majorised(r, (w @ above)[::-1]) and majorised(c, np.cumsum(counts[:0:-1])[::-1])
         gain = gains(self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0), above.astype(np.float64))

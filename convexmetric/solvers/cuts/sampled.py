@@ -209,13 +209,13 @@ class _Rounds:
         return self.cone.from_coordinates(cuts.normals[0])
 
     def _uncorrected(self) -> MetricProblem:
-        return MetricProblem(self.sample, self.problem.regularizer, self.problem.G)
+        return MetricProblem(self.sample, self.problem.regularizer, G=self.problem.G)
 
     def _corrected(self, S: Array) -> MetricProblem:
         """The corrected problem, less a constant; S belongs to the sample at the centre."""
         others = self.cone.from_coordinates(self.normals[self.taken :].sum(axis=0))
         linear = self.linear + (1.0 - self.share) * S - others - self.rho * self.centre
-        return MetricProblem(self.sample, SquaredFrobenius(self.quadratic + self.rho), linear)
+        return MetricProblem(self.sample, SquaredFrobenius(self.quadratic + self.rho), G=linear)
 
     def _solve(self, problem: MetricProblem, start: Array | None, accuracy: float, share: float) -> tuple[Array, Array]:
         """Solution of a problem of the sample: the mean of the metrics of its cuts, and the S of its dual part."""

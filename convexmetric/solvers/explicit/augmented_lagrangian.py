@@ -245,7 +245,9 @@ class _Proximal:
         hinges = self.hinges
         linear = self.problem.linear() - self.problem.regularizer.linear(self.problem.cone)
         # Its risk is that of all comparisons, and is not asked.
-        problem = MetricProblem(self.problem.risk, self.problem.regularizer, linear - hinges.comparisons.adjoint(fixed))
+        problem = MetricProblem(
+            self.problem.risk, self.problem.regularizer, G=linear - hinges.comparisons.adjoint(fixed)
+        )
         written: Any = _Rows(hinges.comparisons.block(rows, slice(None)))
         some = ListedHinges(written, factor * hinges.weights[rows], hinges.margins[rows])
         return _Proximal(problem, some, Monitor(tol, None, self.monitor.seconds_left, atol=atol))

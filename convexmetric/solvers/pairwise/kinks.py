@@ -17,7 +17,7 @@ from convexmetric.risks import PairwiseRisk
 
 
 class Kinks:
-    """Comparisons by query, near and far row, with a weight in the second derivative.
+    """Comparisons by query, positive and negative row, with a weight in the second derivative.
 
     Where a metric has no more coordinates than features, as diagonal metrics have, comparisons are rows in coordinates.
     Elsewhere margins come from images of the points, and sums from one weighted Laplacian between queries and items.
@@ -26,7 +26,7 @@ class Kinks:
     ----------
     risk : PairwiseRisk
     sample : (N, 3) int array
-        Query, near and far row.
+        Query, positive and negative row.
     curvature : (N,) array
     """
 
@@ -42,7 +42,7 @@ class Kinks:
         return len(self.sample)
 
     def margins(self, M: Array) -> Array:
-        """``<D_t, M>``: distances to the far less those to the near item."""
+        """``<D_t, M>``: distances to the far less those to the positive."""
         if self.in_coordinates:
             return np.asarray(self.rows @ self.cone.coordinates(M))
         images = self.cone.times(self.X, M)
@@ -98,7 +98,7 @@ class Kinks:
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where the Laplacian has entries: places of far and near items among them, columns, and starts of rows.
+        """Where the Laplacian has entries: places of far and positives among them, columns, and starts of rows.
 
         Every product of conjugate gradients has the same ones.
         """
@@ -115,7 +115,7 @@ class Kinks:
         return self.cone.outer_rows(negatives) - self.cone.outer_rows(positives)
 
     def differences(self) -> tuple[Any, Any]:
-        """Queries less near and less far items."""
+        """Queries less near and less negatives."""
         queries = self.Q[self.anchors]
         return queries - self.X[self.sample[:, 1]], queries - self.X[self.sample[:, 2]]
 

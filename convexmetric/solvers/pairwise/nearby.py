@@ -1,12 +1,12 @@
 r"""Passes over the few pairs that can have a slope near a metric: exact there, and far cheaper.
 
-With few near items a query, as target neighbours are, most far items lie beyond all of these by more than the margin.
+With few positives a query, as target neighbours are, most negatives lie beyond all of these by more than the margin.
 They do so for all metrics near one at which that was found. Let :math:`A = M_0 + \epsilon I` with the mean eigenvalue
 :math:`\epsilon` of :math:`M_0`, and
 
 .. math:: -\delta A \preceq M - M_0 \preceq \delta A .
 
-Then distances lie between those of :math:`M_- = M_0 - \delta A` and of :math:`M_+ = M_0 + \delta A`, and a far item j
+Then distances lie between those of :math:`M_- = M_0 - \delta A` and of :math:`M_+ = M_0 + \delta A`, and a negative j
 of a query q meets no hinge, smoothed over a width w or any smaller one, if
 
 .. math:: d_-(q, j) \ge \max_{i \in N_q} d_+(q, i) + \mu + \tfrac{w}{2} .
@@ -52,7 +52,7 @@ class _Neighbourhood:
 
 
 def positives_are_rare(risk: PairwiseRisk) -> bool:
-    """Whether queries have so few near items, beside far ones, that most far ones are beyond them all."""
+    """Whether queries have so few positives, beside negatives, that most negatives are beyond them all."""
     return int(risk.rankings.relevance.n_relevant.sum()) <= RARE_POSITIVES * int(risk.rankings.sizes.sum())
 
 
@@ -116,7 +116,7 @@ def _within(risk: PairwiseRisk, change: Array, leeway: Array) -> bool:
 
 
 def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) -> Relevance | None:
-    """The near items and the far ones within reach of them; None if these are many."""
+    """The positives and the negatives within reach of them; None if these are many."""
     rankings = risk.rankings
     largest = _largest_near(risk, upper)
     of_queries = rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), lower)
@@ -152,7 +152,7 @@ def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) ->
 
 
 def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
-    """The distance from every query to the farthest of its near items."""
+    """The distance from every query to the farthest of its positives."""
     rankings, relevance = risk.rankings, risk.rankings.relevance
     none = np.zeros(risk.parts, dtype=np.int64)
     positives = replace(
@@ -166,7 +166,7 @@ def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
 
 @compiled
 def _within_limits(begin, end, values, first, lists, limits, at, found):
-    """Count, or write from ``at`` on, the far items of rows from begin to end whose values are below a limit."""
+    """Count, or write from ``at`` on, the negatives of rows from begin to end whose values are below a limit."""
     for row in range(begin, end):
         place = at[row]
         for item in lists_of(first, True, lists, row)[2]:

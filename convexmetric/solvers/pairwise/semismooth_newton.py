@@ -96,12 +96,12 @@ WARM_GAP = 1e-4
 
 @dataclass(frozen=True)
 class SemismoothNewton(Solver):
-    """Exact for hinges over pairs of near and far items, with a squared Frobenius norm."""
+    """Exact for hinges over pairs of positives and negatives, with a squared Frobenius norm."""
 
     name: ClassVar[str] = "semismooth-newton"
 
     def prepare(self, problem: MetricProblem) -> WarmRun:
-        """Needs hinges over pairs of near and far items and a squared Frobenius norm, with a linear term or without.
+        """Needs hinges over positives and negatives and a squared Frobenius norm, with a linear term or without.
 
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
         that is given; it returns where to go on for the next.

@@ -13,7 +13,7 @@ hinges prove as multipliers. The relative gap has two sources, and the larger on
 eigenvalues above one, because the factor has not settled or lacks rows: descend and grow. Or hinges on the kink cost
 something, about in proportion to w squared: narrow the width.
 
-The first metrics come from samples of the queries, whose passes cost their share of a full one. With few near items a
+The first metrics come from samples of the queries, whose passes cost their share of a full one. With few positives a
 query most of the others are over lists of the pairs that can have a slope
 (:mod:`convexmetric.solvers.pairwise.nearby`).
 """
@@ -74,7 +74,7 @@ class SmoothedLowRank(Solver):
     name: ClassVar[str] = "smoothed-low-rank"
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs hinges over pairs of near and far items, full metrics, and a trace that outweighs the linear term."""
+        """Needs hinges over positives and negatives, full metrics, and a trace that outweighs the linear term."""
         risk = problem.risk.form(PairwiseRisk)
         need_full_metrics(problem)
         need_linear_penalty(problem)
@@ -104,7 +104,7 @@ class SmoothedLowRank(Solver):
             width = float(monitor.left_by(self.name).get("width", width))
         else:
             for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
-                smaller = MetricProblem(part, problem.regularizer, problem.G)
+                smaller = MetricProblem(part, problem.regularizer, G=problem.G)
                 limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
                 inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
                 C, width = _Path(smaller, part, inner).follow(C, width)

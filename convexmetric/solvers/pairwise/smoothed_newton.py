@@ -12,7 +12,7 @@ smaller mu.
 Every pass gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed hinges prove
 as multipliers.
 
-The path begins on samples of the queries, whose passes cost their share of a full one. With few near items a query most
+The path begins on samples of the queries, whose passes cost their share of a full one. With few positives a query most
 of the others are over lists of the pairs that can have a slope (:mod:`convexmetric.solvers.pairwise.nearby`).
 """
 
@@ -96,7 +96,7 @@ class SmoothedNewton(Solver):
         check_counts(self, "most")
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
+        """Needs hinges over pairs of positives and negatives and a linear penalty on few coordinates."""
         risk = _pairs(problem)
         need_linear_penalty(problem)
         need(problem.cone.smallest(linear_part(problem)) > 0.0, "its penalty does not grow with every metric")
@@ -124,7 +124,7 @@ class SmoothedNewton(Solver):
         state = None
         limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
         for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
-            smaller = MetricProblem(part, problem.regularizer, problem.G)
+            smaller = MetricProblem(part, problem.regularizer, G=problem.G)
             inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
             state = _Path(smaller, part, inner).follow(state)
             monitor.suggestion = inner.M

@@ -21,7 +21,7 @@ def some_parts(problem: MetricProblem, count: int) -> MetricProblem | None:
     parts = problem.risk.parts
     drawn = np.random.default_rng(0).permutation(parts)[:count]
     risk = problem.risk.subset(np.sort(drawn), parts / len(drawn))
-    return None if risk is None else MetricProblem(risk, problem.regularizer, problem.G)
+    return None if risk is None else MetricProblem(risk, problem.regularizer, G=problem.G)
 
 
 def best_simple(problem: MetricProblem, plain: list[Array]) -> tuple[float, Array]:

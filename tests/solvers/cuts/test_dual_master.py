@@ -18,7 +18,7 @@ def ranked(d=50, n=60, queries=12, measure="map", C=100.0, prior="identity", see
     X, Q = rng.normal(size=(n, d)) / np.sqrt(d), rng.normal(size=(queries, d)) / np.sqrt(d)
     relevant = [rng.choice(n, 5, replace=False) for _ in range(queries)]
     return cm.RankingProblem(
-        X, relevant, None, queries=Q, measure=measure, C=C, regularizer="squared-frobenius", prior=prior
+        X, relevant, irrelevant=None, queries=Q, measure=measure, C=C, penalty="squared-frobenius", prior=prior
     )
 
 

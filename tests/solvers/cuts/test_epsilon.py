@@ -14,7 +14,7 @@ from convexmetric.solvers.cuts.master import Master
 def ranking(C, measure="map"):
     rng = np.random.default_rng(2)
     y = np.arange(36) % 3
-    return cm.RankingProblem.from_labels(rng.normal(size=(36, 4)) + 0.8 * y[:, None], y, measure, C=C)
+    return cm.RankingProblem.from_labels(rng.normal(size=(36, 4)) + 0.8 * y[:, None], y, measure=measure, C=C)
 
 
 def printed(problem, epsilon, passes=400):

@@ -24,7 +24,7 @@ def test_the_subspace_ends_at_the_same_value(monkeypatch, regularizer, linear):
     X = rng.standard_normal((30, d))
     X[:, :3] += 2.0 * np.eye(3)[y]
     ranking = cm.RankingProblem.from_labels(X, y, C=20.0).risk
-    problem = cm.MetricProblem(ranking, regularizer, 0.1 * random_metric(rng, ranking.cone) if linear else None)
+    problem = cm.MetricProblem(ranking, regularizer, G=0.1 * random_metric(rng, ranking.cone) if linear else None)
     groups = np.arange(30) % 4
     normals, offsets = cuts(problem, rng, 6, groups)
     group, C = np.tile(np.arange(4), 6), np.ones(4)

@@ -15,8 +15,8 @@ X, Y = cm.datasets.preprocess(WINE.X, ["zscore"])[::12, :4], WINE.y[::12]
 
 def problem(prior, X=X, diagonal=False, G=None):
     """All triplets of the labels, near a prior."""
-    risk = cm.TripletProblem.from_labels(X, Y, None, None, diagonal=diagonal).risk
-    return cm.MetricProblem(risk, LogDet(prior, 1.0), G)
+    risk = cm.TripletProblem.from_labels(X, Y, n_same=None, n_other=None, diagonal=diagonal).risk
+    return cm.MetricProblem(risk, LogDet(prior, 1.0), G=G)
 
 
 def turned(condition):

@@ -25,7 +25,7 @@ def labelled(n=400, d=4, classes=4, seed=0):
 
 
 def listed_pairs(cone, reg):
-    """A few near and far items each of 300 queries, of different weight."""
+    """A few positives and negatives each of 300 queries, of different weight."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, cone.d))
     lists = [rng.permutation(300)[:9] for _ in range(300)]
@@ -39,11 +39,11 @@ PROBLEMS = {
     "map": cm.RankingProblem.from_labels(*labelled(), "map", C=10.0),
     "knn": cm.RankingProblem.from_labels(*labelled(), "knn", k=3, C=10.0),
     "diagonal": cm.RankingProblem.from_labels(*labelled(), "mrr", C=10.0, diagonal=True),
-    "squared": cm.RankingProblem.from_labels(*labelled(), "auc", C=10.0, regularizer="squared-frobenius"),
+    "squared": cm.RankingProblem.from_labels(*labelled(), "auc", C=10.0, penalty="squared-frobenius"),
     "linear term": cm.MetricProblem(
         cm.RankingProblem.from_labels(*labelled(), "auc", C=10.0).risk,
         SquaredFrobenius(0.1),
-        np.diag([1.0, 2.0, 0.5, 1.0]),
+        G=np.diag([1.0, 2.0, 0.5, 1.0]),
     ),
     "lists": listed_pairs(PSDCone(5), 0.05),
     "diagonal lists": listed_pairs(NonnegativeDiagonal(5), 0.05),
@@ -107,7 +107,7 @@ def test_it_goes_on_from_a_metric_that_is_known():
 
 def test_an_optimum_of_zero():
     X, y = labelled()
-    problem = cm.RankingProblem.from_labels(X, y, "auc", C=1e-6)
+    problem = cm.RankingProblem.from_labels(X, y, measure="auc", C=1e-6)
     solution = cm.solve(problem, solver=SAMPLED)
     assert solution.status == "optimal"
     assert len(solution.history) < 6
@@ -151,7 +151,7 @@ def test_risks_of_subsets_add_up(name):
 def test_the_default_takes_it_where_passes_are_long_and_masters_short():
     def names(rows, features):
         rng = np.random.default_rng(0)
-        problem = cm.RankingProblem.from_labels(rng.normal(size=(rows, features)), np.arange(rows) % 3, "map")
+        problem = cm.RankingProblem.from_labels(rng.normal(size=(rows, features)), np.arange(rows) % 3, measure="map")
         return [step.name for step in cm.explain(problem, measure=False).steps]
 
     assert names(5_100, 4) == ["sampled-cutting-planes", "cutting-planes"]

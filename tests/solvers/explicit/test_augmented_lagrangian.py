@@ -33,7 +33,7 @@ FORM = FACTOR @ FACTOR.T + np.diag(np.arange(D) % 2.0) + 1e-3
 def with_term(points=X, C=0.7, margin=0.8, regularizer=None):
     risk = SeparableRisk(Triplets(points, TRIPLETS, NonnegativeDiagonal(D)), Hinge(C, margin))
     term = np.random.default_rng(1).standard_normal(D)
-    return MetricProblem(risk, regularizer or SquaredFrobenius(0.3), term)
+    return MetricProblem(risk, regularizer or SquaredFrobenius(0.3), G=term)
 
 
 PROBLEMS = {
@@ -113,7 +113,7 @@ def test_random_problems_end_at_the_optimum_of_the_interior_point(seed, n, d, co
     points = sp.csr_array(rng.integers(-2, 3, (n, d)) * (rng.random((n, d)) < 0.5), dtype=float)
     cone = NonnegativeDiagonal(d)
     risk = SeparableRisk(Triplets(points, random_triplets(rng, n, count), cone), Hinge(C))
-    problem = MetricProblem(risk, SquaredFrobenius(reg), rng.standard_normal(d))
+    problem = MetricProblem(risk, SquaredFrobenius(reg), G=rng.standard_normal(d))
     ours = cm.solve(problem, solver="augmented-lagrangian", tol=1e-5, atol=1e-9)
     reference = cm.solve(problem, solver="interior-point", tol=1e-9, atol=1e-9)
     assert ours.status == "optimal"

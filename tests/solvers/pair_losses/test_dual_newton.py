@@ -39,7 +39,7 @@ KINDS = ["hinge", "absolute", "squared"]
 def test_it_closes_the_gap_of_pairs_in_many_features(kind, regularizer, seed):
     problem = made(seed, kind, regularizer, 40, 40, 60, scale=0.1)
     # With other processors' rounding the last steps gain nothing from 8e-8 on.
-    solution = cm.solve(problem, 1e-7, "dual-newton")
+    solution = cm.solve(problem, 1e-7, solver="dual-newton")
     assert solution.status == "optimal"
     again = cm.certify(problem, solution.certificate.M, solution.certificate.dual)
     assert again.gap <= 1e-7
@@ -51,10 +51,10 @@ def test_it_closes_the_gap_of_pairs_in_many_features(kind, regularizer, seed):
 def test_its_bounds_hold_clarabels_optimum(kind, regularizer, seed):
     """In few features it may end early; what it certifies is true, and the default goes on from there."""
     problem = made(seed, kind, regularizer)
-    expected = cm.solve(problem, 1e-6, "clarabel")
+    expected = cm.solve(problem, 1e-6, solver="clarabel")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        solution = cm.solve(problem, 1e-7, "dual-newton")
+        solution = cm.solve(problem, 1e-7, solver="dual-newton")
     assert solution.upper_bound >= expected.lower_bound
     assert solution.lower_bound <= expected.upper_bound
     whole = cm.solve(problem, 1e-6)
@@ -64,7 +64,7 @@ def test_its_bounds_hold_clarabels_optimum(kind, regularizer, seed):
 
 @pytest.mark.parametrize("scale", [1e-4, 1e4])
 def test_units_do_not_matter(scale):
-    one, other = (cm.solve(made(1, scale=s), 1e-7, "dual-newton") for s in (1.0, scale))
+    one, other = (cm.solve(made(1, scale=s), 1e-7, solver="dual-newton") for s in (1.0, scale))
     assert other.status == "optimal"
     assert other.upper_bound == pytest.approx(one.upper_bound, rel=1e-6)
 
@@ -86,9 +86,9 @@ def test_dimensions_below_and_above_the_number_of_points(d):
 
 def test_a_linear_term():
     given = made(4)
-    problem = MetricProblem(given.risk, given.regularizer, 0.02 * np.diag([0.0, 1.0, 2.0, 3.0]))
-    expected = cm.solve(problem, 1e-6, "clarabel")
-    solution = cm.solve(problem, 1e-6, "dual-newton")
+    problem = MetricProblem(given.risk, given.regularizer, G=0.02 * np.diag([0.0, 1.0, 2.0, 3.0]))
+    expected = cm.solve(problem, 1e-6, solver="clarabel")
+    solution = cm.solve(problem, 1e-6, solver="dual-newton")
     assert solution.upper_bound >= expected.lower_bound
     assert solution.lower_bound <= expected.upper_bound
 
@@ -99,17 +99,17 @@ def test_multipliers_that_can_be_negative_do_not_lose_the_positive_part():
     X = rng.normal(size=(30, 4)) / 8.0
     pairs = np.array([rng.choice(30, 2, replace=False) for _ in range(60)])
     y = np.clip(((X[pairs[:, 0]] - X[pairs[:, 1]])[:, :2] ** 2).sum(axis=1) + 0.1, 0.0, 1.0)
-    problem = cm.SimilarityRegressionProblem(X, pairs, y, 0.1, "absolute")
-    assert cm.solve(problem, 1e-6, "dual-newton").status == "optimal"
+    problem = cm.SimilarityRegressionProblem(X, pairs, y, reg=0.1, loss="absolute")
+    assert cm.solve(problem, 1e-6, solver="dual-newton").status == "optimal"
 
 
 def test_it_ends_when_told_to(monkeypatch):
     with pytest.warns(GapWarning):
-        assert cm.solve(made(0), 1e-12, "dual-newton", max_iter=2).iterations == 2
+        assert cm.solve(made(0), 1e-12, solver="dual-newton", max_iter=2).iterations == 2
     monkeypatch.setattr("convexmetric.solvers.pair_losses.dual_newton.MAX_STEPS", 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        assert cm.solve(made(0), 1e-12, "dual-newton").iterations == 1
+        assert cm.solve(made(0), 1e-12, solver="dual-newton").iterations == 1
 
 
 def test_problems_it_cannot_handle():

@@ -14,7 +14,7 @@ def clusters(diagonal=False, n=400, d=5, classes=8, k=3):
     rng = np.random.default_rng(0)
     y = np.arange(n) % classes
     X = 3.0 * rng.standard_normal((classes, d))[y] + rng.standard_normal((n, d))
-    return cm.LargeMarginProblem(X, y, k, diagonal=diagonal)
+    return cm.LargeMarginProblem(X, y, n_neighbors=k, diagonal=diagonal)
 
 
 def metric(problem, seed=0):
@@ -76,7 +76,7 @@ def test_a_metric_that_moved_on_and_a_wider_smoothing_are_not_over_the_lists():
 
 def test_many_near_items_are_not_listed():
     data = cm.datasets.load("wine")
-    risk = cm.RankingProblem.from_labels(data.X, data.y, "auc").risk.form(PairwiseRisk)
+    risk = cm.RankingProblem.from_labels(data.X, data.y, measure="auc").risk.form(PairwiseRisk)
     pairs = NearbyPairs(risk)
     M = 1e-4 * np.eye(13)
     for _ in range(3):

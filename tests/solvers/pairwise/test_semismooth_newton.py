@@ -94,7 +94,7 @@ def test_a_path_has_the_optima_of_its_problems():
 
 
 def test_paths_over_reg_for_other_solvers_and_bad_arguments():
-    problem = cm.TripletProblem.from_labels(np.eye(6) + 0.1, [0, 0, 1, 1, 2, 2], 1, 2, regularizer="trace")
+    problem = cm.TripletProblem.from_labels(np.eye(6) + 0.1, [0, 0, 1, 1, 2, 2], n_same=1, n_other=2, penalty="trace")
     path = cm.solve_path(problem, reg=[0.1, 0.2])
     assert [solution.problem.reg for solution in path] == [0.1, 0.2]
     for arguments in ({}, {"C": [1.0], "reg": [1.0]}):
@@ -140,7 +140,7 @@ def test_a_checkpoint_is_taken_up_where_it_was_left(tmp_path):
 
 def test_what_it_is_not_for():
     X, y = np.eye(8), np.arange(8) % 2
-    for problem in (cm.RankingProblem.from_labels(X, y), cm.TripletProblem.from_labels(X, y, regularizer="trace")):
+    for problem in (cm.RankingProblem.from_labels(X, y), cm.TripletProblem.from_labels(X, y, penalty="trace")):
         with pytest.raises(cm.errors.UnsupportedProblemError):
             cm.solve(problem, solver="semismooth-newton")
 
@@ -149,7 +149,7 @@ def test_margins_that_the_prior_keeps_end_a_path_without_an_error():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 10)
     X = 0.01 * rng.normal(size=(30, 2)) + 10.0 * np.eye(3)[y][:, :2]
-    problem = cm.TripletProblem.from_labels(X, y, 3, 3, prior=np.eye(2))
+    problem = cm.TripletProblem.from_labels(X, y, n_same=3, n_other=3, prior=np.eye(2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solutions = cm.solve_path(problem, reg=[1.0, 1e-2], tol=1e-2)

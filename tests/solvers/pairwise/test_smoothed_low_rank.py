@@ -26,7 +26,7 @@ def triplets(C=30.0):
     X, Q = rng.normal(size=(60, 5)), rng.normal(size=(20, 5))
     problem = cm.RankingProblem(X, *random_lists(rng, 20, 60), queries=Q, C=C)
     noise = rng.normal(size=(5, 5))
-    return cm.MetricProblem(problem.risk, problem.regularizer, 0.1 * (noise + noise.T) + 0.3 * np.eye(5))
+    return cm.MetricProblem(problem.risk, problem.regularizer, G=0.1 * (noise + noise.T) + 0.3 * np.eye(5))
 
 
 @pytest.mark.parametrize("C", [0.5, 30.0, 1e3])
@@ -58,13 +58,13 @@ def test_units_of_the_features_do_not_matter(scale):
     data = cm.datasets.load("wine")
     X = cm.datasets.preprocess(data.X, ["zscore"])[::2, :8]
     # tr M + C R(M) with M in units of 1 / scale^2 is that of unit features with C scale^2, divided by scale^2.
-    found = cm.solve(cm.RankingProblem.from_labels(scale * X, data.y[::2], C=30.0 / scale**2), 1e-4, NAME)
+    found = cm.solve(cm.RankingProblem.from_labels(scale * X, data.y[::2], C=30.0 / scale**2), 1e-4, solver=NAME)
     assert found.status == "optimal"
     assert found.upper_bound * scale**2 == pytest.approx(cm.solve(labels(), 1e-4).upper_bound, rel=2e-4)
 
 
 def test_where_no_metric_gains_anything_it_is_zero():
-    solution = cm.solve(labels(1e-6), 1e-12, NAME)
+    solution = cm.solve(labels(1e-6), 1e-12, solver=NAME)
     assert solution.rank == 0
     assert solution.iterations == 1
     assert solution.lower_bound == pytest.approx(1e-6, rel=1e-12)
@@ -111,15 +111,15 @@ def test_samples_are_solved_first_and_a_limit_cuts_them_short(monkeypatch):
     monkeypatch.setattr("convexmetric.solvers.pairwise.smoothed_low_rank.SAMPLES", (0.3, 0.6))
     assert cm.solve(problem, solver=NAME).status == "optimal"
     with pytest.warns(GapWarning):
-        short = cm.solve(problem, 1e-9, NAME, max_seconds=1e-6)
+        short = cm.solve(problem, 1e-9, solver=NAME, max_seconds=1e-6)
     assert np.isfinite([short.lower_bound, short.upper_bound]).all()
 
 
 def test_checkpoints_go_on(tmp_path):
     problem, file = labels(), tmp_path / "state.npz"
     with pytest.warns(GapWarning):
-        first = cm.solve(problem, 1e-9, NAME, max_iter=4, checkpoint=file)
-    again = cm.solve(problem, 1e-6, NAME, checkpoint=file)
+        first = cm.solve(problem, 1e-9, solver=NAME, max_iter=4, checkpoint=file)
+    again = cm.solve(problem, 1e-6, solver=NAME, checkpoint=file)
     assert again.status == "optimal"
     assert again.history[:4] == first.history
     widths = [progress.details["width"] for progress in again.history]
@@ -133,5 +133,5 @@ def test_what_it_refuses():
     rankings = cm.RankingProblem.from_labels(data.X, data.y, measure="map")
     for problem, why in ((diagonal, "diagonal"), (squared, "linear"), (rankings, "hinges")):
         assert why in SmoothedLowRank().unsupported(problem)
-    falling = cm.MetricProblem(labels().risk, labels().regularizer, -2.0 * np.eye(8))
+    falling = cm.MetricProblem(labels().risk, labels().regularizer, G=-2.0 * np.eye(8))
     assert "grow" in SmoothedLowRank().unsupported(falling)

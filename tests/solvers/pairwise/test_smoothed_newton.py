@@ -159,7 +159,7 @@ def test_limits_and_what_it_is_not_for():
     assert solution.lower_bound <= solution.upper_bound
     for problem in (
         cm.RankingProblem.from_labels(np.eye(8), np.arange(8) % 2, measure="map"),
-        cm.RankingProblem.from_labels(np.eye(8), np.arange(8) % 2, regularizer="squared-frobenius"),
+        cm.RankingProblem.from_labels(np.eye(8), np.arange(8) % 2, penalty="squared-frobenius"),
         cm.RankingProblem.from_labels(np.eye(80), np.arange(80) % 2),
     ):
         with pytest.raises(cm.errors.UnsupportedProblemError):

@@ -37,7 +37,7 @@ def stopped(problem, path, passes, **options):
         [
             (lambda: wine(), "cutting-planes"),
             (lambda: wine(measure="map"), "cutting-planes"),
-            (lambda: wine(diagonal=True, regularizer="squared-frobenius"), "cutting-planes"),
+            (lambda: wine(diagonal=True, penalty="squared-frobenius"), "cutting-planes"),
             (lambda: wine(1.0), "cutting-planes-plain"),
             (lambda: wine(), None),
             (lambda: wine(measure="map"), None),
@@ -87,7 +87,7 @@ def test_an_interrupt_leaves_a_checkpoint(tmp_path):
 
 
 def test_the_final_certificate_is_that_of_certify(tmp_path):
-    for problem in (wine(), wine(measure="ndcg", diagonal=True), wine(regularizer="squared-frobenius")):
+    for problem in (wine(), wine(measure="ndcg", diagonal=True), wine(penalty="squared-frobenius")):
         solution = cm.solve(problem, solver="cutting-planes")
         again = cm.certify(problem, solution.certificate.M, solution.certificate.dual)
         assert again.upper_bound == pytest.approx(solution.upper_bound, rel=1e-12)

@@ -69,7 +69,7 @@ def solved(problem, solver, tol=TOL, **options):
     """A solution, which may end early: a family need not close the gap of every small problem."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        return cm.solve(problem, tol, solver, **options)
+        return cm.solve(problem, tol, solver=solver, **options)
 
 
 def agree(one, other):
@@ -151,7 +151,7 @@ def _fields(solution):
 def test_more_queries_over_the_same_corpus():
     problem = ranking(measure="map")(*labelled())
     first = cm.solve(problem.with_queries(range(0, 90, 2)), TOL)
-    cold, warm = (cm.solve(problem, TOL, "cutting-planes", start=start) for start in (None, first))
+    cold, warm = (cm.solve(problem, TOL, solver="cutting-planes", start=start) for start in (None, first))
     assert warm.iterations < cold.iterations
     agree(warm, cold)
 

@@ -70,8 +70,8 @@ numpydoc_xref_param_type = False
 
 
 #: Modules that users call by name, as they call the root.
-CALLED = ("audits", "bench", "datasets", "estimators", "evaluation", "features")
-CALLED += ("methods", "selection", "similarity", "solution", "solvers")
+CALLED = ("approximate", "audits", "bench", "datasets", "estimators", "evaluation", "features")
+CALLED += ("papers", "retrieval", "selection", "solution", "solvers", "theory")
 
 
 def records() -> list[str]:

@@ -27,9 +27,6 @@ class NearestPair(Risk):
     def __init__(self, pairs):
         self.pairs, self.cone = pairs, pairs.cone
 
-    def contents(self):
-        return (self.pairs,)
-
     def value(self, M):
         return -float(self.pairs.forward(M).min())
 

@@ -68,9 +68,6 @@ class Boosting(Risk):
     def __init__(self, comparisons):
         self.comparisons, self.cone = comparisons, comparisons.cone
 
-    def contents(self):
-        return (self.comparisons,)
-
     @property
     def nonnegative(self):
         return False

@@ -54,6 +54,8 @@ nitpick_ignore = [
     ("py:class", "convexmetric.regularizers.norm_term.NormTerm"),
     ("py:class", "convexmetric.regularizers.weighted.WeightedRegularizer"),
     ("py:class", "convexmetric.risks.query.QueryRisk"),
+    ("py:class", "convexmetric.selection.records.Tabled"),
+    ("py:class", "convexmetric.selection.records._PairedTable"),
     ("py:class", "convexmetric.approximate.batches.BatchSolver"),
 ]
 nitpick_ignore_regex = [("py:class", r"(numpy|sklearn)\..*")]
